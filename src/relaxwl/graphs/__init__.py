@@ -1,0 +1,19 @@
+"""Collections of undirected, labelled and attributed graphs."""
+
+from relaxwl.graphs.building import DIRECTED, CollectionBuilder, GraphError, assemble
+from relaxwl.graphs.collection import Graph, GraphCollection
+from relaxwl.graphs.labels import Label, Vocabulary, encode_labels, match_codes, sort_labels
+
+__all__ = [
+    "DIRECTED",
+    "CollectionBuilder",
+    "Graph",
+    "GraphCollection",
+    "GraphError",
+    "Label",
+    "Vocabulary",
+    "assemble",
+    "encode_labels",
+    "match_codes",
+    "sort_labels",
+]

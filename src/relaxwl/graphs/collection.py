@@ -1,0 +1,589 @@
+"""Collections of undirected graphs as one immutable adjacency structure.
+
+All graphs of a collection lie in one CSR adjacency with global vertex numbers; a graph is a span of them.
+Labels are integer codes into a vocabulary that is sorted by label *value*: codes never depend on the order in
+which labels were met, so a permutation of the vertices or another split of the data changes nothing downstream.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
+from relaxwl.graphs.building import (
+    DIRECTED,
+    CollectionBuilder,
+    GraphError,
+    adjacency_arcs,
+    as_list,
+    check_node_count,
+    node_values,
+    node_vectors,
+)
+from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class GraphCollection(Sequence["Graph"]):
+    """Immutable undirected graphs with optional vertex and edge labels and attributes.
+
+    Use :meth:`from_edges`, :meth:`from_networkx`, :meth:`from_adjacency`, ``relaxwl.as_collection`` or
+    ``relaxwl.datasets.load_tu`` to make one. The constructor itself trusts its arrays and is for code that already
+    has a clean adjacency.
+
+    Parameters
+    ----------
+    offsets : int array, shape (n_graphs + 1,)
+        Graph ``g`` has the vertices ``offsets[g]`` to ``offsets[g + 1] - 1``.
+    indptr, indices : int arrays, shapes (n_nodes + 1,) and (n_adjacent,)
+        Symmetric CSR adjacency over global vertex numbers: ascending neighbours, no self-loops, no repetitions.
+    node_codes : int array, shape (n_nodes,), optional
+        Codes into ``node_vocabulary``; absent for unlabelled graphs, whose vertices all have code 0.
+    node_vocabulary : tuple, optional
+        Label values in sorted order, or None for unlabelled graphs.
+    edge_codes, edge_vocabulary : optional
+        The same for edges, one code for each adjacency entry (both directions carry the edge's code).
+    node_attributes, edge_attributes : float arrays, optional
+        Shapes (n_nodes, d) and (n_adjacent, d).
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "N", "C"]), (1, [], ["O"])])
+    >>> graphs
+    GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels)
+    >>> graphs[0].neighbors(1)
+    array([0, 2], dtype=int32)
+    """
+
+    __slots__ = (
+        "edge_attributes",
+        "edge_codes",
+        "edge_vocabulary",
+        "indices",
+        "indptr",
+        "node_attributes",
+        "node_codes",
+        "node_vocabulary",
+        "offsets",
+    )
+
+    offsets: Int64
+    indptr: Int64
+    indices: Int32
+    node_codes: Int32
+    node_vocabulary: Vocabulary | None
+    edge_codes: Int32 | None
+    edge_vocabulary: Vocabulary | None
+    node_attributes: Float64 | None
+    edge_attributes: Float64 | None
+
+    def __init__(
+        self,
+        offsets: ArrayLike,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        *,
+        node_codes: ArrayLike | None = None,
+        node_vocabulary: Vocabulary | None = None,
+        edge_codes: ArrayLike | None = None,
+        edge_vocabulary: Vocabulary | None = None,
+        node_attributes: ArrayLike | None = None,
+        edge_attributes: ArrayLike | None = None,
+    ) -> None:
+        n_nodes = len(np.asarray(indptr)) - 1
+        if node_codes is None:
+            node_codes = np.zeros(n_nodes, np.int32)
+        values = {
+            "offsets": _frozen(offsets, np.int64),
+            "indptr": _frozen(indptr, np.int64),
+            "indices": _frozen(indices, np.int32),
+            "node_codes": _frozen(node_codes, np.int32),
+            "node_vocabulary": node_vocabulary,
+            "edge_codes": None if edge_codes is None else _frozen(edge_codes, np.int32),
+            "edge_vocabulary": edge_vocabulary,
+            "node_attributes": None if node_attributes is None else _frozen(node_attributes, np.float64),
+            "edge_attributes": None if edge_attributes is None else _frozen(edge_attributes, np.float64),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a GraphCollection is immutable; make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a GraphCollection is immutable; make a new one")
+
+    # ------------------------------------------------------------------------------------------------ sizes
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of vertices of all graphs together."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges of all graphs together."""
+        return len(self.indices) // 2
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_graphs,)``: lets scikit-learn index a collection as a whole instead of graph by graph."""
+        return (self.n_graphs,)
+
+    @property
+    def node_counts(self) -> Int64:
+        """Number of vertices of each graph."""
+        return np.diff(self.offsets)
+
+    @property
+    def edge_counts(self) -> Int64:
+        """Number of edges of each graph."""
+        return np.diff(self.indptr[self.offsets]) // 2
+
+    @property
+    def degrees(self) -> Int64:
+        """Degree of each vertex."""
+        return np.diff(self.indptr)
+
+    @property
+    def graph_of_node(self) -> Int64:
+        """Index of the graph that each vertex belongs to."""
+        return np.repeat(np.arange(self.n_graphs), self.node_counts)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the vertices carry labels."""
+        return self.node_vocabulary is not None
+
+    def __len__(self) -> int:
+        return self.n_graphs
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_graphs} graphs", f"{self.n_nodes} nodes", f"{self.n_edges} edges"]
+        if self.node_vocabulary is not None:
+            parts.append(f"{len(self.node_vocabulary)} node labels")
+        if self.edge_vocabulary is not None:
+            parts.append(f"{len(self.edge_vocabulary)} edge labels")
+        if self.node_attributes is not None:
+            parts.append(f"{self.node_attributes.shape[1]} node attributes")
+        if self.edge_attributes is not None:
+            parts.append(f"{self.edge_attributes.shape[1]} edge attributes")
+        return f"GraphCollection({', '.join(parts)})"
+
+    # --------------------------------------------------------------------------------------------- indexing
+
+    @overload
+    def __getitem__(self, key: int) -> "Graph": ...
+    @overload
+    def __getitem__(self, key: slice | Sequence[Any] | NDArray[Any] | tuple[Any, ...]) -> "GraphCollection": ...
+    def __getitem__(self, key: Any) -> "Graph | GraphCollection":
+        if isinstance(key, tuple):  # scikit-learn asks for X[index, ...]
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("a GraphCollection has one axis: use graphs[i], a slice, an index array or a mask")
+            key = key[0]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            index = int(key) + (self.n_graphs if key < 0 else 0)
+            if not 0 <= index < self.n_graphs:
+                raise IndexError(f"graph index {int(key)} is out of range for {self.n_graphs} graphs")
+            return Graph(self, index)
+        return self._take(self._graph_indices(key))
+
+    def __iter__(self) -> Iterator["Graph"]:
+        return (Graph(self, index) for index in range(self.n_graphs))
+
+    def _graph_indices(self, key: Any) -> Int64:
+        if isinstance(key, slice):
+            return np.arange(self.n_graphs)[key]
+        chosen = np.asarray(key)
+        if chosen.dtype == bool:
+            if chosen.shape != self.shape:
+                raise IndexError(f"the mask has shape {chosen.shape}, but there are {self.n_graphs} graphs")
+            return np.flatnonzero(chosen)
+        if chosen.size == 0:
+            return np.empty(0, np.int64)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise IndexError("graphs are chosen by an integer, a slice, integers or a boolean mask")
+        chosen = chosen.astype(np.int64)
+        if chosen.min() < -self.n_graphs or chosen.max() >= self.n_graphs:
+            raise IndexError(f"graph indices must lie in 0..{self.n_graphs - 1}")
+        return np.where(chosen < 0, chosen + self.n_graphs, chosen)
+
+    def _take(self, graphs: Int64) -> "GraphCollection":
+        starts, counts = self.offsets[graphs], self.node_counts[graphs]
+        nodes = expand_spans(starts, counts)
+        offsets = prefix_sums(counts)
+        degrees = self.degrees[nodes]
+        entries = expand_spans(self.indptr[nodes], degrees)
+        shift = np.repeat(offsets[:-1] - starts, counts)
+        return GraphCollection(
+            offsets,
+            prefix_sums(degrees),
+            self.indices[entries] + np.repeat(shift, degrees),
+            node_codes=self.node_codes[nodes],
+            node_vocabulary=self.node_vocabulary,
+            edge_codes=None if self.edge_codes is None else self.edge_codes[entries],
+            edge_vocabulary=self.edge_vocabulary,
+            node_attributes=None if self.node_attributes is None else self.node_attributes[nodes],
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[entries],
+        )
+
+    # ------------------------------------------------------------------------------------- joining, comparing
+
+    @classmethod
+    def concatenate(cls, collections: Iterable["GraphCollection"]) -> "GraphCollection":
+        """Join collections; labels are matched by value, whatever their codes were.
+
+        All parts must agree on what they carry (labels, attributes and the attributes' lengths).
+        """
+        parts = list(collections)
+        if not parts:
+            return cls([0], [0], [])
+        node_codes, node_vocabulary = _join_codes(parts, "node")
+        edge_codes, edge_vocabulary = _join_codes(parts, "edge")
+        node_starts = prefix_sums(np.array([part.n_nodes for part in parts]))
+        check_node_count(int(node_starts[-1]))
+        entry_starts = prefix_sums(np.array([len(part.indices) for part in parts]))
+        pairs = list(zip(parts, node_starts, entry_starts, strict=False))
+        return cls(
+            np.concatenate([[0], *(part.offsets[1:] + start for part, start, _ in pairs)]),
+            np.concatenate([[0], *(part.indptr[1:] + start for part, _, start in pairs)]),
+            np.concatenate([part.indices + start for part, start, _ in pairs]),
+            node_codes=node_codes,
+            node_vocabulary=node_vocabulary,
+            edge_codes=edge_codes,
+            edge_vocabulary=edge_vocabulary,
+            node_attributes=_join_attributes([part.node_attributes for part in parts], "node"),
+            edge_attributes=_join_attributes([part.edge_attributes for part in parts], "edge"),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same graphs in the same order, with labels compared by value."""
+        if not isinstance(other, GraphCollection):
+            return NotImplemented
+        return (
+            np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and _same_labels(self.node_codes, self.node_vocabulary, other.node_codes, other.node_vocabulary)
+            and _same_labels(self.edge_codes, self.edge_vocabulary, other.edge_codes, other.edge_vocabulary)
+            and _same_array(self.node_attributes, other.node_attributes)
+            and _same_array(self.edge_attributes, other.edge_attributes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 of the content; equal collections have equal fingerprints."""
+        digest = hashlib.sha256()
+        for array in (self.offsets, self.indptr, self.indices, self.node_attributes, self.edge_attributes):
+            digest.update(b"|" if array is None else np.ascontiguousarray(array).tobytes() + b"|")
+        for codes, vocabulary in (
+            (self.node_codes, self.node_vocabulary),
+            (self.edge_codes, self.edge_vocabulary),
+        ):
+            if codes is None or vocabulary is None:
+                digest.update(b"unlabelled|")
+                continue
+            used, compact = np.unique(codes, return_inverse=True)
+            digest.update(json.dumps([repr(vocabulary[code]) for code in used]).encode())
+            digest.update(compact.astype(np.int32).tobytes())
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, ({name: getattr(self, name) for name in self.__slots__},)
+
+    # -------------------------------------------------------------------------------------------- converters
+
+    @classmethod
+    def from_edges(cls, graphs: Iterable[Sequence[Any]]) -> "GraphCollection":
+        """Make a collection from ``(n_nodes, edges)`` or ``(n_nodes, edges, labels)`` for each graph.
+
+        ``edges`` are pairs of vertex numbers from 0 to ``n_nodes - 1``, each edge listed once or twice;
+        self-loops and repetitions are dropped. Give labels for all graphs or for none.
+        """
+        builder = CollectionBuilder()
+        for index, graph in enumerate(as_list(graphs, "(n_nodes, edges)")):
+            if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
+                raise GraphError(index, "expected (n_nodes, edges) or (n_nodes, edges, labels)")
+            builder.add(graph[0], graph[1], node_labels=graph[2] if len(graph) == 3 else None)
+        return cls(**builder.build())
+
+    @classmethod
+    def from_adjacency(
+        cls,
+        matrices: Iterable[Any],
+        node_labels: Iterable[Sequence[Label]] | None = None,
+        *,
+        symmetrize: bool = False,
+    ) -> "GraphCollection":
+        """Make a collection from square adjacency arrays or SciPy sparse matrices; entries other than 0 are edges.
+
+        Weights other than 1 are kept as one edge attribute, which no kernel reads unless asked to. A matrix that is
+        not symmetric is a directed graph: an error, unless ``symmetrize`` says to forget the directions.
+        """
+        builder = CollectionBuilder()
+        matrices = as_list(matrices, "adjacency matrices")
+        labels = [None] * len(matrices) if node_labels is None else as_list(node_labels, "label sequences")
+        if len(labels) != len(matrices):
+            raise ValueError(f"node_labels has {len(labels)} entries for {len(matrices)} graphs")
+        arcs = [adjacency_arcs(matrix, index, symmetrize) for index, matrix in enumerate(matrices)]
+        weighted = any(weights is not None for _, _, weights in arcs)
+        for (n_nodes, edges, weights), node_label in zip(arcs, labels, strict=True):
+            if weighted and weights is None:
+                weights = np.ones((len(edges), 1))
+            builder.add(n_nodes, edges, node_labels=node_label, edge_attributes=weights)
+        return cls(**builder.build())
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graphs: Iterable["networkx.Graph"],
+        node_label: str | None = None,
+        edge_label: str | None = None,
+        node_attributes: str | Sequence[str] | None = None,
+        *,
+        symmetrize: bool = False,
+    ) -> "GraphCollection":
+        """Make a collection from networkx graphs.
+
+        Parameters
+        ----------
+        graphs : iterable of networkx.Graph
+            Vertices are numbered in the order in which networkx iterates over them.
+        node_label, edge_label : str, optional
+            Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled.
+        node_attributes : str or list of str, optional
+            Names of the numeric node attributes (numbers or vectors), joined in this order.
+        symmetrize : bool
+            Accept directed graphs and forget the directions.
+        """
+        builder = CollectionBuilder()
+        names = [node_attributes] if isinstance(node_attributes, str) else node_attributes
+        for index, graph in enumerate(as_list(graphs, "networkx graphs")):
+            if not hasattr(graph, "adj") or not hasattr(graph, "nodes"):
+                raise GraphError(index, f"expected a networkx graph, got {type(graph).__name__}")
+            if graph.is_directed() and not symmetrize:
+                raise GraphError(index, DIRECTED)
+            number = {node: position for position, node in enumerate(graph.nodes)}
+            listed = list(graph.edges(data=edge_label) if edge_label else graph.edges(data=False))
+            edge_labels = None
+            if edge_label is not None:
+                edge_labels = [edge[2] for edge in listed]
+                if None in edge_labels:
+                    raise GraphError(index, f"an edge has no attribute {edge_label!r} to use as its label")
+            builder.add(
+                len(number),
+                [(number[edge[0]], number[edge[1]]) for edge in listed],
+                node_labels=node_values(graph, node_label, index) if node_label is not None else None,
+                edge_labels=edge_labels,
+                node_attributes=node_vectors(graph, names, index) if names is not None else None,
+            )
+        return cls(**builder.build())
+
+    def to_networkx(self) -> list["networkx.Graph"]:
+        """Return networkx graphs with vertices 0..n-1; labels are stored as ``label``, attributes as ``attributes``."""
+        return [graph.to_networkx() for graph in self]
+
+
+def _restore(values: dict[str, Any]) -> GraphCollection:
+    return GraphCollection(**values)
+
+
+def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return a read-only view, so that the caller's own array keeps its flags."""
+    view = np.ascontiguousarray(values, dtype).view()
+    view.setflags(write=False)
+    return view
+
+
+def _same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)
+
+
+def _same_labels(
+    a: Int32 | None, vocabulary_a: Vocabulary | None, b: Int32 | None, vocabulary_b: Vocabulary | None
+) -> bool:
+    if vocabulary_a is None or vocabulary_b is None or a is None or b is None:
+        return vocabulary_a is vocabulary_b
+    if vocabulary_a == vocabulary_b:
+        return np.array_equal(a, b)
+    return len(a) == len(b) and np.array_equal(match_codes(vocabulary_a, vocabulary_b)[a], b)
+
+
+def _join_codes(parts: list[GraphCollection], kind: str) -> tuple[Int32 | None, Vocabulary | None]:
+    vocabularies = [getattr(part, f"{kind}_vocabulary") for part in parts]
+    # A part without vertices or edges has nothing to label, so it agrees with either kind.
+    carries = [part.n_nodes > 0 if kind == "node" else part.n_edges > 0 for part in parts]
+    labelled = [vocabulary is not None for vocabulary, full in zip(vocabularies, carries, strict=True) if full]
+    if not any(labelled) and not any(vocabulary is not None for vocabulary in vocabularies):
+        return None, None
+    if not all(labelled):
+        raise ValueError(f"some collections have {kind} labels and some have none: they cannot be joined")
+    joined = sort_labels(value for vocabulary in vocabularies for value in vocabulary or ())
+    codes = [
+        match_codes(vocabulary or (), joined)[getattr(part, f"{kind}_codes")] if full else np.empty(0, np.int32)
+        for part, vocabulary, full in zip(parts, vocabularies, carries, strict=True)
+    ]
+    return np.concatenate(codes), joined
+
+
+def _join_attributes(columns: list[Float64 | None], kind: str) -> Float64 | None:
+    present = [column for column in columns if column is not None]
+    if not present:
+        return None
+    if len(present) < len(columns):
+        raise ValueError(f"some collections have {kind} attributes and some have none: they cannot be joined")
+    lengths = {column.shape[1] for column in present}
+    if len(lengths) > 1:
+        raise ValueError(f"{kind} attributes have different lengths {sorted(lengths)}: they cannot be joined")
+    return np.concatenate(present)
+
+
+class Graph:
+    """One graph of a collection: a view with local vertex numbers from 0 on."""
+
+    __slots__ = ("_collection", "_index")
+
+    def __init__(self, collection: GraphCollection, index: int) -> None:
+        self._collection = collection
+        self._index = index
+
+    @property
+    def collection(self) -> GraphCollection:
+        """The collection that this graph belongs to."""
+        return self._collection
+
+    @property
+    def index(self) -> int:
+        """Position of this graph in its collection."""
+        return self._index
+
+    @property
+    def _start(self) -> int:
+        return int(self._collection.offsets[self._index])
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of vertices."""
+        return int(self._collection.offsets[self._index + 1]) - self._start
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        first, last = self._collection.indptr[[self._start, self._start + self.n_nodes]]
+        return int(last - first) // 2
+
+    @property
+    def edges(self) -> Int32:
+        """The edges as an array (n_edges, 2) of vertex pairs, the smaller vertex first."""
+        return self._entries()[0]
+
+    @property
+    def node_labels(self) -> list[Label] | None:
+        """Label values of the vertices, or None for an unlabelled graph."""
+        vocabulary = self._collection.node_vocabulary
+        if vocabulary is None:
+            return None
+        codes = self._collection.node_codes[self._start : self._start + self.n_nodes]
+        return [vocabulary[code] for code in codes]
+
+    @property
+    def edge_labels(self) -> list[Label] | None:
+        """Label values of the edges, aligned with :attr:`edges`, or None."""
+        collection, (_, entries) = self._collection, self._entries()
+        if collection.edge_codes is None or collection.edge_vocabulary is None:
+            return None
+        return [collection.edge_vocabulary[code] for code in collection.edge_codes[entries]]
+
+    @property
+    def node_attributes(self) -> Float64 | None:
+        """Attribute vectors of the vertices, shape (n_nodes, d), or None."""
+        values = self._collection.node_attributes
+        return None if values is None else values[self._start : self._start + self.n_nodes]
+
+    @property
+    def edge_attributes(self) -> Float64 | None:
+        """Attribute vectors of the edges, aligned with :attr:`edges`, or None."""
+        values = self._collection.edge_attributes
+        return None if values is None else values[self._entries()[1]]
+
+    def neighbors(self, node: int) -> Int32:
+        """Return the neighbours of a vertex in ascending order."""
+        return self._collection.indices[self._span(node)] - np.int32(self._start)
+
+    def node_label(self, node: int) -> Label | None:
+        """Return the label value of a vertex, or None if the graph is unlabelled."""
+        self._span(node)
+        vocabulary = self._collection.node_vocabulary
+        return None if vocabulary is None else vocabulary[self._collection.node_codes[self._start + node]]
+
+    def edge_labels_of(self, node: int) -> list[Label] | None:
+        """Return the label values of a vertex's edges, aligned with :meth:`neighbors`, or None."""
+        codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
+        if codes is None or vocabulary is None:
+            return None
+        return [vocabulary[code] for code in codes[self._span(node)]]
+
+    def as_collection(self) -> GraphCollection:
+        """Return a collection of this graph alone."""
+        return self._collection[[self._index]]
+
+    def to_networkx(self) -> "networkx.Graph":
+        """Return a networkx graph with vertices 0..n-1 and ``label`` and ``attributes`` where there are any."""
+        import networkx
+
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.n_nodes))
+        edges = [(int(u), int(v)) for u, v in self.edges]
+        graph.add_edges_from(edges)
+        for name, nodes, links in (
+            ("label", self.node_labels, self.edge_labels),
+            ("attributes", self.node_attributes, self.edge_attributes),
+        ):
+            if nodes is not None:
+                networkx.set_node_attributes(graph, dict(enumerate(nodes)), name)
+            if links is not None:
+                networkx.set_edge_attributes(graph, dict(zip(edges, links, strict=True)), name)
+        return graph
+
+    def _span(self, node: int) -> slice:
+        if not 0 <= node < self.n_nodes:
+            raise IndexError(f"vertex {node} is out of range: graph {self._index} has {self.n_nodes} vertices")
+        first, last = self._collection.indptr[self._start + node : self._start + node + 2]
+        return slice(int(first), int(last))
+
+    def _entries(self) -> tuple[Int32, Int64]:
+        """Return the edges with the smaller vertex first, and the adjacency entry of each."""
+        collection, start, stop = self._collection, self._start, self._start + self.n_nodes
+        sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), collection.degrees[start:stop])
+        first = int(collection.indptr[start])
+        targets = collection.indices[first : int(collection.indptr[stop])] - np.int32(start)
+        once = np.flatnonzero(sources < targets)
+        return np.column_stack([sources[once], targets[once]]), once + first
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self.as_collection() == other.as_collection()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A pickled graph carries itself alone, not the collection that it was looked up in.
+        return Graph, (self.as_collection(), 0)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges)"
