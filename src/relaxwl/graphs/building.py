@@ -1,6 +1,6 @@
 """From edges as users have them to one clean adjacency: checks, symmetry, no loops, no repetitions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,11 @@ class GraphError(ValueError):
     def __init__(self, index: int, problem: str) -> None:
         super().__init__(f"graph {index}: {problem}")
         self.index = index
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is pickled by its message alone unless told otherwise, and would not survive a worker process.
+        return GraphError, (self.index, self.problem)
 
 
 class CollectionBuilder:
@@ -35,6 +40,7 @@ class CollectionBuilder:
         self._columns: dict[str, list[Any]] = {
             name: [] for name in ("node_labels", "edge_labels", "node_attributes", "edge_attributes")
         }
+        self._reference: dict[str, int] = {}
 
     def add(
         self,
@@ -57,21 +63,27 @@ class CollectionBuilder:
             "edge_attributes": _attribute_column(edge_attributes, len(pairs), "edges", index),
         }
         for name, column in columns.items():
-            self._check_agrees(name, column, index)
-            self._columns[name].append(column)
+            # A graph without vertices or edges has nothing to label, so it agrees with labelled and unlabelled ones.
+            if size if name.startswith("node") else len(pairs):
+                self._reference.setdefault(name, index)
+                self._columns[name].append(column)
+                self._check_agrees(name, column, index)
+            else:
+                self._columns[name].append(column)
         self._sizes.append(size)
         self._edges.append(pairs)
 
     def _check_agrees(self, name: str, column: Any, index: int) -> None:
-        """Every graph must carry what the first one carries."""
-        if index == 0:
-            return
-        first, words = self._columns[name][0], name.replace("_", " ")
+        """Every graph must carry what the first one carries that has anything to carry it on."""
+        reference = self._reference[name]
+        first, words = self._columns[name][reference], name.replace("_", " ")
         if (first is None) != (column is None):
-            has, lacks = ("none", "some") if first is not None else ("some", "none")
-            raise GraphError(index, f"has {has} of the {words} that graph 0 has {lacks} of; give them for all or none")
-        if column is not None and isinstance(column, np.ndarray) and column.shape[1] != first.shape[1]:
-            raise GraphError(index, f"{words} have length {column.shape[1]}, but those of graph 0 {first.shape[1]}")
+            here, there = ("no", "some") if column is None else ("", "none")
+            problem = f"it has {here} {words}, but graph {reference} has {there}".replace("  ", " ")
+            raise GraphError(index, f"{problem}; give them for all graphs or for none")
+        if isinstance(column, np.ndarray) and column.shape[1] != first.shape[1]:
+            problem = f"its {words} have length {column.shape[1]}, but those of graph {reference} {first.shape[1]}"
+            raise GraphError(index, problem)
 
     def build(self) -> dict[str, Any]:
         """Return all graphs added as the arguments of ``GraphCollection``."""
@@ -89,12 +101,16 @@ class CollectionBuilder:
         )
 
     def _joined(self, name: str) -> Any:
+        """Return the values of all graphs one after the other, or None where there are none."""
         columns = self._columns[name]
-        if not columns or columns[0] is None:
+        if name not in self._reference:
+            return next((column for column in columns if column is not None), None)
+        if columns[self._reference[name]] is None:
             return None
-        if isinstance(columns[0], np.ndarray):
-            return np.concatenate(columns)
-        return [value for column in columns for value in column]
+        filled = [column for column in columns if column is not None and len(column)]
+        if isinstance(filled[0], np.ndarray):
+            return np.concatenate(filled)
+        return [value for column in filled for value in column]
 
 
 def assemble(
@@ -200,15 +216,20 @@ def _node_count(n_nodes: Any, index: int) -> int:
 
 
 def _edge_array(edges: Any, n_nodes: int, index: int) -> Int64:
-    values = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
+    try:
+        values = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
+    except (TypeError, ValueError):
+        raise GraphError(index, "the edges must be a sequence of pairs of vertex numbers") from None
     if values.size == 0:
         return np.empty((0, 2), np.int64)
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
-        raise GraphError(index, f"edges must be pairs of vertex numbers, not an array of shape {values.shape}")
+        found = f"an array of shape {values.shape} and type {values.dtype}"
+        raise GraphError(index, f"the edges must be a sequence of pairs of vertex numbers, not {found}")
     outside = np.flatnonzero((values < 0).any(axis=1) | (values >= n_nodes).any(axis=1))
     if len(outside):
         u, v = values[outside[0]]
-        raise GraphError(index, f"edge ({u}, {v}) names a vertex outside 0..{n_nodes - 1}")
+        allowed = f"0..{n_nodes - 1}" if n_nodes else "a graph without vertices"
+        raise GraphError(index, f"edge ({u}, {v}) names a vertex outside {allowed}")
     return values.astype(np.int64)
 
 
@@ -216,22 +237,19 @@ def _label_column(labels: Any, length: int, what: str, index: int) -> list[Label
     if labels is None:
         return None
     if isinstance(labels, Mapping):
-        missing = [key for key in range(length) if key not in labels]
-        if missing:
-            raise GraphError(index, f"{what}: number {missing[0]} has no label")
-        labels = [labels[key] for key in range(length)]
-    if isinstance(labels, str):
-        raise GraphError(index, f"the labels of the {what} are one string {labels!r}; give a sequence of labels")
-    values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        labels = [labels.get(key) for key in range(length)]
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
+        raise GraphError(index, f"the labels of the {what} must be a sequence, not {type(labels).__name__} {labels!r}")
+    values = list(labels)
     if len(values) != length:
         raise GraphError(index, f"{len(values)} labels for {length} {what}")
+    missing = next((position for position, value in enumerate(values) if value is None), None)
+    if missing is not None:
+        raise GraphError(index, f"{what}: number {missing} has no label; label all {what} or none")
     try:
-        plain = [plain_label(value) for value in values]
+        return [plain_label(value) for value in values]
     except (TypeError, ValueError) as error:
         raise GraphError(index, str(error)) from None
-    if None in plain:
-        raise GraphError(index, f"{what}: number {plain.index(None)} has no label; label all {what} or none")
-    return plain
 
 
 def _attribute_column(attributes: Any, length: int, what: str, index: int) -> Float64 | None:
@@ -255,31 +273,46 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int) -> Fl
 
 def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int64, Float64 | None]:
     """Return the size, the edges and, unless all are 1, the weights of an adjacency matrix."""
-    if hasattr(matrix, "tocoo"):
-        entries = matrix.tocoo()
-        shape, rows, columns, values = entries.shape, entries.row, entries.col, entries.data
-        kept = values != 0
-        rows, columns, values = rows[kept], columns[kept], values[kept]
-    else:
-        dense = np.asarray(matrix)
-        shape = dense.shape
-        if dense.dtype.kind not in "biuf":
-            raise GraphError(index, f"an adjacency matrix holds numbers, not {dense.dtype}")
-        rows, columns = np.nonzero(dense) if dense.ndim == 2 else (np.empty(0, int), np.empty(0, int))
-        values = dense[rows, columns] if dense.ndim == 2 else dense
+    shape, rows, columns, values = _matrix_entries(matrix, index)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(index, f"an adjacency matrix must be square, not of shape {tuple(shape)}")
+    if values.dtype.kind not in "biuf":
+        raise GraphError(index, f"an adjacency matrix holds numbers, not {values.dtype}")
     if not np.isfinite(values).all():
         raise GraphError(index, "the adjacency matrix contains NaN or infinity")
     edges = np.column_stack([rows, columns]).astype(np.int64)
     if symmetrize:
         return shape[0], edges, None
-    forward, backward = rows.astype(np.int64) * shape[0] + columns, columns.astype(np.int64) * shape[0] + rows
-    there, back = np.argsort(forward, kind="stable"), np.argsort(backward, kind="stable")
-    if not (np.array_equal(forward[there], backward[back]) and np.array_equal(values[there], values[back])):
-        raise GraphError(index, DIRECTED)
+    check_symmetric(edges, values, shape[0], index)
     weights = None if (values == 1).all() else np.asarray(values, np.float64).reshape(-1, 1)
     return shape[0], edges, weights
+
+
+def check_symmetric(arcs: Int64, values: NDArray[Any] | None, n_nodes: int, index: int) -> None:
+    """Refuse arcs without a counterpart of the same value in the other direction."""
+    forward, backward = arcs[:, 0] * n_nodes + arcs[:, 1], arcs[:, 1] * n_nodes + arcs[:, 0]
+    there, back = np.argsort(forward, kind="stable"), np.argsort(backward, kind="stable")
+    same = np.array_equal(forward[there], backward[back])
+    if not same or (values is not None and not np.array_equal(values[there], values[back])):
+        raise GraphError(index, DIRECTED)
+
+
+def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, Int64, NDArray[Any]]:
+    """Return the shape of a dense or sparse matrix and the rows, columns and values of its entries other than 0."""
+    if hasattr(matrix, "tocoo"):
+        # Entries stored twice count as their sum, in SciPy and here; the copy leaves the caller's matrix as it is.
+        entries = matrix.tocoo(copy=True)
+        entries.sum_duplicates()
+        kept = entries.data != 0
+        return entries.shape, entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept]
+    try:
+        dense = np.asarray(matrix)
+    except ValueError:
+        raise GraphError(index, "the rows of the adjacency matrix differ in length") from None
+    if dense.ndim != 2:
+        return dense.shape, np.empty(0, np.int64), np.empty(0, np.int64), dense
+    rows, columns = np.nonzero(dense)
+    return dense.shape, rows, columns, dense[rows, columns]
 
 
 def node_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
@@ -292,7 +325,22 @@ def node_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
     return values
 
 
-def node_vectors(graph: "networkx.Graph", names: Sequence[str], index: int) -> Float64:
-    """Return the numeric node attributes ``names`` of every vertex, joined to one vector each."""
-    columns = [np.array(node_values(graph, name, index), np.float64) for name in names]
-    return np.column_stack([column.reshape(graph.number_of_nodes(), -1) for column in columns])
+def edge_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
+    """Return the edge attribute ``name`` of every edge, in the order of ``graph.edges``."""
+    values = []
+    for source, target, data in graph.edges(data=True):
+        if name not in data:
+            raise GraphError(index, f"edge ({source!r}, {target!r}) has no attribute {name!r}")
+        values.append(data[name])
+    return values
+
+
+def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
+    """Join numeric attributes, each one number or one vector per vertex or edge, to one vector each."""
+    try:
+        arrays = [np.array(column, np.float64) for column in columns]
+    except (TypeError, ValueError) as error:
+        raise GraphError(index, f"the attributes are not numbers of one shape: {error}") from None
+    # A width of -1 cannot be inferred for graphs without vertices, whose width does not matter.
+    parts = [array.reshape(length, -1 if length else 0) for array in arrays]
+    return np.column_stack(parts) if parts else np.empty((length, 0))

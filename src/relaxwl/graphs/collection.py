@@ -21,8 +21,9 @@ from relaxwl.graphs.building import (
     adjacency_arcs,
     as_list,
     check_node_count,
+    edge_values,
+    join_vectors,
     node_values,
-    node_vectors,
 )
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 
@@ -220,10 +221,13 @@ class GraphCollection(Sequence["Graph"]):
         return np.where(chosen < 0, chosen + self.n_graphs, chosen)
 
     def _take(self, graphs: Int64) -> "GraphCollection":
-        starts, counts = self.offsets[graphs], self.node_counts[graphs]
-        nodes = expand_spans(starts, counts)
+        # Only the chosen graphs are looked at, so that one graph of a huge collection is taken in no time.
+        starts = self.offsets[graphs]
+        counts = self.offsets[graphs + 1] - starts
         offsets = prefix_sums(counts)
-        degrees = self.degrees[nodes]
+        check_node_count(int(offsets[-1]))
+        nodes = expand_spans(starts, counts)
+        degrees = self.indptr[nodes + 1] - self.indptr[nodes]
         entries = expand_spans(self.indptr[nodes], degrees)
         shift = np.repeat(offsets[:-1] - starts, counts)
         return GraphCollection(
@@ -263,8 +267,8 @@ class GraphCollection(Sequence["Graph"]):
             node_vocabulary=node_vocabulary,
             edge_codes=edge_codes,
             edge_vocabulary=edge_vocabulary,
-            node_attributes=_join_attributes([part.node_attributes for part in parts], "node"),
-            edge_attributes=_join_attributes([part.edge_attributes for part in parts], "edge"),
+            node_attributes=_join_attributes(parts, "node"),
+            edge_attributes=_join_attributes(parts, "edge"),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -286,8 +290,11 @@ class GraphCollection(Sequence["Graph"]):
     def fingerprint(self) -> str:
         """Return a SHA-256 of the content; equal collections have equal fingerprints."""
         digest = hashlib.sha256()
-        for array in (self.offsets, self.indptr, self.indices, self.node_attributes, self.edge_attributes):
-            digest.update(b"|" if array is None else np.ascontiguousarray(array).tobytes() + b"|")
+        for array in (self.offsets, self.indptr, self.indices):
+            digest.update(array.tobytes() + b"|")
+        for attributes in (self.node_attributes, self.edge_attributes):
+            # Adding 0 turns -0.0 into 0.0: the two are equal, so their bytes must be.
+            digest.update(b"none|" if attributes is None else (attributes + 0.0).tobytes() + b"|")
         for codes, vocabulary in (
             (self.node_codes, self.node_vocabulary),
             (self.edge_codes, self.edge_vocabulary),
@@ -330,7 +337,7 @@ class GraphCollection(Sequence["Graph"]):
         """Make a collection from square adjacency arrays or SciPy sparse matrices; entries other than 0 are edges.
 
         Weights other than 1 are kept as one edge attribute, which no kernel reads unless asked to. A matrix that is
-        not symmetric is a directed graph: an error, unless ``symmetrize`` says to forget the directions.
+        not symmetric is a directed graph: an error, unless ``symmetrize`` says to forget directions and weights.
         """
         builder = CollectionBuilder()
         matrices = as_list(matrices, "adjacency matrices")
@@ -353,6 +360,7 @@ class GraphCollection(Sequence["Graph"]):
         edge_label: str | None = None,
         node_attributes: str | Sequence[str] | None = None,
         *,
+        edge_attributes: str | Sequence[str] | None = None,
         symmetrize: bool = False,
     ) -> "GraphCollection":
         """Make a collection from networkx graphs.
@@ -365,35 +373,39 @@ class GraphCollection(Sequence["Graph"]):
             Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled.
         node_attributes : str or list of str, optional
             Names of the numeric node attributes (numbers or vectors), joined in this order.
+        edge_attributes : str or list of str, optional
+            The same for edges.
         symmetrize : bool
             Accept directed graphs and forget the directions.
         """
         builder = CollectionBuilder()
-        names = [node_attributes] if isinstance(node_attributes, str) else node_attributes
+        node_names, edge_names = _names(node_attributes), _names(edge_attributes)
         for index, graph in enumerate(as_list(graphs, "networkx graphs")):
             if not hasattr(graph, "adj") or not hasattr(graph, "nodes"):
                 raise GraphError(index, f"expected a networkx graph, got {type(graph).__name__}")
             if graph.is_directed() and not symmetrize:
                 raise GraphError(index, DIRECTED)
             number = {node: position for position, node in enumerate(graph.nodes)}
-            listed = list(graph.edges(data=edge_label) if edge_label else graph.edges(data=False))
-            edge_labels = None
-            if edge_label is not None:
-                edge_labels = [edge[2] for edge in listed]
-                if None in edge_labels:
-                    raise GraphError(index, f"an edge has no attribute {edge_label!r} to use as its label")
+            edges = [(number[source], number[target]) for source, target in graph.edges()]
+            vectors = [node_values(graph, name, index) for name in node_names]
+            edge_vectors = [edge_values(graph, name, index) for name in edge_names]
             builder.add(
                 len(number),
-                [(number[edge[0]], number[edge[1]]) for edge in listed],
+                edges,
                 node_labels=node_values(graph, node_label, index) if node_label is not None else None,
-                edge_labels=edge_labels,
-                node_attributes=node_vectors(graph, names, index) if names is not None else None,
+                edge_labels=edge_values(graph, edge_label, index) if edge_label is not None else None,
+                node_attributes=join_vectors(vectors, len(number), index) if vectors else None,
+                edge_attributes=join_vectors(edge_vectors, len(edges), index) if edge_vectors else None,
             )
         return cls(**builder.build())
 
     def to_networkx(self) -> list["networkx.Graph"]:
         """Return networkx graphs with vertices 0..n-1; labels are stored as ``label``, attributes as ``attributes``."""
         return [graph.to_networkx() for graph in self]
+
+
+def _names(names: str | Sequence[str] | None) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names or []
 
 
 def _restore(values: dict[str, Any]) -> GraphCollection:
@@ -423,27 +435,36 @@ def _same_labels(
     return len(a) == len(b) and np.array_equal(match_codes(vocabulary_a, vocabulary_b)[a], b)
 
 
+def _carriers(parts: list[GraphCollection], kind: str) -> list[GraphCollection]:
+    """Return the parts that have vertices (or edges); the others have none to label, so they agree with any part."""
+    return [part for part in parts if (part.n_nodes if kind == "node" else part.n_edges)]
+
+
 def _join_codes(parts: list[GraphCollection], kind: str) -> tuple[Int32 | None, Vocabulary | None]:
-    vocabularies = [getattr(part, f"{kind}_vocabulary") for part in parts]
-    # A part without vertices or edges has nothing to label, so it agrees with either kind.
-    carries = [part.n_nodes > 0 if kind == "node" else part.n_edges > 0 for part in parts]
-    labelled = [vocabulary is not None for vocabulary, full in zip(vocabularies, carries, strict=True) if full]
-    if not any(labelled) and not any(vocabulary is not None for vocabulary in vocabularies):
+    carriers = _carriers(parts, kind) or parts
+    vocabularies = [getattr(part, f"{kind}_vocabulary") for part in carriers]
+    present = [vocabulary for vocabulary in vocabularies if vocabulary is not None]
+    if not present:
         return None, None
-    if not all(labelled):
+    if len(present) < len(carriers) and _carriers(parts, kind):
         raise ValueError(f"some collections have {kind} labels and some have none: they cannot be joined")
-    joined = sort_labels(value for vocabulary in vocabularies for value in vocabulary or ())
+    joined = sort_labels(value for vocabulary in present for value in vocabulary)
     codes = [
-        match_codes(vocabulary or (), joined)[getattr(part, f"{kind}_codes")] if full else np.empty(0, np.int32)
-        for part, vocabulary, full in zip(parts, vocabularies, carries, strict=True)
+        match_codes(vocabulary, joined)[getattr(part, f"{kind}_codes")]
+        for part, vocabulary in zip(carriers, vocabularies, strict=True)
+        if vocabulary is not None
     ]
     return np.concatenate(codes), joined
 
 
-def _join_attributes(columns: list[Float64 | None], kind: str) -> Float64 | None:
+def _join_attributes(parts: list[GraphCollection], kind: str) -> Float64 | None:
+    carriers = _carriers(parts, kind)
+    columns: list[Float64 | None] = [getattr(part, f"{kind}_attributes") for part in carriers or parts]
     present = [column for column in columns if column is not None]
     if not present:
         return None
+    if not carriers:
+        return present[0]  # of length 0, as nothing carries attributes
     if len(present) < len(columns):
         raise ValueError(f"some collections have {kind} attributes and some have none: they cannot be joined")
     lengths = {column.shape[1] for column in present}
@@ -498,15 +519,15 @@ class Graph:
         if vocabulary is None:
             return None
         codes = self._collection.node_codes[self._start : self._start + self.n_nodes]
-        return [vocabulary[code] for code in codes]
+        return [vocabulary[code] for code in codes.tolist()]
 
     @property
     def edge_labels(self) -> list[Label] | None:
         """Label values of the edges, aligned with :attr:`edges`, or None."""
-        collection, (_, entries) = self._collection, self._entries()
-        if collection.edge_codes is None or collection.edge_vocabulary is None:
+        codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
+        if codes is None or vocabulary is None:
             return None
-        return [collection.edge_vocabulary[code] for code in collection.edge_codes[entries]]
+        return [vocabulary[code] for code in codes[self._entries()[1]].tolist()]
 
     @property
     def node_attributes(self) -> Float64 | None:
@@ -535,7 +556,7 @@ class Graph:
         codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
         if codes is None or vocabulary is None:
             return None
-        return [vocabulary[code] for code in codes[self._span(node)]]
+        return [vocabulary[code] for code in codes[self._span(node)].tolist()]
 
     def as_collection(self) -> GraphCollection:
         """Return a collection of this graph alone."""
@@ -547,7 +568,7 @@ class Graph:
 
         graph = networkx.Graph()
         graph.add_nodes_from(range(self.n_nodes))
-        edges = [(int(u), int(v)) for u, v in self.edges]
+        edges = [(u, v) for u, v in self.edges.tolist()]
         graph.add_edges_from(edges)
         for name, nodes, links in (
             ("label", self.node_labels, self.edge_labels),
@@ -568,7 +589,8 @@ class Graph:
     def _entries(self) -> tuple[Int32, Int64]:
         """Return the edges with the smaller vertex first, and the adjacency entry of each."""
         collection, start, stop = self._collection, self._start, self._start + self.n_nodes
-        sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), collection.degrees[start:stop])
+        degrees = np.diff(collection.indptr[start : stop + 1])
+        sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), degrees)
         first = int(collection.indptr[start])
         targets = collection.indices[first : int(collection.indptr[stop])] - np.int32(start)
         once = np.flatnonzero(sources < targets)

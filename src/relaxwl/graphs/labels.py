@@ -1,5 +1,6 @@
 """Labels as integer codes into a vocabulary sorted by label value."""
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -11,28 +12,34 @@ Vocabulary = tuple[Label, ...]
 
 
 def sort_labels(values: Iterable[Label]) -> Vocabulary:
-    """Return the distinct values in an order that depends on the values alone.
+    """Return the distinct values in an order that depends on the values alone (see :func:`label_order`).
 
-    Values that Python cannot compare with each other are ordered by type name first.
-
-    >>> sort_labels(["b", 2, "a", 1, 2])
-    (1, 2, 'a', 'b')
+    >>> sort_labels(["b", 10, "a", 2, 2.0])
+    (2, 10, 'a', 'b')
     """
-    distinct = set(values)
-    try:
-        return tuple(sorted(distinct))  # type: ignore[type-var]
-    except TypeError:
-        return tuple(sorted(distinct, key=lambda value: (type(value).__name__, str(value))))
+    return tuple(sorted({plain_label(value) for value in values}, key=label_order))
+
+
+def label_order(value: Label) -> tuple[Any, ...]:
+    """Return a key by which any two labels compare: numbers, then strings, then tuples, each by value.
+
+    >>> sorted(["b", 10, (1, "x"), 2], key=label_order)
+    [2, 10, 'b', (1, 'x')]
+    """
+    if isinstance(value, str):
+        return 1, value
+    if isinstance(value, tuple):
+        return 2, tuple(label_order(part) for part in value)
+    return 0, value
 
 
 def encode_labels(values: Sequence[Label] | NDArray[Any]) -> tuple[NDArray[np.int32], Vocabulary]:
     """Return one integer code per value and the sorted vocabulary that the codes point into."""
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.ndim == 1 and array.dtype.kind in "iub":
-        distinct, codes = np.unique(array, return_inverse=True)
-        return codes.astype(np.int32), tuple(distinct.tolist())
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufU":
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int32), tuple(plain_label(value) for value in distinct.tolist())
     plain = [plain_label(value) for value in values]
-    vocabulary = sort_labels(plain)
+    vocabulary = sort_labels(set(plain))
     code_of = {value: code for code, value in enumerate(vocabulary)}
     return np.fromiter((code_of[value] for value in plain), np.int32, len(plain)), vocabulary
 
@@ -57,17 +64,27 @@ def match_codes(vocabulary: Vocabulary, reference: Vocabulary) -> NDArray[np.int
 
 
 def plain_label(value: Any) -> Label:
-    """Turn NumPy scalars and small arrays into the Python values they stand for; refuse what is no label."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    elif isinstance(value, np.ndarray):
-        value = value.item() if value.ndim == 0 else tuple(value.tolist())
-    elif isinstance(value, list):
-        value = tuple(value)
-    if isinstance(value, float) and value != value:
-        raise ValueError("a label is NaN; labels must be equal to themselves")
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(f"a label of type {type(value).__name__} is not hashable: {value!r}") from None
-    return value  # type: ignore[no-any-return]
+    """Return the one form of a label that stands for all equal ones: an integer, a float, a string or a tuple of these.
+
+    NumPy scalars become Python values, arrays and lists become tuples, and whole numbers become integers: ``True``,
+    ``1`` and ``1.0`` are equal in Python, so which of them a vocabulary holds must not depend on which came first.
+    Anything else is refused: labels are sorted, stored and compared between machines by their value.
+
+    >>> plain_label(np.float32(2)), plain_label([1.0, "a"])
+    (2, (1, 'a'))
+    """
+    if type(value) is int or type(value) is str:
+        return value
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return tuple(plain_label(part) for part in value)
+    if isinstance(value, str):
+        return str.__str__(value)  # of a subclass such as an enumeration, the text alone
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"a label is {value}; labels must be finite")
+        return int(value) if value.is_integer() else float(value)
+    if isinstance(value, int):
+        return int(value)
+    raise TypeError(f"a label must be a number, a string or a tuple of these, not {type(value).__name__} {value!r}")

@@ -1,0 +1,479 @@
+"""Generators of labelled benchmarks: ego networks with matched counts, and noisy copies of template graphs.
+
+How an ego network comes about is told in :func:`make_egonets`. Three of its four network models are *meeting
+processes*: each pair of people meets at a random time, the sooner the higher the pair's rate, and the network at
+any moment consists of the pairs that have met. Watching the ego until it has ``n`` neighbours, and the neighbours
+until they share ``m`` edges, gives both counts exactly and changes nothing about which pairs are likely. The fourth
+model grows vertex by vertex and is cut to the same counts.
+
+The parameters below were chosen beforehand, from the literature on the models and from counts of vertices and edges
+alone. No kernel was run to choose them; please keep it so, or the benchmark says nothing.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relaxwl.graphs import GraphCollection, assemble
+from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+
+# What scikit-learn calls random_state, and the ways of NumPy to say the same.
+RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
+
+EGONET_MODELS = ("triads", "communities", "geometry", "activity")
+"""Names of the classes of :func:`make_egonets`, in the order of their numbers in ``y``."""
+
+
+class _Level(NamedTuple):
+    """Ranges from which the counts of a density level are drawn uniformly."""
+
+    n_nodes: tuple[int, int]
+    density: tuple[float, float]
+
+
+# Level 1 has the ranges of the published EGONETS-1 (130 to 150 vertices, density 0.03 to 0.09).
+_LEVELS = {
+    1: _Level((130, 150), (0.03, 0.09)),
+    2: _Level((170, 190), (0.07, 0.11)),
+    3: _Level((210, 230), (0.11, 0.15)),
+    4: _Level((250, 270), (0.15, 0.19)),
+}
+
+# Below this size the lowest density would leave less than one edge a vertex, and the levels would be the same.
+_FEWEST_NODES = 20
+
+# A meeting process runs on this many vertices for each neighbour of the ego: enough that the ego sees a part only.
+_POPULATION = 6
+
+# Pareto tails of the activities, as exponents of the density: the span that is reported for social networks.
+_TAIL_EXPONENTS = (2.5, 3.5)
+
+
+def make_egonets(
+    n_graphs: int = 200,
+    level: int = 1,
+    *,
+    n_nodes: int | tuple[int, int] | None = None,
+    random_state: RandomState = None,
+) -> tuple[GraphCollection, Int64]:
+    """Make ego networks from four random network models, indistinguishable by their counts.
+
+    An ego network is the subgraph induced by the *neighbours* of a vertex, the ego; the ego itself is left out. The
+    task is to tell which model the network came from that a graph was cut out of. Each graph comes from a network
+    of its own, so no two graphs share vertices. Graphs are unlabelled, and no vertex is isolated.
+
+    Parameters
+    ----------
+    n_graphs : int, default=200
+        Number of graphs of all four classes together. Class sizes differ by at most one.
+    level : {1, 2, 3, 4}, default=1
+        Larger and denser graphs with each level. Counts are drawn uniformly from these ranges:
+
+        ===== ========== ============ ============== ============== ===============
+        level vertices   density      mean vertices  mean edges     average degree
+        ===== ========== ============ ============== ============== ===============
+        1     130 to 150 0.03 to 0.09 140            580            8.3
+        2     170 to 190 0.07 to 0.11 180            1450           16.1
+        3     210 to 230 0.11 to 0.15 220            3130           28.5
+        4     250 to 270 0.15 to 0.19 260            5720           44.0
+        ===== ========== ============ ============== ============== ===============
+
+        Density is the share of all vertex pairs that are edges. Level 1 has the ranges of the published EGONETS-1.
+    n_nodes : int or (int, int), optional
+        Vertices of a graph, or the range to draw them from (both ends included), instead of the level's. The
+        density stays that of the level, but there are never fewer edges than vertices.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+        An integer gives the same graphs each time.
+
+    Returns
+    -------
+    graphs : GraphCollection
+        Unlabelled graphs in random order, with their vertices in random order.
+    y : int array, shape (n_graphs,)
+        The class of each graph, a position in ``EGONET_MODELS``.
+
+    Notes
+    -----
+    *Matched counts.* Pairs (number of vertices, number of edges) are drawn once, and each class has exactly one graph
+    for each pair (if ``n_graphs`` is a multiple of four; else some classes lack the last pair). So the classes have the
+    same vertex counts, edge counts and densities. A learner that sees the counts alone cannot beat chance; it may well
+    stay below, because the twins of a held-out graph that it has seen belong to the other classes.
+
+    *The models.* They differ in where triangles come from:
+
+    0. ``triads``: growth with preferential attachment and triad formation (Holme and Kim, 2002). A new vertex links to
+       a well-connected one and then, mostly, to neighbours of that one. The ego is a hub.
+    1. ``communities``: overlapping affiliation (Newman, Watts and Strogatz, 2002; Yang and Leskovec, 2012). People
+       belong to one or more of 24 communities of uneven popularity and meet in proportion to the number that they
+       share, rarely outside. The ego belongs to three to six.
+    2. ``geometry``: geometric inhomogeneous random graph (Bringmann, Keusch and Lengler, 2019; hyperbolic random
+       graphs are a case of it). People live on a torus and meet the sooner the nearer they are.
+    3. ``activity``: given expected degrees (Chung and Lu, 2002). Only activity counts, triangles are accidents.
+
+    In all of them everyone has an activity with a Pareto tail, so that all mix low and high degrees: in model 0 the
+    number of links of a newcomer is proportional to it, in the others two people meet at a rate proportional to the
+    product of theirs. Tail, memberships, the decay with distance and the share of triad steps are drawn anew for each
+    network: a class is a family of networks, not one.
+
+    *Reaching the counts.* Edges have times: the time of meeting in models 1 to 3, random in model 0, where it means
+    that edges are thinned uniformly. Each vertex keeps its first edge, then the earliest ones are kept until the
+    number is reached. The same rule serves all classes.
+
+    References
+    ----------
+    P. Holme and B. J. Kim: Growing scale-free networks with tunable clustering. Physical Review E, 2002.
+
+    M. E. J. Newman, D. J. Watts and S. H. Strogatz: Random graph models of social networks. PNAS, 2002.
+
+    J. Yang and J. Leskovec: Community-affiliation graph model for overlapping network community detection. ICDM, 2012.
+
+    K. Bringmann, R. Keusch and J. Lengler: Geometric inhomogeneous random graphs. Theoretical Computer Science, 2019.
+
+    F. Chung and L. Lu: Connected components in random graphs with given expected degree sequences. Annals of
+    Combinatorics, 2002.
+
+    Examples
+    --------
+    >>> graphs, y = make_egonets(8, level=1, random_state=0)
+    >>> len(graphs), graphs.is_labelled
+    (8, False)
+    >>> [EGONET_MODELS[c] for c in sorted(y)][::2]
+    ['triads', 'communities', 'geometry', 'activity']
+
+    Each class has the same counts:
+
+    >>> counts = [sorted((graph.n_nodes, graph.n_edges) for graph in graphs[y == c]) for c in range(4)]
+    >>> counts[0] == counts[1] == counts[2] == counts[3]
+    True
+
+    Small and dense ones for a quick trial:
+
+    >>> small, _ = make_egonets(8, level=4, n_nodes=(30, 40), random_state=0)
+    >>> all(30 <= graph.n_nodes <= 40 for graph in small)
+    True
+    """
+    _check_integer("n_graphs", n_graphs, 1)
+    _check_integer("level", level, 1)
+    if level not in _LEVELS:
+        raise ValueError(f"level must be 1, 2, 3 or 4, not {level!r}")
+    nodes = _LEVELS[level].n_nodes if n_nodes is None else _node_range(n_nodes)
+    rng = _generator(random_state)
+    n_models = len(EGONET_MODELS)
+    sizes, edge_counts = _draw_counts(-(-n_graphs // n_models), nodes, _LEVELS[level].density, rng)
+    pair, y = np.divmod(rng.permutation(n_graphs), n_models)
+    edges = [_MODELS[c](int(sizes[p]), int(edge_counts[p]), rng) for p, c in zip(pair, y, strict=True)]
+    return _collect(sizes[pair], edges, rng), y
+
+
+def make_perturbed(
+    n_graphs: int = 100,
+    n_classes: int = 2,
+    *,
+    n_nodes: int = 30,
+    n_edges: int | None = None,
+    rewired: float = 0.1,
+    n_labels: int | None = None,
+    random_state: RandomState = None,
+) -> tuple[GraphCollection, Int64]:
+    """Make noisy copies of template graphs, one template for each class.
+
+    A template is a random graph with ``n_nodes`` vertices and ``n_edges`` edges, every such graph equally likely
+    (Erdős and Rényi, 1959). A sample is its class's template with some edges moved elsewhere and the vertices in random
+    order. All graphs have the same counts. Without noise the graphs of a class are isomorphic, and exact matching of
+    neighbourhoods is all that is needed; the more noise, the fewer neighbourhoods stay *equal* while many stay
+    *similar*.
+
+    Parameters
+    ----------
+    n_graphs : int, default=100
+        Number of graphs of all classes together. Class sizes differ by at most one.
+    n_classes : int, default=2
+        Number of templates.
+    n_nodes : int, default=30
+        Vertices of each graph.
+    n_edges : int, optional
+        Edges of each graph; by default ``2 * n_nodes``, which is an average degree of 4, or as many as there can be.
+    rewired : float, default=0.1
+        The fraction of edges, from 0 to 1, that is moved: so many edges (rounded) are taken out, chosen at
+        random, and as many vertex pairs put in that are not edges of the template.
+    n_labels : int, optional
+        Number of vertex labels ``0, 1, ...``; without it the graphs are unlabelled. Each label has the same number
+        of vertices in every graph (up to one), so labels cannot be told apart by counting. Noise leaves them alone.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+        An integer gives the same graphs each time.
+
+    Returns
+    -------
+    graphs : GraphCollection
+        The graphs in random order.
+    y : int array, shape (n_graphs,)
+        The class of each graph, from 0 to ``n_classes - 1``.
+
+    Examples
+    --------
+    >>> graphs, y = make_perturbed(6, n_classes=3, n_nodes=10, rewired=0.2, n_labels=4, random_state=0)
+    >>> graphs
+    GraphCollection(6 graphs, 60 nodes, 120 edges, 4 node labels)
+    >>> np.bincount(y)
+    array([2, 2, 2])
+    """
+    for name, value, least in (("n_graphs", n_graphs, 1), ("n_classes", n_classes, 1), ("n_nodes", n_nodes, 1)):
+        _check_integer(name, value, least)
+    if n_labels is not None:
+        _check_integer("n_labels", n_labels, 1)
+    n_edges, n_moved = _edge_numbers(n_nodes, n_edges, rewired)
+    rng = _generator(random_state)
+    pairs = _all_pairs(n_nodes)
+    templates = [rng.permutation(len(pairs)) for _ in range(n_classes)]
+    labels = [rng.permutation(np.arange(n_nodes) % n_labels) for _ in range(n_classes)] if n_labels else None
+    y = rng.permutation(n_graphs) % n_classes
+    edges = [pairs[_moved(templates[c], n_edges, n_moved, rng)] for c in y]
+    return _collect(np.full(n_graphs, n_nodes), edges, rng, None if labels is None else [labels[c] for c in y]), y
+
+
+# ----------------------------------------------------------------------------------------------- network models
+
+
+def _triads(n: int, m: int, rng: np.random.Generator) -> Int64:
+    """Cut an ego network from a growing network with triad formation."""
+    triad_share = rng.uniform(0.6, 0.95)
+    hub_degree = round(1.1 * n)
+    # Links of a newcomer on average; the factor leaves a tenth to a quarter of the edges to be thinned away.
+    n_links = 1.9 * m / n
+    while True:
+        neighbors = _grow(_POPULATION // 2 * n, hub_degree, n_links, triad_share, rng)
+        edges = _hub_edges(neighbors, n, hub_degree, rng)
+        if len(edges) >= m:
+            return _earliest_edges(edges, rng.random(len(edges)), n, m)
+        n_links *= 1.2
+
+
+def _communities(n: int, m: int, rng: np.random.Generator) -> Int64:
+    """Cut an ego network from a meeting process in overlapping communities."""
+    n_communities, outside = 24, 0.02
+    activity = _activities(_POPULATION * n, rng)
+    popularity = rng.gamma(2.0, size=n_communities)
+    # Ranks of random keys: a draw without replacement in proportion to popularity, for all people at once.
+    ranks = (rng.exponential(size=(len(activity), n_communities)) / popularity).argsort(axis=1).argsort(axis=1)
+    member = (ranks < 1 + rng.poisson(1.0, len(activity))[:, None]).astype(np.float32)
+    ego = rng.permutation(n_communities)[: rng.integers(3, 7)]
+    chosen = _first(rng.exponential(size=len(activity)) / (activity * (member[:, ego].sum(axis=1) + outside)), n)
+    shared = member[chosen] @ member[chosen].T
+    pairs = _all_pairs(n)
+    rates = _products(activity[chosen], pairs) * (shared[pairs[:, 0], pairs[:, 1]] + outside)
+    return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / rates, n, m)
+
+
+def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
+    """Cut an ego network from a meeting process on a torus, where nearness counts."""
+    activity = _activities(_POPULATION * n, rng)
+    positions = rng.random((len(activity), 2))
+    # The model's decay exponent: the larger, the sharper the border between near and far.
+    noise = 1 / rng.uniform(2.0, 4.0)
+    to_ego = _squared_distances(positions, np.full(2, 0.5))
+    chosen = _first(rng.exponential(size=len(activity)) ** noise * to_ego / activity, n)
+    pairs = _all_pairs(n)
+    apart = _squared_distances(positions[chosen[pairs[:, 0]]], positions[chosen[pairs[:, 1]]])
+    times = rng.exponential(size=len(pairs)) ** noise * apart / _products(activity[chosen], pairs)
+    return _earliest_edges(pairs, times, n, m)
+
+
+def _activity(n: int, m: int, rng: np.random.Generator) -> Int64:
+    """Cut an ego network from a meeting process where nothing but activity counts."""
+    activity = _activities(_POPULATION * n, rng)
+    chosen = _first(rng.exponential(size=len(activity)) / activity, n)
+    pairs = _all_pairs(n)
+    return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / _products(activity[chosen], pairs), n, m)
+
+
+_MODELS: tuple[Callable[[int, int, np.random.Generator], Int64], ...] = (_triads, _communities, _geometry, _activity)
+
+
+def _grow(
+    n_nodes: int, hub_degree: int, n_links: float, triad_share: float, rng: np.random.Generator
+) -> list[list[int]]:
+    """Grow a network to ``n_nodes`` vertices, and on until some vertex has ``hub_degree``; return the neighbours."""
+    # One number at a time: the standard generator is several times faster at that than NumPy's.
+    draw = random.Random(int(rng.integers(2**63))).random
+    activity = _activities(n_nodes, rng)
+    links = np.maximum(1, np.rint(activity * (n_links / activity.mean()))).astype(int).tolist()
+    neighbors: list[list[int]] = [[1], [0]]
+    # Every vertex occurs once for each of its links, so a uniform draw prefers the well-connected.
+    urn = [0, 1]
+    largest = 1
+    while len(neighbors) < n_nodes or largest < hub_degree:
+        newcomer = len(neighbors)
+        wanted = min(links[newcomer % n_nodes], (newcomer + 1) // 2)
+        anchor = urn[int(draw() * len(urn))]
+        linked = {anchor: None}
+        while len(linked) < wanted:
+            if draw() < triad_share:
+                around = neighbors[anchor]
+                candidate = around[int(draw() * len(around))]
+                if candidate not in linked:
+                    linked[candidate] = None
+                    continue
+            anchor = urn[int(draw() * len(urn))]
+            linked[anchor] = None
+        for vertex in linked:
+            neighbors[vertex].append(newcomer)
+            urn.append(vertex)
+            if len(neighbors[vertex]) > largest:
+                largest = len(neighbors[vertex])
+        neighbors.append(list(linked))
+        urn.extend([newcomer] * len(linked))
+    return neighbors
+
+
+def _hub_edges(neighbors: list[list[int]], n: int, hub_degree: int, rng: np.random.Generator) -> Int64:
+    """Return all edges among ``n`` neighbours of the smallest hub, none isolated; nothing where there are too few."""
+    degrees = np.array([len(around) for around in neighbors])
+    hubs = np.flatnonzero(degrees >= hub_degree)
+    ego = int(hubs[degrees[hubs].argmin()])
+    members = rng.permutation(neighbors[ego])
+    number = np.full(len(neighbors), -1)
+    number[members] = np.arange(len(members))
+    targets = number[np.concatenate([neighbors[vertex] for vertex in members])]
+    sources = np.repeat(np.arange(len(members)), degrees[members])
+    linked = np.zeros((len(members), len(members)), bool)
+    linked[sources[targets >= 0], targets[targets >= 0]] = True
+    # The first n in random order, but those that know nobody among them give way to later ones that do.
+    first = np.flatnonzero(linked[:n, :n].any(axis=1))
+    later = n + np.flatnonzero(linked[n:, first].any(axis=1))
+    kept = np.concatenate([first, later])[:n]
+    return np.argwhere(np.triu(linked[np.ix_(kept, kept)])) if len(kept) == n else np.empty((0, 2), np.int64)
+
+
+def _earliest_edges(pairs: Int64, times: Float64, n: int, m: int) -> Int64:
+    """Return ``m`` of the pairs: the first of each of the ``n`` vertices, then the earliest of all."""
+    pairs = pairs[np.argsort(times)]
+    first = np.full((2, n), len(pairs))
+    backwards = np.arange(len(pairs))[::-1]
+    for end in (0, 1):
+        # Written from late to early: the last write stays, which is the earliest pair.
+        first[end, pairs[::-1, end]] = backwards
+    kept = np.zeros(len(pairs), bool)
+    kept[first.min(axis=0)] = True
+    kept[np.flatnonzero(~kept)[: m - int(kept.sum())]] = True
+    return pairs[kept]
+
+
+def _activities(size: int, rng: np.random.Generator) -> Float64:
+    """Draw activities with a Pareto tail, whose exponent is drawn as well."""
+    return 1 + rng.pareto(rng.uniform(*_TAIL_EXPONENTS) - 1, size)
+
+
+def _first(times: Float64, n: int) -> Int64:
+    """Return the positions of the ``n`` smallest times."""
+    # Not argpartition: its order within the n differs between machines.
+    return np.argsort(times)[:n]
+
+
+def _all_pairs(n: int) -> Int64:
+    """Return all pairs of ``n`` vertices, the smaller first."""
+    return np.column_stack(np.triu_indices(n, 1))
+
+
+def _products(values: Float64, pairs: Int64) -> Float64:
+    """Return the product of the values at both ends of each pair."""
+    return values[pairs[:, 0]] * values[pairs[:, 1]]
+
+
+def _squared_distances(a: Float64, b: Float64) -> Float64:
+    """Return squared distances on the unit torus."""
+    gaps = np.abs(a - b)
+    return np.asarray((np.minimum(gaps, 1 - gaps) ** 2).sum(axis=-1))
+
+
+# ------------------------------------------------------------------------------------------ counts and assembly
+
+
+def _draw_counts(
+    number: int, nodes: tuple[int, int], density: tuple[float, float], rng: np.random.Generator
+) -> tuple[Int64, Int64]:
+    """Draw numbers of vertices and of edges."""
+    sizes = rng.integers(nodes[0], nodes[1] + 1, number)
+    edges = np.rint(rng.uniform(*density, number) * sizes * (sizes - 1) / 2).astype(np.int64)
+    # One edge a vertex is what it takes to leave no vertex isolated.
+    return sizes, np.maximum(edges, sizes)
+
+
+def _moved(template: Int64, n_edges: int, n_moved: int, rng: np.random.Generator) -> Int64:
+    """Return pair numbers: the first ``n_edges`` of the template, ``n_moved`` exchanged for some of the others."""
+    kept = rng.permutation(n_edges)[n_moved:]
+    added = n_edges + rng.choice(len(template) - n_edges, n_moved, replace=False)
+    moved: Int64 = template[np.concatenate([kept, added])]
+    return moved
+
+
+def _collect(
+    sizes: Int64, edges: list[Int64], rng: np.random.Generator, labels: list[Int64] | None = None
+) -> GraphCollection:
+    """Return the graphs as a collection, the vertices of each numbered at random."""
+    offsets = prefix_sums(sizes)
+    numbers = [start + rng.permutation(int(size)) for start, size in zip(offsets, sizes, strict=False)]
+    joined = np.concatenate([number[pairs] for number, pairs in zip(numbers, edges, strict=True)])
+    node_labels = None
+    if labels is not None:
+        node_labels = np.empty(int(offsets[-1]), np.int64)
+        node_labels[np.concatenate(numbers)] = np.concatenate(labels)
+    return GraphCollection(**assemble(offsets, joined, node_labels=node_labels))
+
+
+# ------------------------------------------------------------------------------------------------------ arguments
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    """Turn what scikit-learn and NumPy call a seed into a Generator; a given Generator is used and advanced."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    if random_state is None or isinstance(random_state, np.random.SeedSequence):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise ValueError(
+            f"random_state must be an integer >= 0, a numpy random generator or None, not {random_state!r}"
+        )
+    return np.random.default_rng(int(random_state))
+
+
+def _check_integer(name: str, value: Any, least: int) -> None:
+    """Refuse what is not an integer, or too small."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
+
+
+def _node_range(n_nodes: Any) -> tuple[int, int]:
+    """Return the lowest and the highest number of vertices that a user asks for."""
+    bounds = tuple(n_nodes) if isinstance(n_nodes, (tuple, list)) else (n_nodes, n_nodes)
+    if len(bounds) != 2:
+        raise ValueError(f"n_nodes must be a number of vertices or a pair (lowest, highest), not {n_nodes!r}")
+    for bound in bounds:
+        _check_integer("n_nodes", bound, _FEWEST_NODES)
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"n_nodes must be a pair (lowest, highest), but {bounds[0]} is more than {bounds[1]}")
+    return int(bounds[0]), int(bounds[1])
+
+
+def _edge_numbers(n_nodes: int, n_edges: int | None, rewired: float) -> tuple[int, int]:
+    """Return how many edges a sample has and how many of them are moved."""
+    n_pairs = n_nodes * (n_nodes - 1) // 2
+    if n_edges is None:
+        n_edges = min(2 * n_nodes, n_pairs)
+    _check_integer("n_edges", n_edges, 0)
+    if n_edges > n_pairs:
+        raise ValueError(f"n_edges is {n_edges}, but {n_nodes} vertices have only {n_pairs} pairs")
+    if isinstance(rewired, bool) or not 0 <= rewired <= 1:
+        raise ValueError(f"rewired must be a fraction from 0 to 1, not {rewired!r}")
+    n_moved = round(rewired * n_edges)
+    if n_moved > n_pairs - n_edges:
+        raise ValueError(
+            f"rewired={rewired} moves {n_moved} of {n_edges} edges, but only {n_pairs - n_edges} vertex pairs "
+            "are free; lower rewired or n_edges"
+        )
+    return n_edges, n_moved

@@ -1,0 +1,400 @@
+"""Reading data sets in the layout of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and their kin."""
+
+import contextlib
+import logging
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl.datasets._compiled import parse_floats, parse_integers
+from relaxwl.graphs import GraphCollection, GraphError, assemble
+from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+
+logger = logging.getLogger(__name__)
+
+OPTIONAL = ("graph_labels", "graph_attributes", "node_labels", "node_attributes", "edge_labels", "edge_attributes")
+# What the zip reader raises on damaged, cut or encrypted files; it seeks to wherever a damaged directory points.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+# Beyond this, neighbouring integers share a double.
+MAX_EXACT_INTEGER = 2**53
+
+
+class TUFormatError(ValueError):
+    """A data set that does not follow the TU layout; the message names the file and the line."""
+
+
+@dataclass(frozen=True, eq=False)
+class TUDataset:
+    """All that the files of a TU data set say.
+
+    Attributes
+    ----------
+    name : str
+        The NAME in NAME_A.txt.
+    graphs : GraphCollection
+        The graphs with their labels and attributes.
+    y : array or None
+        The class of each graph as an integer from 0 to C-1, in the order of the values in the file. Without classes
+        (a regression data set) the graph attributes, as a vector if there is one a graph. Without either, None.
+    classes : tuple of int or None
+        The values in NAME_graph_labels.txt that the classes 0 to C-1 stand for; None without that file.
+    graph_attributes : float array, shape (n_graphs, d), or None
+        What NAME_graph_attributes.txt says.
+    """
+
+    name: str
+    graphs: GraphCollection
+    y: NDArray[Any] | None
+    classes: tuple[int, ...] | None
+    graph_attributes: Float64 | None
+
+
+def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tuple[GraphCollection, NDArray[Any]]:
+    r"""Read a data set in TU layout from a folder or a zip file.
+
+    Parameters
+    ----------
+    path : path
+        A folder with NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt and, where there are any, the files
+        of labels and attributes; or a folder or a zip file with such a folder inside.
+    ignore : collection of str
+        Optional files to leave unread, such as ``{"edge_attributes"}``.
+
+    Returns
+    -------
+    graphs : GraphCollection
+        Edges may be listed once or twice; self-loops and repetitions are dropped. Several columns of labels
+        become labels that are tuples.
+    y : array, shape (n_graphs,)
+        Classes 0 to C-1 in the order of their values in the file; :func:`read_tu` tells these values. For a regression
+        data set, which has graph attributes and no classes, the attributes (two-dimensional if several a graph).
+
+    Raises
+    ------
+    TUFormatError
+        A ValueError that names the file and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for kind, text in {"A": "1, 2", "graph_indicator": "1 1 2", "graph_labels": "1 -1"}.items():
+    ...     lines = [text] if kind == "A" else text.split()
+    ...     _ = Path(folder.name, f"TOY_{kind}.txt").write_text("\n".join(lines))
+    >>> graphs, y = load_tu(folder.name)
+    >>> graphs
+    GraphCollection(2 graphs, 3 nodes, 1 edges)
+    >>> y
+    array([1, 0])
+    >>> folder.cleanup()
+    """
+    dataset = read_tu(path, ignore=ignore)
+    if dataset.y is None:
+        raise TUFormatError(
+            f"{os.fspath(path)}: neither {dataset.name}_graph_labels.txt nor {dataset.name}_graph_attributes.txt is "
+            "there, so the graphs have no y; read_tu(path).graphs reads the graphs alone"
+        )
+    return dataset.graphs, dataset.y
+
+
+def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TUDataset:
+    """Read a data set in TU layout with everything that its files say; see :func:`load_tu` for the parameters."""
+    unknown = sorted(set(ignore) - set(OPTIONAL))
+    if unknown:
+        raise ValueError(f"ignore names {unknown[0]!r}, which is none of {', '.join(OPTIONAL)}")
+    with _open_files(Path(path)) as files:
+        indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
+        edges = _Table(files, "A", integers=True, n_columns=2)
+        optional = {
+            kind: _Table(files, kind, integers=kind.endswith("labels"), n_columns=1 if kind == "graph_labels" else None)
+            for kind in OPTIONAL
+            if kind in files.readers and kind not in ignore
+        }
+    offsets = _offsets(indicator, optional.get("graph_labels") or optional.get("graph_attributes"))
+    pairs = _checked_edges(edges, offsets)
+    counts = {"graph": len(offsets) - 1, "node": len(indicator.rows), "edge": len(edges.rows)}
+    counted_in = {"graph": "graph_labels", "node": "graph_indicator", "edge": "A"}
+    for kind, table in optional.items():
+        what = kind.split("_")[0]
+        table.check_length(counts[what], f"{files.name}_{counted_in[what]}.txt")
+        table.check_finite(allow_nan=what == "graph")
+    graphs = _collection(offsets, pairs, optional, where=lambda row: f"{edges.path}, line {row + 1}")
+    classes, y = None, None
+    attributes = optional["graph_attributes"].rows if "graph_attributes" in optional else None
+    if "graph_labels" in optional:
+        values, y = np.unique(optional["graph_labels"].rows[:, 0], return_inverse=True)
+        classes = tuple(values.tolist())
+    elif attributes is not None:
+        y = attributes[:, 0] if attributes.shape[1] == 1 else attributes
+    return TUDataset(files.name, graphs, y, classes, attributes)
+
+
+# ----------------------------------------------------------------------------------------------- finding the files
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of one data set: where they are, and a function for each kind that reads its bytes."""
+
+    name: str
+    place: str
+    readers: dict[str, Callable[[], bytes]]
+
+    def path(self, kind: str) -> str:
+        """Return what to call a file in a message."""
+        return f"{self.place}/{self.name}_{kind}.txt"
+
+    def read(self, kind: str) -> bytes:
+        """Return the bytes of a file."""
+        if kind not in self.readers:
+            raise TUFormatError(f"{self.path(kind)} is missing; the TU layout requires it")
+        return self.readers[kind]()
+
+
+@contextlib.contextmanager
+def _open_files(path: Path) -> Iterator[_Files]:
+    """Find the one data set in a folder or zip file."""
+    if path.is_dir():
+        names = {file.name: file for file in path.glob("*.txt")}
+        if not find_data_sets(names):
+            names = {f"{file.parent.name}/{file.name}": file for file in path.glob("*/*.txt")}
+        stem = _only_data_set(path, find_data_sets(names))
+        yield _files(path, stem, {name: file.read_bytes for name, file in names.items()})
+    elif not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {path}")
+    elif path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
+        raise TUFormatError(f"{path} is neither a folder nor a zip file; give the one that holds the data set's files")
+    else:
+        with path.open("rb") as file:
+            with _damage_reported(path):
+                archive = zipfile.ZipFile(file)
+            # Some archivers write the separators of Windows.
+            members = {info.filename.replace("\\", "/"): info for info in archive.infolist()}
+            stem = _only_data_set(path, find_data_sets(members))
+            yield _files(path, stem, {name: _member_reader(path, archive, info) for name, info in members.items()})
+
+
+def find_data_sets(paths: Collection[str]) -> list[str]:
+    """Return the common beginnings (``NAME/NAME``) of the data sets among relative paths.
+
+    >>> find_data_sets(["MUTAG/MUTAG_A.txt", "MUTAG/README.txt", "__MACOSX/MUTAG/._MUTAG_A.txt"])
+    ['MUTAG/MUTAG']
+    """
+    stems = set()
+    for path in paths:
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(path).parts)
+        for ending in ("_A.txt", "_graph_indicator.txt"):
+            if path.endswith(ending) and not hidden:
+                stems.add(path.removesuffix(ending))
+    return sorted(stems)
+
+
+def _only_data_set(path: Path, stems: list[str]) -> str:
+    if not stems:
+        raise TUFormatError(f"{path} holds no data set in TU layout: there is no file NAME_A.txt in it")
+    if len(stems) > 1:
+        names = ", ".join(stems[:10]) + (", ..." if len(stems) > 10 else "")
+        raise TUFormatError(f"{path} holds {len(stems)} data sets ({names}); give the path of one of them")
+    return stems[0]
+
+
+def _files(path: Path, stem: str, readers: dict[str, Callable[[], bytes]]) -> _Files:
+    found = {kind: f"{stem}_{kind}.txt" for kind in ("A", "graph_indicator", *OPTIONAL)}
+    folder = PurePosixPath(stem).parent
+    return _Files(
+        name=PurePosixPath(stem).name,
+        place=str(path) if str(folder) == "." else f"{path}/{folder}",
+        readers={kind: readers[name] for kind, name in found.items() if name in readers},
+    )
+
+
+def _member_reader(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
+    def read() -> bytes:
+        with _damage_reported(path):
+            return archive.read(info)
+
+    return read
+
+
+@contextlib.contextmanager
+def _damage_reported(path: Path) -> Iterator[None]:
+    """Turn whatever the zip reader says about a file into one clear error."""
+    try:
+        yield
+    except ZIP_ERRORS as error:
+        raise TUFormatError(f"{path} cannot be read as a zip file; is it complete? ({error})") from error
+
+
+# ------------------------------------------------------------------------------------------------- reading numbers
+
+
+class _Table:
+    """The numbers of one file, and where they came from."""
+
+    def __init__(self, files: _Files, kind: str, *, integers: bool, n_columns: int | None) -> None:
+        self.path = files.path(kind)
+        self._raw = files.read(kind).removeprefix(b"\xef\xbb\xbf")  # Windows editors mark UTF-8 files so
+        if n_columns is None:
+            end = self._raw.find(b"\n")
+            n_columns = self._raw.count(b",", 0, end if end >= 0 else None) + 1
+        self.rows: NDArray[Any] = self._integers(n_columns) if integers else self._floats(n_columns)
+
+    def fail(self, row: int, problem: str) -> TUFormatError:
+        """Return the error for a row; lines are counted from 1."""
+        return TUFormatError(f"{self.path}, line {row + 1}: {problem}")
+
+    def check_length(self, expected: int, reference: str) -> None:
+        """Refuse another number of lines than that of the file that counts them."""
+        found = len(self.rows)
+        if found != expected:
+            place = expected if found > expected else max(found - 1, 0)
+            raise self.fail(place, f"the file has {found} lines, but {reference} asks for {expected}")
+
+    def check_finite(self, *, allow_nan: bool) -> None:
+        """Refuse infinite attributes, and those that are not a number."""
+        if self.rows.dtype.kind == "f":
+            refused = np.isinf(self.rows) if allow_nan else ~np.isfinite(self.rows)
+            for row in np.flatnonzero(refused.any(axis=1))[:1]:
+                raise self.fail(row, f"{self._line(row)!r} holds a value that is not finite")
+
+    def _line(self, row: int) -> str:
+        text = self._raw.split(b"\n")[row].strip().decode(errors="replace")
+        return text if len(text) <= 60 else text[:57] + "..."
+
+    def _integers(self, n_columns: int) -> Int64:
+        table = np.empty((self._raw.count(b"\n") + 1, n_columns), np.int64)
+        n_rows, bad = parse_integers(np.frombuffer(self._raw, np.uint8), table)
+        if bad >= 0 and self._raw[bad:].strip():
+            return self._integral(self._floats(n_columns))
+        return table[:n_rows]
+
+    def _integral(self, values: Float64) -> Int64:
+        """Accept integers written as decimals, 1.0 or 1e0, as ``numpy.savetxt`` does."""
+        fits = np.isfinite(values) & (np.abs(values) < MAX_EXACT_INTEGER)
+        integral = fits & (np.floor(values, where=fits, out=np.zeros_like(values)) == values)
+        for row in np.flatnonzero(~integral.all(axis=1))[:1]:
+            problem = "does not hold integers" if fits[row].all() else "holds a number that is too large or infinite"
+            raise self.fail(row, f"{self._line(row)!r} {problem}")
+        return values.astype(np.int64)
+
+    def _floats(self, n_columns: int) -> Float64:
+        table = np.empty((self._raw.count(b"\n") + 1, n_columns), np.float64)
+        # Pages that nothing is written to take no memory, so room for the worst case is free.
+        undecided = np.empty((table.size, 3), np.int64)
+        n_rows, n_undecided, bad = parse_floats(np.frombuffer(self._raw, np.uint8), table, undecided)
+        flat = table.reshape(-1)
+        for cell, start, stop in undecided[:n_undecided].tolist():
+            try:
+                flat[cell] = _correctly_rounded(self._raw[start:stop])
+            except ValueError:
+                text = self._raw[start:stop].strip().decode(errors="replace")
+                raise self.fail(cell // n_columns, f"{text[:60]!r} is not a number") from None
+        if bad >= 0 and self._raw[bad:].strip():
+            raise self.fail(n_rows, self._what_is_wrong(n_rows, n_columns))
+        return table[:n_rows]
+
+    def _what_is_wrong(self, row: int, n_columns: int) -> str:
+        line = self._line(row)
+        found = self._raw.split(b"\n")[row].count(b",") + 1
+        if not line:
+            return "the line is empty, but not the last"
+        if found != n_columns:
+            return f"{line!r} has {found} columns separated by commas, but {n_columns} are expected"
+        return f"{line!r} has an empty cell"
+
+
+def _correctly_rounded(cell: bytes) -> float:
+    """Return the double nearest to a number of any length; Python's underscores are none of this format's."""
+    if b"_" in cell:
+        raise ValueError
+    return float(cell)
+
+
+# ------------------------------------------------------------------------------------------------- making graphs
+
+
+def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
+    """Check the graph of each vertex and return where each graph's vertices begin.
+
+    ``graphs`` has a line for each graph: only by it can a graph without vertices be told from an error.
+    """
+    numbers: Int64 = indicator.rows[:, 0]
+    steps = np.diff(numbers, prepend=1)
+    for row in np.flatnonzero(numbers < 1)[:1]:
+        raise indicator.fail(row, f"graph {numbers[row]}, but graphs are numbered from 1")
+    for row in np.flatnonzero(steps < 0)[:1]:
+        raise indicator.fail(row, f"graph {numbers[row]} comes after graph {numbers[row - 1]}; sort the vertices")
+    if graphs is None:
+        for row in np.flatnonzero(steps > 1)[:1]:
+            missing = numbers[row] - 1
+            raise indicator.fail(row, f"graph {missing} has no vertices and there is no file of graph labels to say so")
+        n_graphs = int(numbers[-1]) if len(numbers) else 0
+    else:
+        n_graphs = len(graphs.rows)
+        for row in np.flatnonzero(numbers > n_graphs)[:1]:
+            raise indicator.fail(row, f"graph {numbers[row]}, but {graphs.path} has {n_graphs} lines")
+    counts = np.bincount(numbers - 1, minlength=n_graphs)
+    if not counts.all():
+        empty = np.flatnonzero(counts == 0)
+        logger.warning(
+            "%s: %d graphs have no vertices, the first is graph %d", indicator.path, len(empty), empty[0] + 1
+        )
+    return prefix_sums(counts)
+
+
+def _collection(
+    offsets: Int64, pairs: Int64, optional: dict[str, _Table], where: Callable[[int], str]
+) -> GraphCollection:
+    node_labels, node_tuples = _label_codes(optional.get("node_labels"))
+    edge_labels, edge_tuples = _label_codes(optional.get("edge_labels"))
+    try:
+        arguments = assemble(
+            offsets,
+            pairs,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            node_attributes=optional["node_attributes"].rows if "node_attributes" in optional else None,
+            edge_attributes=optional["edge_attributes"].rows if "edge_attributes" in optional else None,
+            where=where,
+        )
+    except GraphError as error:
+        raise TUFormatError(f"{error}; ignore={{'edge_labels', 'edge_attributes'}} reads the edges alone") from None
+    if node_tuples is not None:
+        arguments["node_vocabulary"] = node_tuples
+    if edge_tuples is not None:
+        arguments["edge_vocabulary"] = edge_tuples
+    return GraphCollection(**arguments)
+
+
+def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, ...], ...] | None]:
+    """Return labels as integers and, if there are several columns, the sorted tuples that 0, 1, ... stand for."""
+    if table is None:
+        return None, None
+    if table.rows.shape[1] == 1:
+        return table.rows[:, 0], None
+    distinct, codes = np.unique(table.rows, axis=0, return_inverse=True)
+    return codes.reshape(-1), tuple(map(tuple, distinct.tolist()))
+
+
+def _checked_edges(edges: _Table, offsets: Int64) -> Int64:
+    """Return the edges over vertices from 0, all of them known to lie within one graph."""
+    pairs: Int64 = edges.rows
+    n_nodes = int(offsets[-1])
+    if len(pairs) and (pairs.min() < 1 or pairs.max() > n_nodes):
+        row = int(np.flatnonzero(((pairs < 1) | (pairs > n_nodes)).any(axis=1))[0])
+        u, v = pairs[row]
+        raise edges.fail(row, f"edge ({u}, {v}), but vertices are numbered from 1 to {n_nodes}")
+    pairs -= 1
+    graph_of_node = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    first, second = graph_of_node[pairs[:, 0]], graph_of_node[pairs[:, 1]]
+    for row in np.flatnonzero(first != second)[:1]:
+        (u, v), g, h = pairs[row] + 1, first[row] + 1, second[row] + 1
+        raise edges.fail(row, f"edge ({u}, {v}) joins graph {g} to graph {h}")
+    return pairs

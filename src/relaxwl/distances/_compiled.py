@@ -1,0 +1,460 @@
+"""Exact transport between small sparse measures, one pair at a time and in batches.
+
+A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The
+blank ⊥ is the last point of the square ``ground`` array, a free reservoir that no measure stores. The
+distance of two measures is the cheapest transport after the lighter one has been filled up at ⊥.
+
+Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a
+pair is first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed
+form or by successive shortest paths (`solve_loaded`). A pair's work happens in one `Scratch`, allocated once a batch.
+
+Masses and costs are held in float64. Integral ones give exact results as long as totals stay below 2**50.
+"""
+
+import numpy as np
+from numba import njit
+
+# A flow smaller than this part of what an arc carried before is a rounding residue, not mass.
+RESIDUE = 2.0**-50
+
+# Rows that one pass over the units of another row serves together.
+LANES = 256
+
+
+# Rows of the scratch arrays. `vectors` (float64, 8 × side):
+SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
+# `indices` (int64, 6 × side); SIZES holds the number of sources and of sinks:
+SIZES, SOURCE_POINT, SINK_POINT, REACHED_FROM, ENTERED_BY, SETTLED = range(6)
+# `tables` (float64, 2 × side²), each flat and row-major over sources × sinks:
+COST, FLOW = range(2)
+
+
+@njit(nogil=True, cache=True)
+def make_scratch(capacity):
+    """Return the scratch arrays (`vectors`, `indices`, `tables`) for measures of at most `capacity` points."""
+    side = capacity + 2
+    return np.empty((8, side), np.float64), np.empty((6, side), np.int64), np.empty((2, side * side), np.float64)
+
+
+@njit(nogil=True, cache=True)
+def load_difference(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables):
+    """Write the padded difference of two measures into `scratch`: sources with supply, sinks with demand.
+
+    Mass common to both stays put, which is optimal under a pseudo-metric. The heavier side decides where ⊥
+    (point `blank`) is appended: as a sink if `a` is heavier, as a source if `b` is.
+    """
+    n_sources = 0
+    n_sinks = 0
+    excess = 0.0
+    moved = 0.0
+    i = start_a
+    j = start_b
+    while i < end_a or j < end_b:
+        if j == end_b or (i < end_a and points_a[i] < points_b[j]):
+            point = points_a[i]
+            surplus = float(masses_a[i])
+            i += 1
+        elif i == end_a or points_b[j] < points_a[i]:
+            point = points_b[j]
+            surplus = -float(masses_b[j])
+            j += 1
+        else:
+            point = points_a[i]
+            surplus = float(masses_a[i]) - float(masses_b[j])
+            i += 1
+            j += 1
+        if surplus > 0.0:
+            indices[SOURCE_POINT, n_sources] = point
+            vectors[SUPPLY, n_sources] = surplus
+            n_sources += 1
+            moved += surplus
+        elif surplus < 0.0:
+            indices[SINK_POINT, n_sinks] = point
+            vectors[DEMAND, n_sinks] = -surplus
+            n_sinks += 1
+            moved -= surplus
+        excess += surplus
+    if excess > RESIDUE * moved:
+        indices[SINK_POINT, n_sinks] = blank
+        vectors[DEMAND, n_sinks] = excess
+        n_sinks += 1
+    elif -excess > RESIDUE * moved:
+        indices[SOURCE_POINT, n_sources] = blank
+        vectors[SUPPLY, n_sources] = -excess
+        n_sources += 1
+    indices[SIZES, 0] = n_sources
+    indices[SIZES, 1] = n_sinks
+
+
+@njit(nogil=True, cache=True)
+def load_costs(ground, vectors, indices, tables):
+    """Gather the sources × sinks part of `ground` into `scratch.cost` (flat, row-major)."""
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    for i in range(n_sources):
+        row = ground[indices[SOURCE_POINT, i]]
+        for j in range(n_sinks):
+            tables[COST, i * n_sinks + j] = row[indices[SINK_POINT, j]]
+
+
+@njit(nogil=True, cache=True)
+def two_rows(tables, row_step, column_step, first_supply, vectors, side, n):
+    """Return the exact cost when two nodes face `n`: node 0 takes, by cost difference, what suits it best.
+
+    The cost of pair (r, j) is ``cost[r * row_step + j * column_step]``; `demand` is used up (written).
+    """
+    left = first_supply
+    total = 0.0
+    for _ in range(n):
+        best = -1
+        best_gain = np.inf
+        for j in range(n):
+            if vectors[side, j] > 0.0:
+                gain = tables[COST, j * column_step] - tables[COST, row_step + j * column_step]
+                if gain < best_gain or best < 0:
+                    best_gain = gain
+                    best = j
+        if best < 0:
+            break
+        amount = min(left, vectors[side, best])
+        left -= amount
+        total += amount * tables[COST, best * column_step]
+        total += (vectors[side, best] - amount) * tables[COST, row_step + best * column_step]
+        vectors[side, best] = 0.0
+    return total
+
+
+@njit(nogil=True, cache=True)
+def start_flow(vectors, indices, tables):
+    """Set feasible prices, send what can go along arcs of reduced cost zero, return the dual value.
+
+    Sink prices are column minima, source prices what is left of row minima; so every reduced cost
+    ``cost - sink_price - source_price`` is at least zero and the dual value bounds the cost from below.
+    Writes all state of the solver in `scratch`.
+    """
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    dual = 0.0
+    for j in range(n_sinks):
+        vectors[SINK_PRICE, j] = tables[COST, j]
+    for i in range(1, n_sources):
+        for j in range(n_sinks):
+            vectors[SINK_PRICE, j] = min(vectors[SINK_PRICE, j], tables[COST, i * n_sinks + j])
+    for j in range(n_sinks):
+        vectors[LEFT_DEMAND, j] = vectors[DEMAND, j]
+        dual += vectors[DEMAND, j] * vectors[SINK_PRICE, j]
+    for i in range(n_sources):
+        base = i * n_sinks
+        price = np.inf
+        for j in range(n_sinks):
+            tables[FLOW, base + j] = 0.0
+            price = min(price, tables[COST, base + j] - vectors[SINK_PRICE, j])
+        vectors[SOURCE_PRICE, i] = price
+        left = vectors[SUPPLY, i]
+        dual += left * price
+        for j in range(n_sinks):
+            if left > 0.0 and vectors[LEFT_DEMAND, j] > 0.0 and tables[COST, base + j] - vectors[SINK_PRICE, j] <= price:
+                amount = min(left, vectors[LEFT_DEMAND, j])
+                tables[FLOW, base + j] = amount
+                vectors[LEFT_DEMAND, j] -= amount
+                left -= amount
+        vectors[LEFT_SUPPLY, i] = left
+    return dual
+
+
+@njit(nogil=True, cache=True)
+def shortest_path(origin, vectors, indices, tables):
+    """Find the nearest sink with demand left from source `origin`; return it, or -1 if there is none.
+
+    Dijkstra's algorithm on reduced costs (clamped at zero against rounding): forward arcs to every sink,
+    backward arcs along positive flow. Writes `length`, `source_length`, `reached_from`, `entered_by`, `state`
+    (0 unseen, 1 settled), and moves the prices so that the path found has reduced cost zero.
+    """
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    for j in range(n_sinks):
+        vectors[SINK_LENGTH, j] = np.inf
+        indices[SETTLED, j] = 0
+    for i in range(n_sources):
+        indices[ENTERED_BY, i] = -1
+    indices[ENTERED_BY, origin] = n_sinks
+    vectors[SOURCE_LENGTH, origin] = 0.0
+    relax(origin, 0.0, vectors, indices, tables)
+    target = -1
+    while True:
+        nearest = -1
+        shortest = np.inf
+        for j in range(n_sinks):
+            if indices[SETTLED, j] == 0 and vectors[SINK_LENGTH, j] < shortest:
+                shortest = vectors[SINK_LENGTH, j]
+                nearest = j
+        if nearest < 0:
+            break
+        if vectors[LEFT_DEMAND, nearest] > 0.0:
+            target = nearest
+            break
+        indices[SETTLED, nearest] = 1
+        for i in range(n_sources):
+            if indices[ENTERED_BY, i] < 0 and tables[FLOW, i * n_sinks + nearest] > 0.0:
+                indices[ENTERED_BY, i] = nearest
+                vectors[SOURCE_LENGTH, i] = shortest
+                relax(i, shortest, vectors, indices, tables)
+    if target >= 0:
+        reach = vectors[SINK_LENGTH, target]
+        for i in range(n_sources):
+            if indices[ENTERED_BY, i] >= 0:
+                vectors[SOURCE_PRICE, i] += reach - vectors[SOURCE_LENGTH, i]
+        for j in range(n_sinks):
+            if indices[SETTLED, j] == 1:
+                vectors[SINK_PRICE, j] -= reach - vectors[SINK_LENGTH, j]
+    return target
+
+
+@njit(nogil=True, cache=True)
+def relax(i, base_length, vectors, indices, tables):
+    """Shorten the paths to all unsettled sinks through source `i`, itself at distance `base_length`."""
+    n_sinks = indices[SIZES, 1]
+    base = i * n_sinks
+    price = vectors[SOURCE_PRICE, i]
+    for j in range(n_sinks):
+        through = base_length + max(0.0, tables[COST, base + j] - vectors[SINK_PRICE, j] - price)
+        if through < vectors[SINK_LENGTH, j] and indices[SETTLED, j] == 0:
+            vectors[SINK_LENGTH, j] = through
+            indices[REACHED_FROM, j] = i
+
+
+@njit(nogil=True, cache=True)
+def augment(origin, target, vectors, indices, tables):
+    """Send as much as possible from `origin` to `target` along the path found; writes flow and what is left."""
+    n_sinks = indices[SIZES, 1]
+    amount = min(vectors[LEFT_SUPPLY, origin], vectors[LEFT_DEMAND, target])
+    sink = target
+    source = indices[REACHED_FROM, sink]
+    while source != origin:
+        sink = indices[ENTERED_BY, source]
+        amount = min(amount, tables[FLOW, source * n_sinks + sink])
+        source = indices[REACHED_FROM, sink]
+    # An amount that vanishes beside what is to be sent only clears the arc that limits it: no endless loop.
+    lost = vectors[LEFT_SUPPLY, origin] - amount == vectors[LEFT_SUPPLY, origin]
+    sink = target
+    source = indices[REACHED_FROM, sink]
+    while True:
+        if not lost:
+            tables[FLOW, source * n_sinks + sink] += amount
+        if source == origin:
+            break
+        sink = indices[ENTERED_BY, source]
+        arc = source * n_sinks + sink
+        before = tables[FLOW, arc]
+        after = before - amount
+        tables[FLOW, arc] = after if after > RESIDUE * before else 0.0
+        source = indices[REACHED_FROM, sink]
+    if lost:
+        if vectors[LEFT_DEMAND, target] <= amount:
+            vectors[LEFT_DEMAND, target] = 0.0
+        return
+    vectors[LEFT_SUPPLY, origin] -= amount
+    vectors[LEFT_DEMAND, target] -= amount
+
+
+@njit(nogil=True, cache=True)
+def successive_paths(cutoff, vectors, indices, tables):
+    """Solve the loaded problem; return its cost, or a lower bound above `cutoff` if that is found first.
+
+    The flow stays in ``scratch.flow``. After every search the dual value grows by path length times what the
+    origin has left to send, and it never exceeds the optimal cost: that is what allows the early end.
+    """
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    dual = start_flow(vectors, indices, tables)
+    if dual > cutoff:
+        return dual
+    for i in range(n_sources):
+        while vectors[LEFT_SUPPLY, i] > RESIDUE * vectors[SUPPLY, i]:
+            target = shortest_path(i, vectors, indices, tables)
+            if target < 0:
+                break
+            dual += vectors[LEFT_SUPPLY, i] * vectors[SINK_LENGTH, target]
+            if dual > cutoff:
+                return dual
+            augment(i, target, vectors, indices, tables)
+    total = 0.0
+    for arc in range(n_sources * n_sinks):
+        total += tables[FLOW, arc] * tables[COST, arc]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def solve_loaded(cutoff, vectors, indices, tables):
+    """Return the cost of the loaded problem, by a closed form where there is one (no flow is left then)."""
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    total = 0.0
+    if n_sources == 1 or n_sinks == 1:
+        side = DEMAND if n_sources == 1 else SUPPLY
+        for j in range(n_sources * n_sinks):
+            total += vectors[side, j] * tables[COST, j]
+        return total
+    if n_sources == 2 and n_sinks <= 16:
+        return two_rows(tables, n_sinks, 1, vectors[SUPPLY, 0], vectors, DEMAND, n_sinks)
+    if n_sinks == 2 and n_sources <= 16:
+        return two_rows(tables, 1, 2, vectors[DEMAND, 0], vectors, SUPPLY, n_sources)
+    if n_sources == 0 or n_sinks == 0:
+        return 0.0
+    return successive_paths(cutoff, vectors, indices, tables)
+
+
+@njit(nogil=True, cache=True)
+def pair_distance(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, cutoff, vectors, indices, tables):
+    """Return the exact transport distance of two measures, or a lower bound above `cutoff` once that is clear."""
+    blank = ground.shape[0] - 1
+    load_difference(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables)
+    load_costs(ground, vectors, indices, tables)
+    return solve_loaded(cutoff, vectors, indices, tables)
+
+@njit(nogil=True, cache=True)
+def gather_lanes(ground, used, lane_units, lanes):
+    """Write ``lanes[s, b, l] = ground[used[s], lane_units[b, l]]``: the costs of one block of rows, unit by unit."""
+    for s in range(len(used)):
+        point = used[s]
+        for b in range(lane_units.shape[0]):
+            for lane in range(LANES):
+                lanes[s, b, lane] = ground[point, lane_units[b, lane]]
+
+
+@njit(nogil=True, cache=True)
+def match_unit(states, subset, n, lanes, slot):
+    """Set ``states[subset]`` to the cheapest way to match one more unit (`slot`) within `subset` of the lanes' units.
+
+    For every lane: min over units b of `subset` of ``states[subset without b] + lanes[slot, b]``. Constant trip
+    counts and comparisons in the array's own type let the compiler work on whole vector registers.
+    """
+    number = states.dtype.type
+    first = True
+    for b in range(n):
+        bit = 1 << b
+        if subset & bit:
+            rest = subset ^ bit
+            if first:
+                first = False
+                for lane in range(LANES):
+                    states[subset, lane] = states[rest, lane] + lanes[slot, b, lane]
+            else:
+                for lane in range(LANES):
+                    cost = number(states[rest, lane] + lanes[slot, b, lane])
+                    known = states[subset, lane]
+                    states[subset, lane] = cost if cost < known else known
+
+
+@njit(nogil=True, cache=True)
+def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_roots, lane_rows, root_cost, out):
+    """Write the distances of many rows to one block of at most `LANES` rows, all of few units, into `out`.
+
+    Every row is spread out into units of mass; matching the units (padded with ⊥) one to one is then optimal. For
+    each row, dynamic programming over subsets of the block's units solves all lanes of the block at once: after k
+    units, ``states[subset]`` is the cheapest matching of these k to the k units in `subset`. Rows are sorted so that
+    neighbours begin with the same units, and only the part from `changes` on is computed anew.
+
+    Parameters
+    ----------
+    slots : int32 (n_rows, width)
+        Units as indices into the first axis of `lanes`, at the end of each row, ⊥ before them.
+    degrees, changes : int64 (n_rows,)
+        Number of units, ascending; first column that differs from the row before.
+    roots, rows : int (n_rows,)
+        Root codes and the rows of `out` to write.
+    lanes : (n_slots, width, LANES), the dtype of `out`
+        Costs as of `gather_lanes`; the block's rows have at most `lane_degree` units, ⊥ behind them.
+    lane_roots, lane_rows : int (n_lanes,)
+        Root codes of the block and the columns of `out` to write.
+    root_cost : float64 (n_roots, n_roots)
+    out : any dtype that holds the cost of every matching, optimal or not
+        Written.
+    """
+    n_rows, width = slots.shape
+    states = np.zeros((1 << width, LANES), out.dtype)
+    root_lanes = np.empty((root_cost.shape[0], len(lane_roots)), out.dtype)
+    for root in range(root_cost.shape[0]):
+        for lane in range(len(lane_roots)):
+            root_lanes[root, lane] = root_cost[root, lane_roots[lane]]
+    # Columns of `out` come in runs of neighbours: run r takes the lanes run_ends[r - 1] to run_ends[r].
+    run_ends = np.empty(len(lane_rows), np.int64)
+    n_runs = 0
+    for lane in range(len(lane_rows)):
+        if lane + 1 == len(lane_rows) or lane_rows[lane + 1] != lane_rows[lane] + 1:
+            run_ends[n_runs] = lane + 1
+            n_runs += 1
+    n = 0
+    for x in range(n_rows):
+        needed = max(degrees[x], lane_degree)
+        first = max(0, changes[x] - (width - needed)) if needed == n else 0
+        n = needed
+        end = 1 << n
+        for k in range(first, n):
+            slot = slots[x, width - n + k]
+            subset = (2 << k) - 1
+            while subset < end:
+                match_unit(states, subset, n, lanes, slot)
+                # The next larger number with as many bits set.
+                lowest = subset & -subset
+                ripple = subset + lowest
+                subset = ripple | (((subset ^ ripple) // lowest) >> 2)
+        start = 0
+        for run in range(n_runs):
+            shift = lane_rows[start] - start
+            for lane in range(start, run_ends[run]):
+                out[rows[x], shift + lane] = states[end - 1, lane] + root_lanes[roots[x], lane]
+            start = run_ends[run]
+
+
+@njit(nogil=True, cache=True)
+def listed_distances(
+    roots_a, indptr_a, points_a, masses_a, list_a,
+    roots_b, indptr_b, points_b, masses_b, list_b,
+    ground, root_cost, below_diagonal, mirror, out,
+):  # fmt: skip
+    """Write the distances between the listed rows of two sets, one exact solve a pair, into `out`.
+
+    Parameters
+    ----------
+    roots, indptr, points, masses : arrays
+        The two sets of rows.
+    list_a, list_b : int64
+        The rows wanted, of each set.
+    below_diagonal : int
+        If not negative, the two lists are the same, list_a beginning `below_diagonal` entries later: only pairs
+        below the diagonal are computed.
+    mirror : bool
+        Write ``out[j, i]`` as well.
+    out : any dtype that holds the distances
+        Written.
+    """
+    widest = 1
+    for i in list_a:
+        widest = max(widest, indptr_a[i + 1] - indptr_a[i])
+    for j in list_b:
+        widest = max(widest, indptr_b[j + 1] - indptr_b[j])
+    vectors, indices, tables = make_scratch(widest)
+    for position in range(len(list_a)):
+        i = list_a[position]
+        for j in list_b[: below_diagonal + position] if below_diagonal >= 0 else list_b:
+            distance = root_cost[roots_a[i], roots_b[j]] + pair_distance(
+                points_a, masses_a, indptr_a[i], indptr_a[i + 1],
+                points_b, masses_b, indptr_b[j], indptr_b[j + 1],
+                ground, np.inf, vectors, indices, tables,
+            )  # fmt: skip
+            out[i, j] = distance
+            if mirror:
+                out[j, i] = distance
+
+
+@njit(nogil=True, cache=True)
+def copy_lower_triangle(matrix):
+    """Write the lower triangle of a square matrix over its upper one, tile by tile."""
+    n = matrix.shape[0]
+    tile = 64
+    for row_start in range(0, n, tile):
+        for column_start in range(0, row_start + 1, tile):
+            for i in range(row_start, min(n, row_start + tile)):
+                for j in range(column_start, min(i, column_start + tile)):
+                    matrix[j, i] = matrix[i, j]

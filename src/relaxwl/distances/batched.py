@@ -1,0 +1,289 @@
+"""Exact distances between whole sets of rows: every pair, over threads, in the smallest type that holds them.
+
+A set of rows is anything with the arrays of :class:`relaxwl.unfolding.TreeRows`; a set of centres is the same with
+real masses in ``counts``. Two engines share the work. Pairs of rows with few units of mass are matched unit by unit,
+hundreds of pairs at a time (a nanosecond or so each); all others are solved one by one (about a microsecond each).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl._execution import map_chunks, spans
+from relaxwl.distances import _compiled
+from relaxwl.graphs.arrays import Float64, Int64, expand_spans, first_of_runs, prefix_sums
+
+# Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
+MAX_UNITS = 8
+# Pairs of one chunk of the one-by-one solver: some ten milliseconds of work.
+CHUNK_PAIRS = 1 << 14
+
+Task = Callable[[], None]
+
+
+class Rows(Protocol):
+    """A set of measures with roots; see :class:`relaxwl.unfolding.TreeRows`."""
+
+    @property
+    def roots(self) -> NDArray[Any]: ...  # noqa: D102
+    @property
+    def indptr(self) -> NDArray[Any]: ...  # noqa: D102
+    @property
+    def points(self) -> NDArray[Any]: ...  # noqa: D102
+    @property
+    def counts(self) -> NDArray[Any]: ...  # noqa: D102
+    @property
+    def n_points(self) -> int: ...  # noqa: D102
+
+
+def row_distances(
+    rows_a: Rows, rows_b: Rows, ground: NDArray[Any], root_cost: Float64, n_jobs: int | None = None
+) -> NDArray[Any]:
+    """Return the exact distances of all rows of one set to all rows of another.
+
+    Parameters
+    ----------
+    rows_a, rows_b : TreeRows, or centres (the same arrays with real masses)
+        Rows over the same points.
+    ground : array (n_points + 1, n_points + 1), C-contiguous
+        Pseudo-metric over the points, ⊥ last. It is not checked here.
+    root_cost : float64 array
+        Costs between root codes.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    distances : array (n rows of a, n rows of b)
+        Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64.
+    """
+    if len(rows_a.roots) > len(rows_b.roots):
+        return row_distances(rows_b, rows_a, ground, root_cost.T, n_jobs).T
+    masses = np.maximum(row_masses(rows_a).max(initial=0), row_masses(rows_b).max(initial=0))
+    whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
+    dtype = distance_dtype(ground, root_cost, masses) if whole else np.dtype(np.float64)
+    out = np.empty((len(rows_a.roots), len(rows_b.roots)), dtype)
+    root_cost = np.ascontiguousarray(root_cost)
+    few_a, many_a = _split_by_units(rows_a)
+    few_b, many_b = _split_by_units(rows_b)
+    tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, root_cost, out)
+    tasks += _single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b.roots)), ground, root_cost, out)
+    tasks += _single_tasks(rows_a, few_a, rows_b, many_b, ground, root_cost, out)
+    map_chunks(_run, tasks, n_jobs)
+    return out
+
+
+def level_distances(
+    rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jobs: int | None = None
+) -> NDArray[Any]:
+    """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
+
+    Parameters
+    ----------
+    rows : TreeRows
+        Distinct trees of one depth.
+    ground : array (n_points + 1, n_points + 1), C-contiguous
+        Distances between the trees of the depth below, ⊥ last.
+    root_matrix : float64 array (n_roots + 1, n_roots + 1)
+        Edit costs between root codes, the blank last.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    distances : array (n_rows + 1, n_rows + 1)
+        Symmetric, ⊥ last, of the smallest type that holds it (see :func:`row_distances`).
+
+    Examples
+    --------
+    The trees 2(1,3), 3(1) and 1(1,2,3), all costs 1; labels have the codes 0, 1, 2.
+
+    >>> from relaxwl.unfolding import TreeRows
+    >>> roots, points = np.array([1, 2, 0], np.int32), np.array([0, 2, 0, 0, 1, 2], np.int32)
+    >>> rows = TreeRows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
+    >>> costs = 1.0 - np.eye(4)
+    >>> level_distances(rows, costs, costs)
+    array([[0, 2, 2, 3],
+           [2, 0, 3, 2],
+           [2, 3, 0, 4],
+           [3, 2, 4, 0]], dtype=uint8)
+    """
+    n_rows = len(rows.roots)
+    dtype = distance_dtype(ground, root_matrix, row_masses(rows).max(initial=0))
+    out = np.empty((n_rows + 1, n_rows + 1), dtype)
+    few, many = _split_by_units(rows)
+    tasks = _unit_tasks(rows, few, rows, few, ground, root_matrix, out)
+    tasks += _single_tasks(rows, many, rows, few, ground, root_matrix, out, mirror=True)
+    tasks += _single_tasks(rows, many, rows, many, ground, root_matrix, out, mirror=True, triangle=True)
+    map_chunks(_run, tasks, n_jobs)
+    if dtype.kind == "f":
+        # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
+        _compiled.copy_lower_triangle(out)
+    np.fill_diagonal(out, 0)
+    out[:-1, -1] = out[-1, :-1] = root_matrix[rows.roots, -1] + blank_costs(rows, ground)
+    return out
+
+
+def distance_dtype(ground: NDArray[Any], root_cost: NDArray[Any], mass: float) -> np.dtype[Any]:
+    """Return the smallest type for distances of rows of at most the given mass, and for all sums on the way."""
+    if not (is_whole(ground) and is_whole(root_cost)):
+        return np.dtype(np.float64)
+    return whole_dtype(float(root_cost.max(initial=0)) + float(mass) * float(ground.max(initial=0)))
+
+
+def whole_dtype(largest: float) -> np.dtype[Any]:
+    """Return the smallest unsigned type up to 32 bits that holds the whole number, else float64.
+
+    >>> whole_dtype(255), whole_dtype(256), whole_dtype(1e10)
+    (dtype('uint8'), dtype('uint16'), dtype('float64'))
+    """
+    for candidate in (np.uint8, np.uint16, np.uint32):
+        if largest <= np.iinfo(candidate).max:
+            return np.dtype(candidate)
+    return np.dtype(np.float64)
+
+
+def is_whole(values: NDArray[Any]) -> bool:
+    """Tell whether all values are whole numbers, whatever their type."""
+    return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
+
+
+def row_masses(rows: Rows) -> NDArray[Any]:
+    """Return the total mass of each row."""
+    return _row_sums(rows, rows.counts)
+
+
+def blank_costs(rows: Rows, ground: NDArray[Any]) -> Float64:
+    """Return the distance of each row's children to ⊥: what it costs to delete them all."""
+    return _row_sums(rows, rows.counts * ground[rows.points, -1].astype(np.float64)).astype(np.float64)
+
+
+def _row_sums(rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
+    """Sum the entries of each row, also of empty ones, row by row (a running sum would lose digits)."""
+    sums = np.zeros(len(rows.roots), np.int64 if values.dtype.kind in "iu" else np.float64)
+    filled = np.diff(rows.indptr) > 0
+    if filled.any():
+        sums[filled] = np.add.reduceat(values, rows.indptr[:-1][filled])
+    return sums
+
+
+def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
+    """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
+    masses = row_masses(rows)
+    if rows.counts.dtype.kind not in "iu":
+        return np.empty(0, np.int64), np.arange(len(masses))
+    few = np.flatnonzero(masses <= MAX_UNITS)
+    return few[np.argsort(np.maximum(masses[few], 4), kind="stable")], np.flatnonzero(masses > MAX_UNITS)
+
+
+def _run(task: Task) -> None:
+    task()
+
+
+def _single_tasks(
+    rows_a: Rows,
+    list_a: Int64,
+    rows_b: Rows,
+    list_b: Int64,
+    ground: NDArray[Any],
+    root_cost: Float64,
+    out: NDArray[Any],
+    mirror: bool = False,
+    triangle: bool = False,
+) -> list[Task]:
+    """Cut the listed pairs into tasks for the one-by-one solver."""
+    if not (len(list_a) and len(list_b)):
+        return []
+    return [
+        partial(
+            _compiled.listed_distances,
+            rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts, list_a[start:stop],
+            rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts, list_b,
+            ground, root_cost, start if triangle else -1, mirror, out,
+        )
+        for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _UnitRows:
+    """Rows spread out into units of mass, sorted for the unit engine (see `_compiled.unit_block`)."""
+
+    slots: NDArray[np.int32]
+    degrees: Int64
+    changes: Int64
+    roots: NDArray[Any]
+    rows: Int64
+    used: NDArray[Any]
+
+
+def _unit_tasks(
+    rows_a: Rows,
+    few_a: Int64,
+    rows_b: Rows,
+    few_b: Int64,
+    ground: NDArray[Any],
+    root_cost: Float64,
+    out: NDArray[Any],
+) -> list[Task]:
+    """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
+    if not (len(few_a) and len(few_b)):
+        return []
+    width = int(max(row_masses(rows_a)[few_a].max(), row_masses(rows_b)[few_b].max(), 1))
+    units = _sorted_units(rows_a, few_a, width, len(ground) - 1)
+    return [
+        partial(_fill_lanes, units, rows_b, few_b[start:stop], ground, root_cost, out)
+        for start, stop in spans(len(few_b), _compiled.LANES)
+    ]
+
+
+def _fill_lanes(
+    units: _UnitRows, rows_b: Rows, block: Int64, ground: NDArray[Any], root_cost: Float64, out: NDArray[Any]
+) -> None:
+    """Write the distances of all unit rows to one block of rows of b."""
+    width = units.slots.shape[1]
+    lane_units, degrees = _units(rows_b, block, width, len(ground) - 1)
+    padded = np.full((width, _compiled.LANES), len(ground) - 1, np.uint32)
+    padded[:, : len(block)] = lane_units.T
+    lanes = np.empty((len(units.used), width, _compiled.LANES), out.dtype)
+    _compiled.gather_lanes(ground, units.used, padded, lanes)
+    _compiled.unit_block(
+        units.slots, units.degrees, units.changes, units.roots, units.rows,
+        lanes, int(degrees.max()), rows_b.roots[block], block, root_cost, out,
+    )  # fmt: skip
+
+
+def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
+    """Spread the selected rows out into units, ⊥ behind them; return them and their true number."""
+    entries = expand_spans(rows.indptr[:-1][selected], np.diff(rows.indptr)[selected])
+    degrees = row_masses(rows)[selected]
+    units = np.full((len(selected), width), blank, np.int32)
+    starts = np.arange(len(selected)) * width
+    units.ravel()[expand_spans(starts, degrees)] = np.repeat(rows.points[entries], rows.counts[entries])
+    return units, degrees
+
+
+def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitRows:
+    """Spread rows out and sort them, by number and then content of units, so that neighbours share beginnings."""
+    units, degrees = _units(rows, selected, width, blank)
+    # ⊥ to the front: the part that all rows of a size share is then computed once.
+    columns = (np.arange(width) + degrees[:, None]) % width
+    units = np.take_along_axis(units, columns, axis=1)
+    order = np.lexsort((*units.T[::-1], degrees))
+    units = units[order]
+    changes = np.zeros(len(order), np.int64)
+    differs = units[1:] != units[:-1]
+    changes[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
+    used, slots = np.unique(units, return_inverse=True)
+    return _UnitRows(
+        slots.reshape(units.shape).astype(np.int32),
+        degrees[order],
+        changes,
+        rows.roots[selected[order]],
+        selected[order],
+        used,
+    )

@@ -1,0 +1,189 @@
+"""What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64
+from relaxwl.inputs import as_collection
+from relaxwl.kernels.counting import Counts, join_counts
+from relaxwl.kernels.gram import gram
+
+BASES = ("subtree", "edge", "shortest-path")
+SIMILARITIES = ("dot", "intersection")
+
+
+class CountKernel(TransformerMixin, BaseEstimator):
+    """A graph kernel with explicit counts for every depth.
+
+    Subclasses say how graphs become counts (``_fit_counts`` and ``_counts``, one :class:`Counts` a depth) and what the
+    columns are called (``_column_names``); everything that users call is here.
+    """
+
+    max_depth: int
+    base: str
+    similarity: str
+    depth_weights: Sequence[float] | None
+    normalize: bool
+    n_jobs: int | None
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        raise NotImplementedError
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        raise NotImplementedError
+
+    def _column_names(self) -> list[str]:
+        raise NotImplementedError
+
+    # ---------------------------------------------------------------------------------------- what users call
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn which trees (or groups of trees) there are.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
+        """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        return self._features(self._fit(X))
+
+    def transform(self, X: Any) -> csr_array:
+        """Return the features of graphs: a CSR array (n_graphs, n_features) of weighted counts.
+
+        The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows have length
+        1, where what was not met in fitting counts towards a graph's length too.
+        """
+        return self._features(self._apply(X))
+
+    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        return self._gram(self._apply(X), None if Y is None else self._apply(Y))
+
+    def fit_kernel_matrix(self, X: Any) -> Float64:
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass."""
+        return self._gram(self._fit(X), None)
+
+    def depth_kernel_matrices(self, X: Any, Y: Any = None) -> list[Float64]:
+        """Return the Gram matrices of this kernel cut at depth 0, 1, ... ``max_depth``, all from one fit."""
+        return self._prefix_grams(self._apply(X), None if Y is None else self._apply(Y))
+
+    def fit_depth_kernel_matrices(self, X: Any) -> list[Float64]:
+        """Fit, and return the Gram matrices of ``X`` for every depth up to ``max_depth``."""
+        return self._prefix_grams(self._fit(X), None)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features; each says its depth and what it counts."""
+        check_is_fitted(self)
+        return np.array(self._column_names(), dtype=object)
+
+    # ----------------------------------------------------------------------------------------------- inside
+
+    def _fit(self, X: Any) -> list[Counts]:
+        self._validate_parameters()
+        graphs = as_collection(X)
+        counts = self._fit_counts(graphs)
+        self.n_graphs_in_ = len(graphs)
+        return counts
+
+    def _apply(self, X: Any) -> list[Counts]:
+        check_is_fitted(self)
+        return self._counts(as_collection(X))
+
+    def _validate_parameters(self) -> None:
+        if not isinstance(self.max_depth, (int, np.integer)) or isinstance(self.max_depth, bool) or self.max_depth < 0:
+            raise ValueError(f"max_depth must be an integer >= 0, not {self.max_depth!r}")
+        if self.base not in BASES:
+            raise ValueError(f"base must be one of {', '.join(BASES)}, not {self.base!r}")
+        if self.similarity not in SIMILARITIES:
+            raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity!r}")
+        self._weights()
+
+    def _weights(self) -> Float64:
+        """Return the weight of each depth."""
+        if self.depth_weights is None:
+            return np.ones(self.max_depth + 1)
+        weights = np.asarray(self.depth_weights, np.float64)
+        if weights.shape != (self.max_depth + 1,) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError(
+                f"depth_weights must be {self.max_depth + 1} finite numbers >= 0, one for each depth from 0 to "
+                f"{self.max_depth}, not {self.depth_weights!r}"
+            )
+        return weights
+
+    def _joined(self, counts: list[Counts], depth_range: slice = slice(None), *, intersect: bool = False) -> Counts:
+        """Put depths side by side: scaled by √α for the dot product, by α for the intersection."""
+        weights = self._weights()[depth_range]
+        scales = weights if intersect else np.sqrt(weights)
+        return join_counts(counts[depth_range], list(scales))
+
+    def _features(self, counts: list[Counts]) -> csr_array:
+        joined = self._joined(counts)
+        if not self.normalize:
+            return joined.matrix
+        norms = np.sqrt(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
+        matrix = joined.matrix.copy()
+        matrix.data /= np.repeat(norms, np.diff(matrix.indptr))
+        return matrix
+
+    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
+        intersect = self.similarity == "intersection"
+        x = self._joined(counts_x, intersect=intersect)
+        y = None if counts_y is None else self._joined(counts_y, intersect=intersect)
+        matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
+        if self.normalize:
+            norms_x = self._squared_norms(x)
+            _divide_by_norms(matrix, norms_x, norms_x if y is None else self._squared_norms(y))
+        return matrix
+
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+        """Sum the Gram matrices of single depths; normalise each sum by itself."""
+        intersect = self.similarity == "intersection"
+        sums: list[Float64] = []
+        norms_x, norms_y = np.zeros(1), np.zeros(1)
+        results = []
+        for depth in range(len(counts_x)):
+            only = slice(depth, depth + 1)
+            x = self._joined(counts_x, only, intersect=intersect)
+            y = None if counts_y is None else self._joined(counts_y, only, intersect=intersect)
+            part = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
+            sums.append(part + sums[-1] if sums else part)
+            norms_x = norms_x + self._squared_norms(x)
+            norms_y = norms_x if y is None else norms_y + self._squared_norms(y)
+            results.append(sums[-1].copy() if self.normalize else sums[-1])
+            if self.normalize:
+                _divide_by_norms(results[-1], norms_x, norms_y)
+        return results
+
+    def _squared_norms(self, joined: Counts) -> Float64:
+        """Return k(G, G) of each graph, with everything that was not met in fitting."""
+        if self.similarity == "intersection":
+            return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
+        return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:
+    """Divide by the lengths, in place; a graph of length 0 (no vertices) stays at 0 with everything."""
+    for axis, squares in ((1, squared_x), (0, squared_y)):
+        lengths = np.sqrt(squares)
+        lengths[lengths == 0] = 1
+        matrix /= np.expand_dims(lengths, axis)

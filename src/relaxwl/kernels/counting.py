@@ -1,0 +1,222 @@
+"""Base kernels on labelled graphs as counts: labels, labels on edges, labels at the ends of shortest paths.
+
+Each counter turns a collection whose vertices carry ids into one sparse count vector a graph. What a column means is
+fixed when the counter is fitted; things that were not met then fall into no column and are only summed up, because
+they belong to the graph's own norm.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from relaxwl._execution import map_chunks
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
+from relaxwl.kernels import _compiled
+from relaxwl.unfolding.refine import graph_spans
+
+# Longer shortest paths than this do not fit into a key; a graph that has one has 10^9 vertex pairs.
+MAX_PATH_LENGTH = 1 << 16
+# Vertices of the graphs that one task counts paths in: their pairs are held at the same time.
+PATH_CHUNK_NODES = 1 << 12
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of n graphs in the known columns, and what the unknown ones add to the graphs' own norms."""
+
+    matrix: csr_array
+    unknown_squares: Float64
+    unknown_sums: Float64
+
+
+def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
+    """Put count blocks side by side, each scaled by a factor >= 0."""
+    blocks = [part.matrix if scale == 1 else part.matrix * scale for part, scale in zip(parts, scales, strict=True)]
+    weighted = list(zip(parts, scales, strict=True))
+    return Counts(
+        csr_array(hstack(blocks, format="csr")),
+        np.sum([part.unknown_squares * scale**2 for part, scale in weighted], axis=0),
+        np.sum([part.unknown_sums * scale for part, scale in weighted], axis=0),
+    )
+
+
+class Counter(Protocol):
+    """Counts something in graphs whose vertices carry ids; ids from ``n_known`` on were not met in fitting."""
+
+    n_columns: int
+
+    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None) -> Counts:
+        """Fix the columns from these graphs and return their counts."""
+
+    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> Counts:
+        """Return counts in the columns that were fixed by ``fit``."""
+
+    def describe(self, column: int, name_of: list[str]) -> str:
+        """Say what a column counts, given the names of the ids."""
+
+
+class SubtreeCounter:
+    """Counts how often each id occurs: the subtree kernel."""
+
+    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None) -> Counts:
+        """Take one column for each known id."""
+        self.n_columns = n_known
+        return self.count(graphs, ids, n_jobs)
+
+    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None) -> Counts:
+        """Count ids in each graph."""
+        n_ids = max(self.n_columns, int(ids.max(initial=-1)) + 1)
+        indptr, keys, counts = _compiled.count_ids(graphs.offsets, ids, n_ids)
+        return _in_columns(indptr, keys, counts, keys < self.n_columns, self.n_columns)
+
+    def describe(self, column: int, name_of: list[str]) -> str:
+        """Name the tree or cluster."""
+        return name_of[column]
+
+
+class _KeyCounter:
+    """Counts integer keys; the columns are the sorted keys met in fitting."""
+
+    keys: Int64
+    n_known: int
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.keys)
+
+    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None) -> Counts:
+        """Take one column for each key that occurs."""
+        self.n_known = n_known
+        indptr, keys, counts = self._runs(graphs, ids, n_jobs)
+        self.keys, columns = np.unique(keys, return_inverse=True)
+        return _in_columns(indptr, columns.astype(np.int64), counts, np.ones(len(keys), bool), self.n_columns)
+
+    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None) -> Counts:
+        """Count the keys of each graph."""
+        indptr, keys, counts = self._runs(graphs, ids, n_jobs)
+        columns = np.searchsorted(self.keys, keys)
+        known = columns < self.n_columns
+        known[known] = self.keys[columns[known]] == keys[known]
+        return _in_columns(indptr, columns, counts, known, self.n_columns)
+
+    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+        raise NotImplementedError
+
+    def _room(self, ids: Int32, factor: int) -> int:
+        """Return the number of ids in use, after checking that two of them and ``factor`` fit into a key."""
+        n_total = max(self.n_known, int(ids.max(initial=-1)) + 1)
+        if n_total**2 * factor >= np.iinfo(np.int64).max:
+            raise ValueError(
+                f"{n_total} distinct labels make too many pairs to count; use a smaller max_depth or base='subtree'"
+            )
+        return n_total
+
+
+class EdgeCounter(_KeyCounter):
+    """Counts unordered pairs of ids on edges, apart for each edge label where there are any: the edge kernel."""
+
+    def __init__(self, use_edge_labels: bool) -> None:
+        self.use_edge_labels = use_edge_labels
+
+    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+        sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+        once = sources < graphs.indices
+        one, other = ids[sources[once]].astype(np.int64), ids[graphs.indices[once]].astype(np.int64)
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        labels = np.zeros(len(low), np.int64)
+        if self.use_edge_labels and graphs.edge_codes is not None:
+            labels = graphs.edge_codes[once].astype(np.int64)
+        n_total = self._room(ids, int(labels.max(initial=0)) + 1)
+        keys = (labels * self.n_known + low) * self.n_known + high
+        unknown = high >= self.n_known
+        keys[unknown] = -1 - ((labels[unknown] * n_total + low[unknown]) * n_total + high[unknown])
+        return _runs_by_graph(np.repeat(np.arange(graphs.n_graphs), graphs.edge_counts), keys, graphs.n_graphs)
+
+    def describe(self, column: int, name_of: list[str]) -> str:
+        """Name the two ends and the edge label's code."""
+        rest, high = divmod(int(self.keys[column]), self.n_known)
+        label, low = divmod(rest, self.n_known)
+        return f"{name_of[low]}–{name_of[high]}" + (f" by edge {label}" if self.use_edge_labels else "")
+
+
+class ShortestPathCounter(_KeyCounter):
+    """Counts (id, id', length) over ordered pairs of connected vertices: the shortest-path kernel."""
+
+    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+        n_total = self._room(ids, MAX_PATH_LENGTH)
+        task = partial(_path_runs, graphs, ids, self.n_known, n_total)
+        parts = map_chunks(task, graph_spans(graphs, PATH_CHUNK_NODES), n_jobs)
+        if not parts:
+            return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+        lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])
+        return prefix_sums(lengths), np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
+
+    def describe(self, column: int, name_of: list[str]) -> str:
+        """Name the two ends and the length."""
+        pair, length = divmod(int(self.keys[column]), MAX_PATH_LENGTH)
+        one, other = divmod(pair, self.n_known)
+        return f"{name_of[one]}–{length}–{name_of[other]}"
+
+
+def _path_runs(
+    graphs: GraphCollection, ids: Int32, n_known: int, n_total: int, span: tuple[int, int]
+) -> tuple[Int64, Int64, Int32]:
+    """Count the path keys of a span of graphs, one graph at a time."""
+    runs = []
+    for graph in range(*span):
+        start, stop = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
+        keys = _compiled.shortest_path_keys(
+            start, stop, graphs.indptr, graphs.indices, ids, n_known, n_total, MAX_PATH_LENGTH
+        )
+        runs.append(_runs(keys))
+    indptr = prefix_sums(np.array([len(keys) for keys, _ in runs]))
+    return indptr, np.concatenate([keys for keys, _ in runs]), np.concatenate([counts for _, counts in runs])
+
+
+def _runs(keys: NDArray[np.integer]) -> tuple[Int64, Int32]:
+    """Return the distinct keys in ascending order and how often each occurs."""
+    keys = np.sort(keys)
+    firsts = np.flatnonzero(first_of_runs(keys))
+    return keys[firsts], np.diff(firsts, append=len(keys)).astype(np.int32)
+
+
+def _runs_by_graph(graph_of_key: Int64, keys: Int64, n_graphs: int) -> tuple[Int64, Int64, Int32]:
+    """Return (indptr, keys, counts): the distinct keys of each graph in ascending order."""
+    order = np.lexsort((keys, graph_of_key))
+    graph_of_key, keys = graph_of_key[order], keys[order]
+    firsts = np.flatnonzero(first_of_runs(keys) | first_of_runs(graph_of_key))
+    counts = np.diff(firsts, append=len(keys)).astype(np.int32)
+    return prefix_sums(np.bincount(graph_of_key[firsts], minlength=n_graphs)), keys[firsts], counts
+
+
+def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: np.ndarray, n_columns: int) -> Counts:
+    """Make the count matrix of the known entries and sum up the others graph by graph."""
+    n_graphs = len(indptr) - 1
+    values = counts.astype(np.float64)
+    unknown_squares = unknown_sums = np.zeros(n_graphs)
+    if not known.all():
+        graph_of_entry = np.repeat(np.arange(n_graphs), np.diff(indptr))
+        graph, value = graph_of_entry[~known], values[~known]
+        unknown_squares = np.bincount(graph, value**2, minlength=n_graphs)
+        unknown_sums = np.bincount(graph, value, minlength=n_graphs)
+        indptr = prefix_sums(np.bincount(graph_of_entry[known], minlength=n_graphs))
+        columns, values = columns[known], values[known]
+    matrix = csr_array((values, columns.astype(np.int32), indptr), shape=(n_graphs, n_columns))
+    matrix.has_sorted_indices = True
+    return Counts(matrix, unknown_squares, unknown_sums)
+
+
+def make_counter(base: str, use_edge_labels: bool) -> Counter:
+    """Return a fresh counter for the base kernel of this name."""
+    if base == "subtree":
+        return SubtreeCounter()
+    if base == "edge":
+        return EdgeCounter(use_edge_labels)
+    if base == "shortest-path":
+        return ShortestPathCounter()
+    raise ValueError(f"base must be 'subtree', 'edge' or 'shortest-path', not {base!r}")

@@ -1,0 +1,98 @@
+"""Gram matrices of sparse count vectors: dot products and histogram intersections.
+
+Columns that many graphs share are multiplied densely (BLAS, or a vectorised minimum), the many rare ones sparsely:
+a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehman kernel occur in one graph alone.
+"""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from relaxwl._execution import map_chunks, spans
+from relaxwl.graphs.arrays import Float64
+from relaxwl.kernels import _compiled
+
+# A column is dense when it occurs in more than this share of the graphs: about where both ways cost the same.
+DENSE_SHARE = 0.12
+# Rows of one task: fixed, so that the result does not depend on the number of workers.
+ROWS_PER_TASK = 64
+
+
+def gram(a: csr_array, b: csr_array | None = None, *, minimum: bool = False, n_jobs: int | None = None) -> Float64:
+    """Return the (n, n') matrix of Σ_c a·b, or with ``minimum`` of Σ_c min(a, b), over shared columns c.
+
+    ``b=None`` means ``a`` itself and computes one triangle. Entries must be >= 0 for ``minimum``.
+
+    >>> counts = csr_array(np.array([[2.0, 0, 1], [1, 1, 0]]))
+    >>> gram(counts).tolist(), gram(counts, minimum=True).tolist()
+    ([[5.0, 2.0], [2.0, 2.0]], [[3.0, 1.0], [1.0, 2.0]])
+    """
+    symmetric = b is None
+    other = a if b is None else b
+    frequent = _frequent_columns(a, other)
+    out = _dense_part(a, other, frequent, symmetric, minimum, n_jobs)
+    sparse_a = _without(a, frequent)
+    sparse_b = sparse_a if symmetric else _without(other, frequent)
+    column_indptr, rows, values, place = _compiled.transposed(
+        sparse_b.indptr, sparse_b.indices, sparse_b.data, sparse_b.shape[1]
+    )
+    firsts = place if symmetric else column_indptr[sparse_a.indices]
+    task = partial(
+        _sparse_rows,
+        sparse_a.indptr,
+        sparse_a.indices,
+        sparse_a.data,
+        firsts,
+        column_indptr,
+        rows,
+        values,
+        minimum,
+        out,
+    )
+    map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
+    if symmetric:
+        _compiled.mirror(out)
+    return out
+
+
+def _frequent_columns(a: csr_array, b: csr_array) -> NDArray[np.bool_]:
+    in_a = np.bincount(a.indices, minlength=a.shape[1])
+    in_b = in_a if b is a else np.bincount(b.indices, minlength=b.shape[1])
+    return in_a.astype(float) * in_b > DENSE_SHARE**2 * a.shape[0] * b.shape[0]
+
+
+def _dense_part(
+    a: csr_array, b: csr_array, frequent: NDArray[np.bool_], symmetric: bool, minimum: bool, n_jobs: int | None
+) -> Float64:
+    """Return the products over the frequent columns (the upper triangle at least, if symmetric)."""
+    columns = np.flatnonzero(frequent)
+    if not len(columns):
+        return np.zeros((a.shape[0], b.shape[0]))
+    dense_a = a[:, columns].toarray()
+    dense_b = dense_a if symmetric else b[:, columns].toarray()
+    if not minimum:
+        return np.asarray(dense_a @ dense_b.T)
+    out = np.zeros((a.shape[0], b.shape[0]))
+    task = partial(_dense_minimum_rows, dense_a, np.ascontiguousarray(dense_b.T), symmetric, out)
+    map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
+    return out
+
+
+def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
+    """Drop columns, keeping the numbers of the others."""
+    if not dropped.any():
+        return matrix
+    kept = ~dropped[matrix.indices]
+    before = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    return csr_array((matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape)
+
+
+def _sparse_rows(indptr, indices, data, firsts, column_indptr, rows, values, minimum, out, span):  # type: ignore[no-untyped-def]
+    _compiled.add_products(*span, indptr, indices, data, firsts, column_indptr, rows, values, minimum, out)
+
+
+def _dense_minimum_rows(a, b, symmetric, out, span):  # type: ignore[no-untyped-def]
+    _compiled.add_dense_minima(*span, a, b, symmetric, out)

@@ -1,0 +1,174 @@
+"""The Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are identical."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relaxwl.graphs import GraphCollection, match_codes
+from relaxwl.graphs.arrays import Int32
+from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.counting import Counter, Counts, make_counter
+from relaxwl.unfolding import TreeRows, leaves, refine
+
+# Children named in a feature name before it is cut short.
+NAMED_CHILDREN = 6
+
+
+class WeisfeilerLehman(CountKernel):
+    """Weisfeiler-Lehman graph kernels as explicit sparse features.
+
+    Parameters
+    ----------
+    max_depth : int
+        Number of refinement steps; features count the unfolding trees of all depths from 0 to ``max_depth``.
+    base : {"subtree", "edge", "shortest-path"}
+        What is counted in the refined graphs: labels, label pairs on edges, or label pairs at the ends of shortest
+        paths together with the length.
+    similarity : {"dot", "intersection"}
+        How :meth:`kernel_matrix` compares two graphs' counts.
+    edge_labels : bool
+        Whether edge labels take part in the refinement.
+    depth_weights : sequence of float, optional
+        A weight >= 0 for each depth; all 1 by default.
+    normalize : bool
+        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Attributes
+    ----------
+    rows_ : list of TreeRows
+        The distinct trees of each depth.
+
+    References
+    ----------
+    Shervashidze et al., Weisfeiler-Lehman graph kernels, JMLR 2011.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> kernel = WeisfeilerLehman(max_depth=1)
+    >>> kernel.fit_transform(graphs).toarray()
+    array([[3., 2., 1.],
+           [3., 0., 3.]])
+    >>> kernel.kernel_matrix(graphs)
+    array([[14., 12.],
+           [12., 18.]])
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 4,
+        base: str = "subtree",
+        similarity: str = "dot",
+        edge_labels: bool = False,
+        depth_weights: Sequence[float] | None = None,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.base = base
+        self.similarity = similarity
+        self.edge_labels = edge_labels
+        self.depth_weights = depth_weights
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        check_edge_labels(graphs, self.edge_labels)
+        self.node_vocabulary_ = graphs.node_vocabulary
+        self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
+        self.rows_: list[TreeRows] = []
+        self._counters: list[Counter] = []
+        counts = []
+        ids = np.empty(0, np.int32)
+        for depth in range(self.max_depth + 1):
+            rows, ids = self._refined(graphs, graphs.node_codes, graphs.edge_codes, ids, depth)
+            counter = make_counter(self.base, self.edge_labels)
+            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs))
+            self.rows_.append(rows)
+            self._counters.append(counter)
+        return counts
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        roots, edges = matched_codes(graphs, self.node_vocabulary_, self.edge_vocabulary_, self.edge_labels)
+        counts = []
+        ids = np.empty(0, np.int32)
+        for depth, (known, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
+            rows, local = self._refined(graphs, roots, edges, ids, depth)
+            ids = known_or_new(known.locate(rows), len(known))[local]
+            counts.append(counter.count(graphs, ids, self.n_jobs))
+        return counts
+
+    def _refined(
+        self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int
+    ) -> tuple[TreeRows, Int32]:
+        """Return the distinct trees of a depth and their ids, given the ids of the depth below."""
+        if depth == 0:
+            return leaves(roots)
+        return refine(
+            graphs,
+            roots,
+            ids,
+            len(self.rows_[depth - 1]),
+            edge_codes=edges if self.edge_labels else None,
+            n_edge_codes=len(self.edge_vocabulary_) if self.edge_vocabulary_ is not None else 1,
+            n_jobs=self.n_jobs,
+        )
+
+    def _column_names(self) -> list[str]:
+        names = []
+        for depth, (rows, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
+            trees = [self._tree_name(rows, tree, depth) for tree in range(len(rows))]
+            names += [f"depth {depth}: {counter.describe(column, trees)}" for column in range(counter.n_columns)]
+        return names
+
+    def _tree_name(self, rows: TreeRows, tree: int, depth: int) -> str:
+        """Name a tree by number and content; children below depth 1 by the number of their own tree."""
+        root, points, counts = rows.row(tree)
+        children = []
+        for point, count in zip(points[:NAMED_CHILDREN], counts, strict=False):
+            edge, child = divmod(int(point), max(rows.n_previous, 1))
+            name = self._label(int(self.rows_[0].roots[child])) if depth == 1 else f"#{child}"
+            if self.edge_vocabulary_ is not None:
+                name = f"{self.edge_vocabulary_[edge]}:{name}"
+            children.append(f"{count}×{name}" if count > 1 else name)
+        if len(points) > NAMED_CHILDREN:
+            children.append("…")
+        return f"#{tree} {self._label(root)}" + (f"({', '.join(children)})" if children else "")
+
+    def _label(self, code: int) -> str:
+        return str(self.node_vocabulary_[code]) if self.node_vocabulary_ is not None else "·"
+
+
+def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
+    """Refuse to use edge labels that are not there."""
+    if edge_labels and graphs.edge_vocabulary is None and graphs.n_edges > 0:
+        raise ValueError("edge_labels=True, but the graphs have no edge labels; use edge_labels=False")
+
+
+def matched_codes(
+    graphs: GraphCollection,
+    node_vocabulary: tuple[object, ...] | None,
+    edge_vocabulary: tuple[object, ...] | None,
+    edge_labels: bool,
+) -> tuple[Int32, Int32 | None]:
+    """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes behind them."""
+    if graphs.n_nodes > 0 and (node_vocabulary is None) != (graphs.node_vocabulary is None):
+        fitted, given = ("unlabelled", "labelled") if node_vocabulary is None else ("labelled", "unlabelled")
+        raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
+    check_edge_labels(graphs, edge_labels)
+    roots, edges = graphs.node_codes, graphs.edge_codes
+    if node_vocabulary is not None and graphs.node_vocabulary is not None:
+        roots = match_codes(graphs.node_vocabulary, node_vocabulary)[roots]
+    if edge_vocabulary is not None and graphs.edge_vocabulary is not None and edges is not None:
+        edges = match_codes(graphs.edge_vocabulary, edge_vocabulary)[edges]
+    return roots, edges
+
+
+def known_or_new(located: Int32, n_known: int) -> Int32:
+    """Turn row numbers with -1 for unknown rows into ids: the unknown ones are numbered from ``n_known`` on."""
+    unknown = located < 0
+    ids = located.copy()
+    ids[unknown] = n_known + np.arange(int(unknown.sum()), dtype=np.int32)
+    return ids

@@ -1,0 +1,237 @@
+"""Compiled loops over rows: gathering, finding the distinct ones, sorting and locating them.
+
+A row is a root code and a run-length coded multiset of points: ``points[indptr[r]:indptr[r + 1]]`` strictly
+ascending, with ``counts`` of the same shape. Rows are compared by (root, number of children, then point and count
+in turn); everything that says "canonical" means this order.
+"""
+
+import numpy as np
+from numba import njit
+
+# Rows up to this length are sorted by insertion: shorter than the set-up of a general sort.
+_SHORT = 24
+
+
+@njit(nogil=True, cache=True)
+def counting_order(ids, n_ids):
+    """Return the positions of ``ids`` (ints from 0 to ``n_ids - 1``) sorted by id, equal ids in order: O(n + n_ids)."""
+    slots = np.zeros(n_ids + 1, np.int64)
+    for position in range(len(ids)):
+        slots[ids[position] + 1] += 1
+    for value in range(n_ids):
+        slots[value + 1] += slots[value]
+    order = np.empty(len(ids), np.int64)
+    for position in range(len(ids)):
+        order[slots[ids[position]]] = position
+        slots[ids[position]] += 1
+    return order
+
+
+@njit(nogil=True, cache=True)
+def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_previous, n_edge_codes, n_total):
+    """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
+
+    The vertices must be closed under adjacency (whole graphs). ``previous`` int32 (n_nodes,) holds the ids of the depth
+    below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge code, id) becomes
+    ``edge_code * n_previous + id``; one that was not known at fitting lies behind all of these.
+    """
+    first = indptr[start]
+    points = np.empty(indptr[stop] - first, np.int32)
+    filled = indptr[start : stop + 1] - first
+    labelled = len(edge_codes) > 0
+    n_points = n_previous * n_edge_codes
+    # Every vertex hands its id to its neighbours. As vertices come in the order of their ids, each neighbour receives
+    # them sorted, and no row needs a sort of its own.
+    for local in counting_order(previous[start:stop], n_total):
+        child = previous[start + local]
+        for entry in range(indptr[start + local], indptr[start + local + 1]):
+            edge = edge_codes[entry] if labelled else 0
+            if child < n_previous and edge < n_edge_codes:
+                point = edge * n_previous + child
+            else:
+                point = n_points + edge * n_total + child
+            parent = indices[entry] - start
+            points[filled[parent]] = point
+            filled[parent] += 1
+    if labelled:  # sorted by id, but edge labels come first
+        for local in range(stop - start):
+            _sort(points[indptr[start + local] - first : indptr[start + local + 1] - first])
+    return _run_lengths(indptr[start : stop + 1] - first, points)
+
+
+@njit(nogil=True, cache=True)
+def _run_lengths(indptr, points):
+    """Return (indptr, points, counts) with repeated points of a row counted; ``points`` is overwritten."""
+    n_rows = len(indptr) - 1
+    row_indptr = np.empty(n_rows + 1, np.int64)
+    counts = np.empty(len(points), np.int32)
+    row_indptr[0] = 0
+    filled = 0
+    for row in range(n_rows):
+        position = indptr[row]
+        while position < indptr[row + 1]:
+            run = position + 1
+            while run < indptr[row + 1] and points[run] == points[position]:
+                run += 1
+            points[filled] = points[position]
+            counts[filled] = run - position
+            filled += 1
+            position = run
+        row_indptr[row + 1] = filled
+    return row_indptr, points[:filled].copy(), counts[:filled].copy()
+
+
+@njit(nogil=True, cache=True)
+def _sort(row):
+    """Sort a small int array in place."""
+    if len(row) > _SHORT:
+        row.sort()
+        return
+    for position in range(1, len(row)):
+        value = row[position]
+        slot = position
+        while slot > 0 and row[slot - 1] > value:
+            row[slot] = row[slot - 1]
+            slot -= 1
+        row[slot] = value
+
+
+@njit(nogil=True, cache=True)
+def _mixed(state, value):
+    """Stir one integer into a 64-bit hash state."""
+    state = (state ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+    return state ^ (state >> np.uint64(29))
+
+
+@njit(nogil=True, cache=True)
+def distinct_rows(roots, indptr, points, counts):
+    """Return (representatives, ids): one row number for each distinct row, and for each row which one it equals.
+
+    A hash table with open addressing finds the candidates; content decides, so a collision cannot merge two rows.
+    """
+    n_rows = len(roots)
+    size = 16
+    while size < 2 * n_rows:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    hashes = np.empty(size, np.uint64)
+    representatives = np.empty(n_rows, np.int64)
+    ids = np.empty(n_rows, np.int32)
+    found = 0
+    for row in range(n_rows):
+        begin, end = indptr[row], indptr[row + 1]
+        state = _mixed(np.uint64(0x243F6A8885A308D3), roots[row])
+        for entry in range(begin, end):
+            state = _mixed(state, points[entry])
+            state = _mixed(state, counts[entry])
+        slot = np.int64(state >> np.uint64(32)) & (size - 1)
+        while table[slot] >= 0:
+            if hashes[slot] == state:
+                other = representatives[table[slot]]
+                if roots[other] == roots[row] and _same_children(
+                    points, counts, begin, end, points, counts, indptr[other], indptr[other + 1]
+                ):
+                    break
+            slot = (slot + 1) & (size - 1)
+        if table[slot] < 0:
+            table[slot] = found
+            hashes[slot] = state
+            representatives[found] = row
+            found += 1
+        ids[row] = table[slot]
+    return representatives[:found].copy(), ids
+
+
+@njit(nogil=True, cache=True)
+def _same_children(points_a, counts_a, begin_a, end_a, points_b, counts_b, begin_b, end_b):
+    if end_a - begin_a != end_b - begin_b:
+        return False
+    for step in range(end_a - begin_a):
+        if points_a[begin_a + step] != points_b[begin_b + step] or counts_a[begin_a + step] != counts_b[begin_b + step]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _compare(
+    row_a, roots_a, indptr_a, points_a, counts_a, degrees_a, row_b, roots_b, indptr_b, points_b, counts_b, degrees_b
+):
+    """Return a number below, equal to or above 0 as row_a stands before, is, or stands behind row_b."""
+    if roots_a[row_a] != roots_b[row_b]:
+        return roots_a[row_a] - roots_b[row_b]
+    if degrees_a[row_a] != degrees_b[row_b]:
+        return degrees_a[row_a] - degrees_b[row_b]
+    begin_a, begin_b = indptr_a[row_a], indptr_b[row_b]
+    length_a, length_b = indptr_a[row_a + 1] - begin_a, indptr_b[row_b + 1] - begin_b
+    for step in range(min(length_a, length_b)):
+        if points_a[begin_a + step] != points_b[begin_b + step]:
+            return points_a[begin_a + step] - points_b[begin_b + step]
+        if counts_a[begin_a + step] != counts_b[begin_b + step]:
+            return counts_a[begin_a + step] - counts_b[begin_b + step]
+    return length_a - length_b
+
+
+@njit(nogil=True, cache=True)
+def finish_sort(order, keys, roots, indptr, points, counts, degrees):
+    """Sort, in place, the runs of row numbers ``order`` that have equal ``keys``, by canonical order.
+
+    ``keys`` int64, of the same shape, is ascending and ranks the rows as the canonical order does, up to ties.
+    """
+    scratch = np.empty_like(order)
+    begin = 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and keys[end] == keys[begin]:
+            end += 1
+        if end - begin > 1:
+            _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degrees)
+        begin = end
+
+
+@njit(nogil=True, cache=True)
+def _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degrees):
+    """Bottom-up merge sort of ``order[begin:end]`` by canonical order; ``scratch`` is overwritten."""
+    width = 1
+    while width < end - begin:
+        for left in range(begin, end, 2 * width):
+            middle, right = min(left + width, end), min(left + 2 * width, end)
+            i, j = left, middle
+            for slot in range(left, right):
+                take_left = i < middle
+                if take_left and j < right:
+                    take_left = (
+                        _compare(
+                            order[i], roots, indptr, points, counts, degrees,
+                            order[j], roots, indptr, points, counts, degrees,
+                        )
+                        <= 0
+                    )  # fmt: skip
+                if take_left:
+                    scratch[slot] = order[i]
+                    i += 1
+                else:
+                    scratch[slot] = order[j]
+                    j += 1
+        order[begin:end] = scratch[begin:end]
+        width *= 2
+
+
+@njit(nogil=True, cache=True)
+def locate_rows(roots, indptr, points, counts, degrees, roots_b, indptr_b, points_b, counts_b, degrees_b):
+    """Return int32 (n_rows_b,): where each row of b stands among the canonical rows, or -1."""
+    found = np.full(len(roots_b), -1, np.int32)
+    for row in range(len(roots_b)):
+        low, high = 0, len(roots)
+        while low < high:
+            middle = (low + high) // 2
+            sign = _compare(
+                middle, roots, indptr, points, counts, degrees, row, roots_b, indptr_b, points_b, counts_b, degrees_b
+            )
+            if sign == 0:
+                found[row] = middle
+                break
+            if sign < 0:
+                low = middle + 1
+            else:
+                high = middle
+    return found

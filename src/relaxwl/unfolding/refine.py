@@ -1,0 +1,123 @@
+"""One Weisfeiler-Lehman step: from the ids of one depth to the distinct rows and ids of the next."""
+
+import itertools
+from functools import partial
+
+import numpy as np
+
+from relaxwl._execution import map_chunks
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
+from relaxwl.unfolding import _compiled
+from relaxwl.unfolding.rows import TreeRows, canonical_order, distinct, join_rows
+
+# Vertices of one chunk: large enough to hide the call, small enough that every core gets several.
+CHUNK_NODES = 1 << 17
+
+
+def leaves(roots: Int32) -> tuple[TreeRows, Int32]:
+    """Return the distinct depth-0 trees and one id for each vertex; ``roots`` holds the vertices' root codes."""
+    codes, ids = np.unique(roots, return_inverse=True)
+    rows = TreeRows(
+        codes.astype(np.int32), np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
+    )
+    return rows, ids.astype(np.int32)
+
+
+def refine(
+    graphs: GraphCollection,
+    roots: Int32,
+    previous: Int32,
+    n_previous: int,
+    *,
+    edge_codes: Int32 | None = None,
+    n_edge_codes: int = 1,
+    n_jobs: int | None = None,
+) -> tuple[TreeRows, Int32]:
+    """Return the distinct trees one level deeper, in canonical order, and the id of each vertex's tree.
+
+    Two vertices get the same id exactly if they have the same root code and the same multiset of
+    (edge code, previous id) among their neighbours.
+
+    Parameters
+    ----------
+    graphs : GraphCollection
+    roots : int32 array (n_nodes,)
+        Root code of each vertex: its label's code, whatever the depth.
+    previous : int32 array (n_nodes,)
+        Id of each vertex at the depth below: of its tree, or of the tree's cluster.
+    n_previous : int
+        Number of known ids; ids from here on (unseen trees) make points behind all known ones.
+    edge_codes : int32 array (n_adjacent,), optional
+        Code of the edge behind each adjacency entry; left out, edges have no labels.
+    n_edge_codes : int
+        Number of known edge codes.
+
+    Examples
+    --------
+    >>> path = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3)])])
+    >>> rows, ids = refine(path, path.node_codes, path.node_codes, 1)
+    >>> ids, rows.degrees
+    (array([0, 1, 1, 0], dtype=int32), array([1, 2], dtype=int32))
+    """
+    edges = np.empty(0, np.int32) if edge_codes is None else edge_codes
+    n_total = max(n_previous, int(previous.max(initial=-1)) + 1)
+    _check_points(n_previous, n_edge_codes, n_total, int(edges.max(initial=0)) + 1)
+    chunk = partial(_distinct_of_span, graphs, roots, previous, n_previous, edges, n_edge_codes, n_total)
+    parts = map_chunks(chunk, graph_spans(graphs), n_jobs)
+    if len(parts) == 1:
+        rows, representatives, ids = parts[0]
+    else:
+        rows, representatives, ids = _merged(parts)
+    ordered = canonical_order(rows, representatives)
+    rank = np.empty(len(rows), np.int32)
+    rank[ordered] = np.arange(len(ordered), dtype=np.int32)
+    return rows.take(ordered), rank[representatives][ids]
+
+
+Part = tuple[TreeRows, Int64, Int32]
+
+
+def _merged(parts: list[Part]) -> Part:
+    """Join the distinct rows of all chunks, find the distinct ones among them, and renumber the vertices' ids."""
+    joined = join_rows([rows.take(representatives) for rows, representatives, _ in parts])
+    representatives, merged = distinct(joined)
+    starts = prefix_sums(np.array([len(chosen) for _, chosen, _ in parts]))
+    ids = [merged[start:][ids] for start, (_, _, ids) in zip(starts[:-1], parts, strict=True)]
+    return joined, representatives, np.concatenate(ids)
+
+
+def graph_spans(graphs: GraphCollection, nodes_per_span: int = CHUNK_NODES) -> list[tuple[int, int]]:
+    """Cut the graphs into spans of about ``nodes_per_span`` vertices, never through a graph; at least one span."""
+    wanted: Int64 = np.arange(nodes_per_span, graphs.n_nodes, nodes_per_span)
+    cuts = np.unique(np.searchsorted(graphs.offsets, wanted))
+    bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_graphs)], graphs.n_graphs]
+    return [(int(start), int(stop)) for start, stop in itertools.pairwise(bounds)]
+
+
+def _distinct_of_span(
+    graphs: GraphCollection,
+    roots: Int32,
+    previous: Int32,
+    n_previous: int,
+    edge_codes: Int32,
+    n_edge_codes: int,
+    n_total: int,
+    span: tuple[int, int],
+) -> Part:
+    """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
+    start, stop = (int(graphs.offsets[graph]) for graph in span)
+    indptr, points, counts = _compiled.gather_rows(
+        start, stop, graphs.indptr, graphs.indices, edge_codes, previous, n_previous, n_edge_codes, n_total
+    )
+    rows = TreeRows(roots[start:stop], indptr, points, counts, n_previous, n_edge_codes)
+    return rows, *distinct(rows)
+
+
+def _check_points(n_previous: int, n_edge_codes: int, n_total: int, n_total_edges: int) -> None:
+    largest = n_previous * n_edge_codes + n_total * n_total_edges
+    if largest > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"{n_total} distinct trees with {n_total_edges} edge labels need {largest} points, more than int32 can "
+            "number; use edge_labels=False, a smaller max_depth, or the relaxed kernel with fewer clusters"
+        )

@@ -1,0 +1,691 @@
+"""One unfolding tree: a vertex's neighbourhood as a rooted labelled tree that can be looked at.
+
+Equal subtrees are one object, so a tree is a graph of its distinct subtrees and stays small even where written
+out it would have billions of vertices. Nothing here recurses: a path of any length is a fine tree.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cmp_to_key
+from hashlib import blake2b
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+from relaxwl import drawing
+from relaxwl.graphs.labels import Label, label_order, plain_label
+
+Path = tuple[int, ...]
+
+# The label of every vertex of a graph without vertex labels.
+UNLABELLED = 0
+
+# Larger trees are not written out vertex by vertex.
+MAX_WRITTEN_SIZE = 1_000_000
+MAX_REPR_SIZE = 30
+
+_BARE_LABEL = re.compile(r"[^\s(),:\"\[\]]+")
+_INTEGER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+
+
+class GraphView(Protocol):
+    """What :func:`unfolding_tree` asks of a graph."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of vertices."""
+
+    def neighbors(self, node: int, /) -> Iterable[int]:
+        """Return the vertices adjacent to a vertex."""
+
+    def node_label(self, node: int, /) -> Label | None:
+        """Return the label of a vertex, None if it has none."""
+
+    def edge_labels_of(self, node: int, /) -> Iterable[Label] | None:
+        """Return the labels of a vertex's edges, aligned with its neighbours; None if edges have no labels."""
+
+
+class Branch(NamedTuple):
+    """A child tree, the label of the edge to it (None if there is none), and how often it occurs."""
+
+    tree: UnfoldingTree
+    edge: Label
+    multiplicity: int
+
+
+class Outline(NamedTuple):
+    """The upper part of a tree as plain lists, parents before children, siblings in order."""
+
+    labels: list[Label]
+    parents: list[int]
+    positions: list[int]
+    edges: list[Label]
+    counts: list[int]
+    hidden: list[int]
+
+    def paths(self) -> list[Path]:
+        """Return the path of every vertex."""
+        paths: list[Path] = [()]
+        for parent, position in zip(self.parents[1:], self.positions[1:], strict=True):
+            paths.append((*paths[parent], position))
+        return paths
+
+
+class UnfoldingTree:
+    """A rooted labelled tree whose children are unordered; isomorphic trees are equal.
+
+    Children are kept in a canonical order: by edge label, then root label, then their own children from left to
+    right. A vertex of the tree is addressed by its *path*, the tuple of child positions on the way from the root;
+    the root is ``()``.
+
+    Parameters
+    ----------
+    label : hashable
+        Label of the root: a number, a string, a tuple of these, or what else a graph may have as label.
+        Vertices of graphs without labels have the label 0.
+    children : iterable of UnfoldingTree
+        The trees below the root, in any order.
+    edge_labels : iterable of labels, optional
+        A label for the edge to each child. Either all edges of a tree have a label, or none.
+
+    Examples
+    --------
+    >>> tree = UnfoldingTree(1, [UnfoldingTree(3), UnfoldingTree(2, [UnfoldingTree(3)])])
+    >>> print(tree)
+    1(2(3),3)
+    >>> tree.size, tree.depth, tree.n_distinct_subtrees
+    (4, 2, 3)
+    >>> tree == UnfoldingTree.parse("1(3, 2(3))")
+    True
+    """
+
+    __slots__ = ("__weakref__", "_branches", "_depth", "_digest", "_has_edge_labels", "_label", "_size")
+    _label: Label
+    _branches: tuple[Branch, ...]
+    _digest: bytes
+    _size: int
+    _depth: int
+    _has_edge_labels: bool | None
+
+    def __init__(
+        self,
+        label: Label,
+        children: Iterable[UnfoldingTree] = (),
+        edge_labels: Iterable[Label] | None = None,
+    ) -> None:
+        children = list(children)
+        edges: list[Label | None] = [None] * len(children)
+        if edge_labels is not None:
+            edges = [_checked(edge) for edge in edge_labels]
+        if len(edges) != len(children):
+            raise ValueError(f"edge_labels has {len(edges)} entries for {len(children)} children")
+        for child in children:
+            if not isinstance(child, UnfoldingTree):
+                raise TypeError(f"children must be UnfoldingTree objects, got {type(child).__name__}")
+        self._fill(_checked(label), _group(zip(children, edges, strict=True)))
+
+    def _fill(self, label: Label, branches: tuple[Branch, ...]) -> None:
+        """Set label and branches (grouped and sorted) and what follows from them."""
+        kinds = {branch.edge is not None for branch in branches}
+        kinds |= {branch.tree._has_edge_labels for branch in branches} - {None}  # type: ignore[arg-type]
+        if len(kinds) > 1:
+            raise ValueError("either all edges of a tree have a label or none, but some have one here")
+        # Isomorphic trees have equal digests; that two others share 16 bytes is as likely as never.
+        content = blake2b(_label_bytes(label), digest_size=16)
+        for branch in branches:
+            content.update(_label_bytes(branch.edge) + b"*%d:" % branch.multiplicity)
+            content.update(branch.tree._digest)
+        for name, value in (
+            ("_label", label),
+            ("_branches", branches),
+            ("_digest", content.digest()),
+            ("_size", 1 + sum(branch.multiplicity * branch.tree._size for branch in branches)),
+            ("_depth", max((1 + branch.tree._depth for branch in branches), default=0)),
+            ("_has_edge_labels", next(iter(kinds)) if kinds else None),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _of(cls, label: Label, branches: tuple[Branch, ...]) -> UnfoldingTree:
+        tree = cls.__new__(cls)
+        tree._fill(label, branches)
+        return tree
+
+    @property
+    def label(self) -> Label:
+        """Label of the root."""
+        return self._label
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """The children as a multiset: distinct (tree, edge label) with their counts, in canonical order."""
+        return self._branches
+
+    @property
+    def children(self) -> tuple[UnfoldingTree, ...]:
+        """The child trees in canonical order, repeated as often as they occur."""
+        return tuple(branch.tree for branch in self._branches for _ in range(branch.multiplicity))
+
+    @property
+    def edge_labels(self) -> tuple[Label, ...]:
+        """The label of the edge to each of ``children``; None where the tree has no edge labels."""
+        return tuple(branch.edge for branch in self._branches for _ in range(branch.multiplicity))
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self._size
+
+    @property
+    def depth(self) -> int:
+        """Number of edges on the longest way down from the root."""
+        return self._depth
+
+    @property
+    def has_edge_labels(self) -> bool | None:
+        """Whether edges have labels; None for a single vertex, which has no edges."""
+        return self._has_edge_labels
+
+    @property
+    def digest(self) -> bytes:
+        """Sixteen bytes that isomorphic trees share, in every process."""
+        return self._digest
+
+    @property
+    def n_distinct_subtrees(self) -> int:
+        """Number of distinct trees among the subtrees below all vertices: what the tree takes in memory."""
+        return len(self.distinct_subtrees())
+
+    def distinct_subtrees(self) -> tuple[UnfoldingTree, ...]:
+        """Return the distinct subtrees, children before parents, the tree itself last."""
+        found: dict[bytes, UnfoldingTree] = {}
+        stack = [(self, False)]
+        while stack:
+            tree, children_done = stack.pop()
+            if tree._digest in found:
+                continue
+            if children_done:
+                found[tree._digest] = tree
+                continue
+            stack.append((tree, True))
+            stack.extend((branch.tree, False) for branch in reversed(tree._branches))
+        return tuple(found.values())
+
+    def walk(self) -> Iterator[tuple[Path, UnfoldingTree]]:
+        """Yield every vertex as (path, subtree below it), parents first, left to right.
+
+        Examples
+        --------
+        >>> [(path, node.label) for path, node in UnfoldingTree.parse("1(2(5),3)").walk()]
+        [((), 1), ((0,), 2), ((0, 0), 5), ((1,), 3)]
+        """
+        stack: list[tuple[Path, UnfoldingTree]] = [((), self)]
+        while stack:
+            path, tree = stack.pop()
+            yield path, tree
+            children = tree.children
+            stack.extend(((*path, i), children[i]) for i in range(len(children) - 1, -1, -1))
+
+    def __iter__(self) -> Iterator[UnfoldingTree]:
+        """Yield the subtree below every vertex, parents first."""
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            yield tree
+            stack.extend(reversed(tree.children))
+
+    def subtree(self, path: Path) -> UnfoldingTree:
+        """Return the tree below the vertex with the given path."""
+        tree = self
+        for position in path:
+            children = tree.children
+            if not 0 <= position < len(children):
+                raise ValueError(f"path {path} leads out of the tree: a vertex there has {len(children)} children")
+            tree = children[position]
+        return tree
+
+    def outline(self, max_nodes: int, *, collapse: bool = False) -> Outline:
+        """Return the tree breadth-first as plain lists, cut off after ``max_nodes`` vertices.
+
+        ``hidden[i]`` is the number of vertices below vertex i that were left out. With ``collapse`` equal
+        siblings are listed once, and ``counts`` says how many they are.
+        """
+        if max_nodes < 1:
+            raise ValueError(f"max_nodes must be at least 1, got {max_nodes}")
+        outline = Outline([self._label], [-1], [0], [None], [1], [0])
+        queue = deque([(0, self)])
+        while queue:
+            index, tree = queue.popleft()
+            branches = tree._branches if collapse else _single_branches(tree)
+            shown = branches[: max_nodes - len(outline.labels)]
+            outline.hidden[index] = sum(b.multiplicity * b.tree._size for b in branches[len(shown) :])
+            position = 0
+            for branch in shown:
+                queue.append((len(outline.labels), branch.tree))
+                outline.labels.append(branch.tree._label)
+                outline.parents.append(index)
+                outline.positions.append(position)
+                outline.edges.append(branch.edge)
+                outline.counts.append(branch.multiplicity)
+                outline.hidden.append(0)
+                position += branch.multiplicity
+        return outline
+
+    @classmethod
+    def parse(cls, text: str) -> UnfoldingTree:
+        """Read a tree from text such as ``1(2(1,3),3(1))``.
+
+        A tree is its root label, followed by its child trees in brackets. An edge label stands before its child
+        with a colon: ``C(-:H,=:O)``. Labels that look like numbers are numbers; all others are strings, in double
+        quotes (as in JSON) where they contain one of ``( ) , : [ ] "`` or white space or look like a number; a
+        tuple is written in square brackets. ``str`` writes the same notation.
+
+        Examples
+        --------
+        >>> tree = UnfoldingTree.parse('C(-:H, =:"a (b)", =:"7")')
+        >>> tree.children[1].label, tree.edge_labels
+        ('7', ('-', '=', '='))
+        >>> print(tree)
+        C(-:H,=:"7",=:"a (b)")
+        """
+        return _Reader(text).read()
+
+    def __str__(self) -> str:
+        if self._size > MAX_WRITTEN_SIZE:
+            return repr(self)
+        parts: list[str] = []
+        stack: list[str | tuple[UnfoldingTree, Label]] = [(self, None)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                parts.append(item)
+                continue
+            tree, edge = item
+            parts.append(_written(tree._label) if edge is None else f"{_written(edge)}:{_written(tree._label)}")
+            inside: list[str | tuple[UnfoldingTree, Label]] = []
+            for branch in _single_branches(tree):
+                inside += ["," if inside else "(", (branch.tree, branch.edge)]
+            stack.extend(reversed([*inside, ")"] if inside else []))
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        if self._size <= MAX_REPR_SIZE:
+            return f"UnfoldingTree.parse({str(self)!r})"
+        return (
+            f"<UnfoldingTree with root {self._label!r}: {self._size:,} vertices, depth {self._depth}, "
+            f"{self.n_distinct_subtrees:,} distinct subtrees>"
+        )
+
+    def to_text(self, max_nodes: int = 200, *, collapse: bool = False) -> str:
+        """Return an indented drawing, one vertex a line.
+
+        Parameters
+        ----------
+        max_nodes : int, default=200
+            Vertices that are shown at most; a line says how many more there are.
+        collapse : bool, default=False
+            Show equal siblings once, with their number.
+
+        Examples
+        --------
+        >>> print(UnfoldingTree.parse("1(2(1,3),3(1))").to_text())
+        1
+        ├─ 2
+        │  ├─ 1
+        │  └─ 3
+        └─ 3
+           └─ 1
+        """
+        outline = self.outline(max_nodes, collapse=collapse)
+        below: list[list[int]] = [[] for _ in outline.labels]
+        for index, parent in enumerate(outline.parents[1:], start=1):
+            below[parent].append(index)
+        lines = [_text_label(outline, 0)]
+        stack: list[tuple[int | None, int, str]] = []
+
+        def push_below(index: int, indent: str) -> None:
+            rest: list[tuple[int | None, int, str]] = [(child, index, indent) for child in below[index]]
+            if outline.hidden[index]:
+                rest.append((None, index, indent))
+            stack.extend(reversed(rest))
+
+        push_below(0, "")
+        while stack:
+            node, parent, indent = stack.pop()
+            if node is None:
+                lines.append(f"{indent}└─ … +{outline.hidden[parent]:,} more")
+                continue
+            last = node == below[parent][-1] and not outline.hidden[parent]
+            edge = "" if outline.edges[node] is None else f"[{outline.edges[node]}]─"
+            lines.append(f"{indent}{'└─' if last else '├─'}{edge} {_text_label(outline, node)}")
+            push_below(node, indent + ("   " if last else "│  "))
+        return "\n".join(lines)
+
+    def to_svg(
+        self,
+        max_nodes: int = 200,
+        *,
+        collapse: bool = False,
+        title: str | None = None,
+    ) -> str:
+        """Return a drawing as SVG text, fit for a light and a dark background.
+
+        Parameters
+        ----------
+        max_nodes : int, default=200
+            Vertices that are drawn at most; a mark says how many more there are.
+        collapse : bool, default=False
+            Draw equal siblings once, with their number.
+        title : str, optional
+            What a screen reader says; the size and depth of the tree by default.
+        """
+        outline = self.outline(max_nodes, collapse=collapse)
+        return drawing.tree_svg(
+            [str(label) for label in outline.labels],
+            outline.parents,
+            edge_labels=None if not self._has_edge_labels else [_shown(edge) for edge in outline.edges],
+            counts=outline.counts,
+            hidden=outline.hidden,
+            title=title or f"Tree of {self._size:,} vertices and depth {self._depth}, root {self._label}",
+        )
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree in a notebook."""
+        return self.to_svg(max_nodes=80)
+
+    def to_networkx(self, max_nodes: int = 100_000) -> Any:
+        """Return the tree, written out, as ``networkx.DiGraph`` with edges from parent to child.
+
+        Vertices are numbered from 0 (the root), parents first; they have the attribute ``label``, and so do
+        edges where there are edge labels.
+
+        Raises
+        ------
+        ValueError
+            If the tree has more than ``max_nodes`` vertices.
+        """
+        import networkx
+
+        if self._size > max_nodes:
+            raise ValueError(
+                f"the tree has {self._size:,} vertices, more than max_nodes={max_nodes:,}; take a smaller depth, or "
+                "work on distinct_subtrees()"
+            )
+        outline = self.outline(max_nodes)
+        graph = networkx.DiGraph()
+        graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(outline.labels))
+        for i in range(1, len(outline.parents)):
+            edge = {} if outline.edges[i] is None else {"label": outline.edges[i]}
+            graph.add_edge(outline.parents[i], i, **edge)
+        return graph
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, UnfoldingTree):
+            return NotImplemented
+        return self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __lt__(self, other: UnfoldingTree) -> bool:
+        """Compare in the canonical order: root label first, then the children from left to right."""
+        if not isinstance(other, UnfoldingTree):
+            return NotImplemented
+        return _compare(self, other) < 0
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"an UnfoldingTree cannot be changed: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"an UnfoldingTree cannot be changed: {name} cannot be deleted")
+
+    def __copy__(self) -> UnfoldingTree:
+        return self
+
+    def __deepcopy__(self, memo: object) -> UnfoldingTree:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A flat table of distinct subtrees: nested objects would exhaust the stack of pickle on a deep tree.
+        subtrees = self.distinct_subtrees()
+        index = {tree: i for i, tree in enumerate(subtrees)}
+        table = [(t._label, [(index[b.tree], b.edge, b.multiplicity) for b in t._branches]) for t in subtrees]
+        return (_from_table, (table,))
+
+
+def unfolding_tree(graph: GraphView, node: int, depth: int, *, edge_labels: bool = False) -> UnfoldingTree:
+    """Return the unfolding tree of a vertex: its label, below it the trees of its neighbours, one depth less.
+
+    Parameters
+    ----------
+    graph : Graph
+        One graph of a collection. Vertices of an unlabelled graph all have the label 0.
+    node : int
+        Index of the vertex in the graph.
+    depth : int
+        Depth of the tree; 0 is the label alone.
+    edge_labels : bool, default=False
+        Whether the labels of the graph's edges go into the tree.
+
+    Returns
+    -------
+    UnfoldingTree
+        The tree; memory is proportional to its distinct subtrees, however large it would be when written out.
+    """
+    if depth < 0:
+        raise ValueError(f"depth must be at least 0, got {depth}")
+    if not 0 <= node < graph.n_nodes:
+        raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")
+    neighbors: dict[int, list[int]] = {}
+    reach = [{int(node)}]
+    for _ in range(depth):
+        for vertex in reach[-1] - neighbors.keys():
+            neighbors[vertex] = [int(other) for other in graph.neighbors(vertex)]
+        reach.append({other for vertex in reach[-1] for other in neighbors[vertex]})
+    labels = {
+        vertex: UNLABELLED if (label := graph.node_label(vertex)) is None else label for vertex in set().union(*reach)
+    }
+    edges = {vertex: graph.edge_labels_of(vertex) for vertex in neighbors} if edge_labels else {}
+    if edge_labels and any(names is None for names in edges.values()):
+        raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
+    shared: dict[UnfoldingTree, UnfoldingTree] = {}
+    trees: dict[int, UnfoldingTree] = {}
+    # From the leaves up: the vertices that occur at a level of the tree, each with what hangs below it.
+    for level in range(depth, -1, -1):
+        deeper, trees = trees, {}
+        for vertex in reach[level]:
+            below = [] if level == depth else [deeper[other] for other in neighbors[vertex]]
+            tree = UnfoldingTree(labels[vertex], below, edges[vertex] if edge_labels and below else None)
+            trees[vertex] = shared.setdefault(tree, tree)
+    return trees[int(node)]
+
+
+def _group(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, ...]:
+    """Return children as branches: equal ones counted, in canonical order."""
+    trees: dict[tuple[Label, bytes], UnfoldingTree] = {}
+    counts: dict[tuple[Label, bytes], int] = {}
+    for tree, edge in children:
+        key = (edge, tree.digest)
+        # The first of equal trees is kept for all, so that they share memory.
+        trees.setdefault(key, tree)
+        counts[key] = counts.get(key, 0) + 1
+    branches = [Branch(tree, key[0], counts[key]) for key, tree in trees.items()]
+    return tuple(sorted(branches, key=cmp_to_key(_compare_branches)))
+
+
+def _compare_branches(a: Branch, b: Branch) -> int:
+    """Order branches by edge label, then by tree."""
+    if a.edge != b.edge:
+        return -1 if label_order(a.edge) < label_order(b.edge) else 1
+    return _compare(a.tree, b.tree)
+
+
+def _compare(a: UnfoldingTree, b: UnfoldingTree) -> int:
+    """Order trees by root label, then by their sequences of children; a prefix comes first.
+
+    Children are sorted, so the order is decided at the first place where they differ: one way down, no recursion.
+    """
+    while a.digest != b.digest:
+        if a.label != b.label:
+            return -1 if label_order(a.label) < label_order(b.label) else 1
+        place = 0
+        shorter = min(len(a.branches), len(b.branches))
+        while place < shorter and a.branches[place] == b.branches[place]:
+            place += 1
+        if place == shorter:
+            return len(a.branches) - len(b.branches)
+        one, other = a.branches[place], b.branches[place]
+        if one.edge != other.edge:
+            return -1 if label_order(one.edge) < label_order(other.edge) else 1
+        if one.tree == other.tree:
+            # The run of equal children ends first in one of them: there either nothing or something larger follows.
+            few, sign = (a, 1) if one.multiplicity < other.multiplicity else (b, -1)
+            return -sign if len(few.branches) == place + 1 else sign
+        a, b = one.tree, other.tree
+    return 0
+
+
+def _checked(label: Any) -> Label:
+    """Return the one form of a label, refusing None."""
+    if label is None:
+        raise TypeError("a label must not be None, which stands for the blank")
+    return plain_label(label)
+
+
+def _label_bytes(label: Label | None) -> bytes:
+    """Return a label as bytes; its sort key, unlike the label, is written the same way in every process."""
+    return repr(None if label is None else label_order(label)).encode("utf-8", "surrogatepass")
+
+
+def _single_branches(tree: UnfoldingTree) -> list[Branch]:
+    """Return the children as branches of one child each."""
+    return [Branch(b.tree, b.edge, 1) for b in tree.branches for _ in range(b.multiplicity)]
+
+
+def _from_table(table: Sequence[tuple[Label, Sequence[tuple[int, Label, int]]]]) -> UnfoldingTree:
+    """Return the tree whose distinct subtrees are the rows of a table, children first."""
+    trees: list[UnfoldingTree] = []
+    for label, branches in table:
+        trees.append(UnfoldingTree._of(label, tuple(Branch(trees[i], edge, count) for i, edge, count in branches)))
+    return trees[-1]
+
+
+def _text_label(outline: Outline, index: int) -> str:
+    count = outline.counts[index]
+    return f"{outline.labels[index]}" + (f" ×{count}" if count > 1 else "")
+
+
+def _shown(label: Label) -> str:
+    return "" if label is None else str(label)
+
+
+def _written(label: Label) -> str:
+    """Return a label in the notation of :meth:`UnfoldingTree.parse`."""
+    if isinstance(label, tuple):
+        return f"[{','.join(_written(part) for part in label)}]"
+    if isinstance(label, (int, float)):
+        return repr(label)
+    # Labels of other kinds have no notation of their own: they are written, and so read, as text.
+    label = str(label)
+    bare = _BARE_LABEL.fullmatch(label) and not _NUMBER.fullmatch(label)
+    return label if bare else json.dumps(label, ensure_ascii=False)
+
+
+class _Reader:
+    """Reads the notation of :meth:`UnfoldingTree.parse` from left to right."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, got {type(text).__name__}")
+        self.text = text
+        self.place = 0
+
+    def read(self) -> UnfoldingTree:
+        """Return the tree; open brackets wait on a stack, so depth is not limited."""
+        # Of each open bracket: the label before it, the edge label before that, and the children so far.
+        waiting: list[tuple[Label, Label, list[tuple[UnfoldingTree, Label]]]] = []
+        while True:
+            edge, label = self._labels()
+            if self._take("("):
+                waiting.append((label, edge, []))
+                continue
+            tree = UnfoldingTree._of(label, ())
+            while waiting:
+                waiting[-1][2].append((tree, edge))
+                if self._take(","):
+                    break
+                if not self._take(")"):
+                    self._fail("',' or ')'")
+                label, edge, children = waiting.pop()
+                tree = self._close(label, children)
+            else:
+                break
+        if edge is not None:
+            raise ValueError(f"the root of a tree cannot have an edge label: {self._excerpt(0)}")
+        if self.place < len(self.text):
+            self._fail("the end")
+        return tree
+
+    def _close(self, label: Label, children: list[tuple[UnfoldingTree, Label]]) -> UnfoldingTree:
+        try:
+            return UnfoldingTree._of(label, _group(children))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{error} (before {self._excerpt(self.place)})") from None
+
+    def _labels(self) -> tuple[Label, Label]:
+        """Read a vertex label and the edge label before it, if there is one."""
+        label = self._label()
+        return (label, self._label()) if self._take(":") else (None, label)
+
+    def _label(self) -> Label:
+        """Read one label: quoted, in square brackets, or bare."""
+        self._skip_space()
+        if self.text.startswith('"', self.place):
+            return self._quoted()
+        if self._take("["):
+            parts: list[Label] = []
+            if not self._take("]"):
+                parts.append(self._label())
+                while self._take(","):
+                    parts.append(self._label())
+                if not self._take("]"):
+                    self._fail("',' or ']'")
+            return tuple(parts)
+        match = _BARE_LABEL.match(self.text, self.place)
+        if match is None:
+            self._fail("a label")
+        self.place = match.end()
+        self._skip_space()
+        word = match.group()
+        if _INTEGER.fullmatch(word):
+            return int(word)
+        return plain_label(float(word)) if _NUMBER.fullmatch(word) else word
+
+    def _quoted(self) -> str:
+        try:
+            label, self.place = json.JSONDecoder().raw_decode(self.text, self.place)
+        except json.JSONDecodeError:
+            self._fail("a closed quoted label")
+        self._skip_space()
+        return str(label)
+
+    def _take(self, character: str) -> bool:
+        """Step over a character, and white space after it, if it is the next one."""
+        if not self.text.startswith(character, self.place):
+            return False
+        self.place += 1
+        self._skip_space()
+        return True
+
+    def _skip_space(self) -> None:
+        while self.place < len(self.text) and self.text[self.place].isspace():
+            self.place += 1
+
+    def _fail(self, expected: str) -> NoReturn:
+        raise ValueError(f"expected {expected} at position {self.place}: {self._excerpt(self.place)}")
+
+    def _excerpt(self, place: int) -> str:
+        return repr(self.text[place : place + 20]) if place < len(self.text) else "the end of the text"

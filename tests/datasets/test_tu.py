@@ -1,0 +1,430 @@
+"""Reading the TU layout: what is legal reads right, what is not names its file and line."""
+
+import logging
+import math
+import random
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from relaxwl.datasets._compiled import parse_floats, parse_integers
+from relaxwl.datasets.tu import TUFormatError, find_data_sets, load_tu, read_tu
+from relaxwl.graphs import GraphCollection
+
+SHARED_NAMES = ("MUTAG", "PTC_MR", "NCI1", "PROTEINS", "BZR", "IMDB-BINARY", "EGO-1")
+
+# A triangle with a tail and an isolated last vertex; a single edge.
+TOY = {
+    "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n5, 6\n6, 5\n",
+    "graph_indicator": "1\n1\n1\n1\n2\n2\n",
+    "graph_labels": "7\n-3\n",
+    "node_labels": "5\n0\n5\n-1\n0\n0\n",
+    "node_attributes": " 0.5, 1e2\n-0.25,2\n1,2\n3,4\n5,6\n7,8\n",
+    "edge_labels": "1\n1\n2\n2\n1\n1\n0\n0\n",
+    "edge_attributes": "0.5\n0.5\n1.5\n1.5\n2.5\n2.5\n3.5\n3.5\n",
+    "graph_attributes": "1.25\n2.5\n",
+}
+
+
+def write(folder: Path, files: dict[str, str | bytes], name: str = "TOY") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, text in files.items():
+        (folder / f"{name}_{kind}.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def toy(**changes: str | bytes | None) -> dict[str, str | bytes]:
+    files = {**TOY, **changes}
+    return {kind: text for kind, text in files.items() if text is not None}
+
+
+def pack(path: Path, members: dict[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in members.items():
+            archive.writestr(member, text)
+    return path
+
+
+def as_members(files: dict[str, str | bytes], name: str = "TOY") -> dict[str, str | bytes]:
+    return {f"{name}/{name}_{kind}.txt": text for kind, text in files.items()}
+
+
+# ------------------------------------------------------------------------------------------------------ legal files
+
+
+def test_reads_everything_that_the_files_say(tmp_path):
+    data = read_tu(write(tmp_path, toy()))
+    assert data.name == "TOY"
+    assert data.y.tolist() == [1, 0]
+    assert data.classes == (-3, 7)
+    assert data.graph_attributes.tolist() == [[1.25], [2.5]]
+    assert data.graphs.node_counts.tolist() == [4, 2]
+    first, second = data.graphs
+    assert first.edges.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert first.node_labels == [5, 0, 5, -1]
+    assert first.edge_labels == [1, 1, 2]
+    assert first.node_attributes.tolist() == [[0.5, 100], [-0.25, 2], [1, 2], [3, 4]]
+    assert first.edge_attributes.tolist() == [[0.5], [2.5], [1.5]]
+    assert second.edges.tolist() == [[0, 1]]
+    assert second.edge_labels == [0]
+
+
+def test_load_returns_graphs_and_classes(tmp_path):
+    graphs, y = load_tu(str(write(tmp_path, toy())))
+    assert isinstance(graphs, GraphCollection)
+    assert y.dtype.kind == "i"
+    assert y.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.removesuffix("\n"),
+        lambda text: text.replace("\n", "\r\n").removesuffix("\r\n"),
+        lambda text: text + "\n\n \t\r\n",
+        lambda text: text.replace(",", " , ").replace("\n", "  \n"),
+        lambda text: text.replace(", ", ","),
+        lambda text: "\ufeff" + text,
+    ],
+    ids=["crlf", "no final newline", "crlf, none final", "empty lines at the end", "blanks", "no blanks", "utf-8 mark"],
+)
+def test_spelling_does_not_matter(tmp_path, rewrite):
+    plain = read_tu(write(tmp_path / "plain", toy()))
+    other = read_tu(write(tmp_path / "other", {kind: rewrite(text) for kind, text in toy().items()}))
+    assert other.graphs == plain.graphs
+    assert other.y.tolist() == plain.y.tolist()
+
+
+def test_edges_listed_once_and_self_loops(tmp_path):
+    bare = {"edge_labels": None, "edge_attributes": None}
+    twice, _ = load_tu(write(tmp_path / "twice", toy(**bare)))
+    once, _ = load_tu(write(tmp_path / "once", toy(A="3, 1\n4, 4\n1, 2\n2, 3\n5, 6\n5, 6\n", **bare)))
+    assert once == twice
+
+
+def test_several_columns_of_labels_become_tuples(tmp_path):
+    files = toy(
+        node_labels="1, 2\n1, 1\n0, 9\n1, 2\n0, 9\n-1, 10\n",
+        edge_labels="2,0\n2,0\n1,5\n1,5\n1,4\n1,4\n2,0\n2,0\n",
+    )
+    graphs, _ = load_tu(write(tmp_path, files))
+    assert graphs.node_vocabulary == ((-1, 10), (0, 9), (1, 1), (1, 2))
+    assert graphs[0].node_labels == [(1, 2), (1, 1), (0, 9), (1, 2)]
+    assert graphs[0].edge_labels == [(2, 0), (1, 4), (1, 5)]
+
+
+def test_regression_targets_where_there_are_no_classes(tmp_path):
+    data = read_tu(write(tmp_path / "one", toy(graph_labels=None)))
+    assert data.classes is None
+    assert data.y.tolist() == [1.25, 2.5]
+    _, several = load_tu(write(tmp_path / "two", toy(graph_labels=None, graph_attributes="1, nan\n3, 4\n")))
+    assert several.shape == (2, 2)
+    assert math.isnan(several[0, 1])
+
+
+def test_graphs_alone(tmp_path):
+    folder = write(tmp_path, toy(graph_labels=None, graph_attributes=None))
+    data = read_tu(folder)
+    assert data.y is None
+    assert len(data.graphs) == 2
+    with pytest.raises(TUFormatError, match=r"neither TOY_graph_labels.txt nor .* have no y"):
+        load_tu(folder)
+
+
+def test_graphs_without_vertices_are_legal_if_the_labels_count_them(tmp_path, caplog):
+    files = toy(graph_indicator="2\n2\n2\n2\n4\n4\n", graph_labels="1\n1\n1\n1\n1\n", graph_attributes=None)
+    with caplog.at_level(logging.WARNING):
+        graphs, y = load_tu(write(tmp_path, files))
+    assert graphs.node_counts.tolist() == [0, 4, 0, 2, 0]
+    assert y.tolist() == [0] * 5
+    assert "3 graphs have no vertices, the first is graph 1" in caplog.text
+
+
+def test_no_edges_and_no_graphs(tmp_path):
+    bare = {"A": "", "graph_indicator": "1\n2", "graph_labels": "1\n1"}
+    assert load_tu(write(tmp_path / "edgeless", bare))[0].n_edges == 0
+    nothing, y = load_tu(write(tmp_path / "nothing", {"A": "", "graph_indicator": "", "graph_labels": "\n"}))
+    assert len(nothing) == len(y) == 0
+
+
+def test_integers_written_as_decimals(tmp_path):
+    plain = read_tu(write(tmp_path / "plain", toy()))
+    folder = write(tmp_path / "saved", toy())
+    for kind in ("A", "graph_indicator", "graph_labels", "node_labels"):
+        path = folder / f"TOY_{kind}.txt"
+        np.savetxt(path, np.loadtxt(path, delimiter=",", ndmin=2), delimiter=",")
+    saved = read_tu(folder)
+    assert saved.graphs == plain.graphs
+    assert saved.classes == plain.classes
+
+
+def test_ignored_files_are_not_read(tmp_path):
+    folder = write(tmp_path, toy(edge_attributes="nonsense", node_attributes="1,,2"))
+    graphs, _ = load_tu(folder, ignore={"edge_attributes", "node_attributes"})
+    assert graphs.edge_attributes is None
+    assert graphs.edge_codes is not None
+    with pytest.raises(ValueError, match="ignore names 'A'"):
+        load_tu(folder, ignore=["A"])
+
+
+# --------------------------------------------------------------------------------------------- folders and archives
+
+
+def test_folder_zip_and_nested_folder_agree(tmp_path):
+    plain, y = load_tu(write(tmp_path / "plain", toy()))
+    write(tmp_path / "outer" / "TOY", toy())
+    extra = {"TOY/": "", "README.txt": "1,2", "__MACOSX/TOY/._TOY_A.txt": "\0", "TOY/.TOY_A.txt": "x"}
+    paths = [
+        tmp_path / "outer",
+        pack(tmp_path / "nested.zip", as_members(toy()) | extra),
+        pack(tmp_path / "flat.ZIP", {f"TOY_{kind}.txt": text for kind, text in toy().items()}),
+        pack(tmp_path / "windows.zip", {f"TOY\\TOY_{kind}.txt": text for kind, text in toy().items()}),
+        pack(tmp_path / "no_suffix", as_members(toy())),
+    ]
+    for path in paths:
+        graphs, classes = load_tu(path)
+        assert graphs == plain, path
+        assert classes.tolist() == y.tolist()
+
+
+def test_archives_are_not_unpacked(tmp_path):
+    path = pack(tmp_path / "TOY.zip", as_members(toy()))
+    load_tu(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_data_set_or_several(tmp_path):
+    pack(tmp_path / "empty.zip", {"README.txt": "hello"})
+    with pytest.raises(TUFormatError, match=r"empty.zip holds no data set"):
+        load_tu(tmp_path / "empty.zip")
+    pack(tmp_path / "two.zip", as_members(toy(), "ONE") | as_members(toy(), "TWO"))
+    with pytest.raises(TUFormatError, match=r"holds 2 data sets \(ONE/ONE, TWO/TWO\)"):
+        load_tu(tmp_path / "two.zip")
+    write(tmp_path / "all" / "ONE", toy(), "ONE")
+    write(tmp_path / "all" / "TWO", toy(), "TWO")
+    with pytest.raises(TUFormatError, match=r"holds 2 data sets \(ONE/ONE, TWO/TWO\)"):
+        load_tu(tmp_path / "all")
+    assert len(load_tu(tmp_path / "all" / "TWO")[0]) == 2
+
+
+def test_paths_that_are_no_data_set(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file or folder"):
+        load_tu(tmp_path / "absent")
+    write(tmp_path, toy())
+    with pytest.raises(TUFormatError, match=r"TOY_A.txt is neither a folder nor a zip file"):
+        load_tu(tmp_path / "TOY_A.txt")
+
+
+@pytest.mark.parametrize("kind", ["A", "graph_indicator"])
+def test_required_files(tmp_path, kind):
+    with pytest.raises(TUFormatError, match=f"TOY_{kind}.txt is missing"):
+        load_tu(write(tmp_path, toy(**{kind: None})))
+
+
+def test_truncated_and_damaged_archives(tmp_path):
+    whole = pack(tmp_path / "TOY.zip", as_members(toy(A="1, 2\n" * 500, edge_labels=None, edge_attributes=None)))
+    content = whole.read_bytes()
+    reference, _ = load_tu(whole)
+    random_state = random.Random(0)
+    broken = tmp_path / "broken.zip"
+    for trial in range(300):
+        damaged = bytearray(content)
+        if trial % 2:
+            del damaged[random_state.randrange(len(damaged)) :]
+        else:
+            damaged[random_state.randrange(len(damaged))] ^= 1 << random_state.randrange(8)
+        broken.write_bytes(damaged)
+        try:
+            graphs, _ = load_tu(broken)
+        except TUFormatError as error:
+            assert "broken.zip" in str(error)
+            assert trial % 2 == 0 or "is it complete?" in str(error)
+        else:  # the bit was one that carries nothing, or it hid an optional file
+            assert np.array_equal(graphs.indices, reference.indices)
+
+
+def test_find_data_sets_ignores_the_rest():
+    assert find_data_sets(["a/X_A.txt", "a/X_graph_indicator.txt", "X_A.txt.bak", "__MACOSX/a/X_A.txt"]) == ["a/X"]
+
+
+# -------------------------------------------------------------------------------------------------- malformed files
+
+MALFORMED = {
+    "three columns of edges": ({"A": "1, 2\n1, 2, 3\n"}, r"TOY_A.txt, line 2: '1, 2, 3' has 3 columns"),
+    "one column of edges": ({"A": "1, 2\n\t3\n"}, r"TOY_A.txt, line 2: '3' has 1 columns .* 2 are expected"),
+    "blank instead of comma": ({"A": "1 2\n"}, r"TOY_A.txt, line 1: '1 2' has 1 columns"),
+    "word": ({"A": "1, 2\n2, x\n"}, r"TOY_A.txt, line 2: 'x' is not a number"),
+    "second number": ({"graph_indicator": "1\n1 1\n"}, r"graph_indicator.txt, line 2: '1 1' is not a number"),
+    "sign alone": ({"A": "1, -\n"}, r"TOY_A.txt, line 1: '-' is not a number"),
+    "not UTF-8": ({"A": b"1, \xff\xfe\n"}, r"TOY_A.txt, line 1: .* is not a number"),
+    "binary": ({"A": b"\0\0\0"}, r"TOY_A.txt, line 1"),
+    "empty cell": ({"A": "1, 2\n1,\n"}, r"TOY_A.txt, line 2: '1,' has an empty cell"),
+    "underscore": ({"A": "1, 2_0\n"}, r"TOY_A.txt, line 1: '2_0' is not a number"),
+    "fraction": ({"A": "1, 2\n1, 2.5\n"}, r"TOY_A.txt, line 2: '1, 2.5' does not hold integers"),
+    "huge": ({"node_labels": "1\n99999999999999999999\n"}, r"node_labels.txt, line 2: .* too large"),
+    "empty line": ({"A": "1, 2\n\n2, 3\n"}, r"TOY_A.txt, line 2: the line is empty"),
+    "empty line in attributes": ({"node_attributes": "1\n2\n \r\n3\n"}, r"node_attributes.txt, line 3: the line is em"),
+    "vertex too large": ({"A": "1, 2\n5, 7\n"}, r"TOY_A.txt, line 2: edge \(5, 7\), but vertices are .* 1 to 6"),
+    "vertex zero": ({"A": "0, 1\n"}, r"TOY_A.txt, line 1: edge \(0, 1\), but vertices are numbered from 1"),
+    "vertex negative": ({"A": "1, -1\n"}, r"TOY_A.txt, line 1: edge \(1, -1\)"),
+    "edge between graphs": ({"A": "1, 2\n4, 5\n"}, r"TOY_A.txt, line 2: edge \(4, 5\) joins graph 1 to graph 2"),
+    "graph zero": ({"graph_indicator": "0\n1\n"}, r"graph_indicator.txt, line 1: graph 0, but .* numbered from 1"),
+    "not sorted": ({"graph_indicator": "1\n2\n1\n"}, r"graph_indicator.txt, line 3: graph 1 comes after graph 2"),
+    "too many graphs": ({"graph_indicator": "1\n2\n2\n2\n3\n3\n"}, r"graph_indicator.txt, line 5: graph 3, but .* 2 l"),
+    "gap": (
+        {"graph_indicator": "1\n1\n3\n", "graph_labels": None, "graph_attributes": None},
+        r"graph_indicator.txt, line 3: graph 2 has no vertices",
+    ),
+    "few node labels": ({"node_labels": "1\n" * 5}, r"node_labels.txt, line 5: the file has 5 lines, but .* for 6"),
+    "many node labels": ({"node_labels": "1\n" * 7}, r"node_labels.txt, line 7: the file has 7 lines, but .* for 6"),
+    "few edge labels": ({"edge_labels": "1\n" * 7}, r"edge_labels.txt, line 7: .* TOY_A.txt asks for 8"),
+    "many edge attributes": ({"edge_attributes": "1\n" * 9}, r"edge_attributes.txt, line 9: .* TOY_A.txt asks for 8"),
+    "few node attributes": ({"node_attributes": "1\n"}, r"node_attributes.txt, line 1: the file has 1 lines"),
+    "no node labels": ({"node_labels": ""}, r"node_labels.txt, line 1: the file has 0 lines"),
+    "few graph attributes": (
+        {"graph_attributes": "1\n"},
+        r"graph_attributes.txt, line 1: .* graph_labels.txt asks for",
+    ),
+    "ragged labels": ({"node_labels": "1, 2\n1\n"}, r"node_labels.txt, line 2: '1' has 1 columns .* 2 are"),
+    "ragged attributes": ({"node_attributes": "1.5\n1, 2\n"}, r"node_attributes.txt, line 2: '1, 2' has 2 columns"),
+    "word before ragged": ({"node_attributes": "1.5\nx\n1, 2\n"}, r"node_attributes.txt, line 2: 'x' is not a number"),
+    "class of two columns": ({"graph_labels": "1, 2\n1, 2\n"}, r"graph_labels.txt, line 1: '1, 2' has 2 columns"),
+    "nan": ({"node_attributes": "1\n2\nNaN\n4\n5\n6\n"}, r"node_attributes.txt, line 3: 'NaN' holds .* not finite"),
+    "infinity": ({"edge_attributes": "1\n" * 7 + "1e999"}, r"edge_attributes.txt, line 8: '1e999' holds"),
+    "conflicting labels": ({"edge_labels": "1\n9\n2\n2\n1\n1\n0\n0\n"}, r"graph 0: .*TOY_A.txt, line \d\); ignore="),
+}
+
+
+@pytest.mark.parametrize("archived", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_files_are_named_with_their_line(tmp_path, case, archived):
+    changes, message = MALFORMED[case]
+    files = toy(**changes)
+    path = pack(tmp_path / "x.zip", as_members(files)) if archived else write(tmp_path, files)
+    with pytest.raises(TUFormatError, match=message):
+        load_tu(path)
+
+
+def test_long_lines_are_shortened(tmp_path):
+    with pytest.raises(TUFormatError) as error:
+        load_tu(write(tmp_path, toy(A="1, 2\n" + "9" * 1000 + ",1,1\n")))
+    assert len(str(error.value)) < 300 + len(str(tmp_path))
+
+
+# ------------------------------------------------------------------------------------------------------- the parser
+
+
+def floats_of(text: str, n_columns: int = 1) -> tuple[np.ndarray, list[list[int]], int]:
+    table = np.full((text.count("\n") + 1, n_columns), np.nan)
+    undecided = np.empty((table.size, 3), np.int64)
+    n_rows, n_undecided, bad = parse_floats(np.frombuffer(text.encode(), np.uint8), table, undecided)
+    return table[:n_rows], undecided[:n_undecided].tolist(), bad
+
+
+@given(st.lists(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=3, max_size=3), max_size=20))
+def test_integers_come_back(rows):
+    text = "".join(", ".join(map(str, row)) + "\n" for row in rows).encode()
+    table = np.empty((len(rows) + 1, 3), np.int64)
+    n_rows, bad = parse_integers(np.frombuffer(text, np.uint8), table)
+    assert (n_rows, bad) == (len(rows), -1)
+    assert table[:n_rows].tolist() == rows
+
+
+decimals = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-1e6, 1e6).map("{:.6f}".format),
+    st.floats(allow_nan=False, allow_infinity=False).map("{:.18e}".format),
+    st.from_regex(r"[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25})([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+)
+
+
+@given(decimals)
+@example("9007199254740991e22")
+@example("9007199254740993")
+@example("1e-22")
+@example("1e23")
+@example("-0.0")
+@example("0." + "0" * 40 + "1")
+@example("0" * 40 + "1.5")
+@example("1e" + "0" * 30 + "1")
+@example("1e99999999999999999999")
+def test_decided_floats_are_correctly_rounded(text):
+    table, undecided, bad = floats_of(text)
+    assert bad == -1
+    if undecided:
+        assert undecided == [[0, 0, len(text)]]
+    else:
+        assert table[0, 0].tobytes() == np.float64(text).tobytes()
+
+
+def test_ordinary_decimals_need_no_second_look():
+    table, undecided, _ = floats_of(" -2.626347,  2.492403\r\n1e5,-.5\n+3.,0.1", 2)
+    assert undecided == []
+    assert table.tolist() == [[-2.626347, 2.492403], [1e5, -0.5], [3.0, 0.1]]
+
+
+@given(st.text("01.5e-+,_ x\r\n\t", max_size=40), st.integers(1, 3))
+def test_any_text_parses_as_split_and_float_would(tmp_path_factory, text, n_columns):
+    """The oracle: split the text at newlines and commas, and let Python read the cells."""
+    expected = []
+    lines = text.rstrip().split("\n") if text.strip() else []
+    for line in lines:
+        cells = line.split(",")
+        try:
+            if len(cells) != n_columns or "_" in line:
+                raise ValueError
+            expected.append([float(cell) for cell in cells])
+        except ValueError:
+            expected = None
+            break
+    indicator = "1\n" * max(len(lines), 1)
+    header = ",".join(["0"] * n_columns) + "\n"
+    files = {"A": "", "graph_indicator": "1\n" + (indicator if lines else ""), "node_attributes": header + text}
+    folder = write(tmp_path_factory.mktemp("text"), files)
+    try:
+        values = read_tu(folder).graphs.node_attributes[1:].tolist()
+    except TUFormatError as error:
+        assert expected is None or not np.isfinite(expected).all(), error  # noqa: PT017
+    else:
+        assert values == expected
+    shutil.rmtree(folder)
+
+
+# --------------------------------------------------------------------------------------------------------- real data
+
+
+@pytest.mark.parametrize("name", SHARED_NAMES)
+def test_real_data_as_numpy_reads_it(shared, name):
+    path = shared / "data" / f"{name}.zip"
+    data = read_tu(path)
+    graphs = data.graphs
+
+    def numpy_reads(kind: str) -> np.ndarray:
+        with zipfile.ZipFile(path) as archive, archive.open(f"{name}/{name}_{kind}.txt") as file:
+            return np.loadtxt(file, delimiter=",", ndmin=2)
+
+    indicator = numpy_reads("graph_indicator").astype(int)[:, 0]
+    assert graphs.graph_of_node.tolist() == (indicator - 1).tolist()
+    classes = np.array(data.classes)[data.y]
+    assert classes.tolist() == numpy_reads("graph_labels")[:, 0].tolist()
+    listed = numpy_reads("A").astype(int) - 1
+    pairs = {(min(u, v), max(u, v)) for u, v in listed.tolist() if u != v}
+    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+    assert {(u, v) for u, v in zip(sources.tolist(), graphs.indices.tolist(), strict=True) if u < v} == pairs
+    if graphs.node_vocabulary is not None:
+        labels = np.array(graphs.node_vocabulary)[graphs.node_codes]
+        assert labels.tolist() == numpy_reads("node_labels")[:, 0].tolist()
+    if graphs.node_attributes is not None:
+        assert np.array_equal(graphs.node_attributes, numpy_reads("node_attributes"))
+
+
+def test_reddit_binary(shared):
+    graphs, y = load_tu(shared / "data" / "REDDIT-BINARY.zip")
+    assert (len(graphs), graphs.n_nodes, graphs.n_edges) == (2000, 859_233, 995_508)
+    assert np.bincount(y).tolist() == [1000, 1000]
