@@ -112,8 +112,9 @@ def as_collection(
     or set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from vertices to
     neighbours. Labels are a dictionary from vertices, or a sequence for the vertices ``0 .. n - 1``; edge labels are a
     dictionary from pairs, either direction, or a sequence in the order of the edges. The vertices are those that have
-    a label or an edge, in sorted order. An array or a list of lists is a matrix if it is square and there are as many
-    labels as rows, and else a list of pairs; two lists of two numbers without labels could be either, and are refused.
+    a label or an edge, in sorted order. A square array or list of lists is a matrix. Of two rows of two numbers that
+    is only so with two labels, and for an array without labels; two such lists without labels are refused, as they
+    could be two edges.
 
     A list of pairs may list an edge once or twice. All that distinguishes the directions (matrices, neighbours of
     vertices, ``grakel.Graph``, ``edge_index``) has to hold both, or is a directed graph.
@@ -183,8 +184,9 @@ def _begins_like_a_graph(members: list[Any]) -> bool:
     first = members[0]
     if _is_whole_number(first) or isinstance(first, (Mapping, Set)):
         return True
-    if isinstance(first, np.ndarray) and len(members) > 1:
-        return not (isinstance(members[1], np.ndarray) and members[1].ndim == 2)
+    if _object_kind(first) == MATRIX and len(members) > 1:
+        second = members[1]
+        return isinstance(second, (Mapping, list, tuple)) or (isinstance(second, np.ndarray) and second.ndim == 1)
     if not isinstance(first, (list, tuple)) or not first:
         return False
     # (0, 1) begins an edge list and [0, 1, 1] a matrix, but (3, [...]) is a graph.
@@ -386,7 +388,7 @@ def _pyg_parts(graph: Any, names: _Names, index: int) -> _Parts:
             wanted = default
         columns[f"{kind}_labels"] = None if label is None else _pyg_labels(graph, label, index)
         arrays = [_pyg_array(graph, name, index) for name in _as_names(wanted)]
-        columns[f"{kind}_attributes"] = _pyg_vectors(arrays)
+        columns[f"{kind}_attributes"] = _pyg_vectors(arrays, index)
     n_nodes = _pyg_node_count(graph, index)
     parts = _Parts(n_nodes, arcs.T if arcs.size else [], **columns)
     if not names.symmetrize and arcs.size and arcs.max() < n_nodes:
@@ -416,11 +418,13 @@ def _pyg_labels(graph: Any, name: str, index: int) -> Any:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _pyg_vectors(arrays: list[Any]) -> Any:
+def _pyg_vectors(arrays: list[Any], index: int) -> Any:
     if not arrays:
         return None
-    columns = [array.reshape(-1, 1) if array.ndim == 1 else array for array in arrays]
-    return np.concatenate(columns, axis=1)
+    try:
+        return np.concatenate([array.reshape(-1, 1) if array.ndim == 1 else array for array in arrays], axis=1)
+    except ValueError as error:
+        raise GraphError(index, f"the attributes do not fit together: {error}") from None
 
 
 def _array(values: Any) -> Any:
@@ -438,9 +442,10 @@ def _from_grakel(graphs: list[Any], names: _Names) -> GraphCollection:
         # GraKeL keeps a graph as a dictionary or as a matrix, with labels of its own for each of the two forms.
         if graph.edge_dictionary is not None and graph.adjacency_matrix is None:
             members = (graph.edge_dictionary, graph.node_labels, graph.edge_labels)
+            parts.append(_tuple_parts(members, names.symmetrize, index))
         else:
-            members = (np.asarray(graph.adjacency_matrix), graph.index_node_labels, graph.index_edge_labels)
-        parts.append(_tuple_parts(members, names.symmetrize, index))
+            labels = graph.index_node_labels or None, graph.index_edge_labels or None
+            parts.append(_matrix_parts(np.asarray(graph.adjacency_matrix), *labels, names.symmetrize, index))
     return _build(_with_weights(parts))
 
 
@@ -469,27 +474,45 @@ class _Listing:
 
 def _tuple_parts(members: Sequence[Any], symmetrize: bool, index: int) -> _Parts:
     """Read ``(n_nodes, edges[, labels[, edge labels]])`` or GraKeL's ``(edges[, labels[, edge labels]])``."""
-    n_nodes, (structure, node_labels, edge_labels) = _split_members(members, index)
-    if n_nodes is None and node_labels is not None and not isinstance(node_labels, Mapping):
+    n_nodes, structure, node_labels, edge_labels = _split_members(members, index)
+    if node_labels is not None and not isinstance(node_labels, Mapping):
         node_labels = _sized(node_labels, index)
-        if not _is_matrix(structure, len(node_labels), index):
-            n_nodes = len(node_labels)
-    if n_nodes is None and _is_matrix(structure, None if node_labels is None else len(node_labels), index):
-        n_nodes, arcs, weights = adjacency_arcs(structure, index, symmetrize)
-        listing = _Listing([(u, v) for u, v in arcs.tolist()], weights)
-    else:
-        listing = _listing(structure, symmetrize, index)
+    n_labels = None if node_labels is None else len(node_labels)
+    if n_nodes is None and _is_matrix(structure, n_labels, index):
+        return _matrix_parts(structure, node_labels, edge_labels, symmetrize, index)
+    listing = _listing(structure, symmetrize, index)
+    if isinstance(edge_labels, Mapping):
+        listing = _without_loops(listing)
+    edge_labels = _labels_of_edges(listing, edge_labels, index)
+    edges = listing.edges
+    if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
+        n_nodes = n_labels
     if n_nodes is None:
         numbers = _number_vertices(listing, node_labels, index)
-        n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in listing.edges]
+        n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
         node_labels = _labels_of(numbers, node_labels, index)
-    else:
-        edges = listing.edges
-    edge_labels = _labels_of_edges(listing, edge_labels, index)
     return _Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights)
 
 
-def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, tuple[Any, Any, Any]]:
+def _matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, symmetrize: bool, index: int) -> _Parts:
+    n_nodes, arcs, weights = adjacency_arcs(matrix, index, symmetrize)
+    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights))
+    edge_labels = _labels_of_edges(listing, edge_labels, index)
+    return _Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights)
+
+
+def _without_loops(listing: _Listing) -> _Listing:
+    """Drop edges from a vertex to itself, which need no label, and keep their vertices."""
+    proper = [position for position, (source, target) in enumerate(listing.edges) if source != target]
+    return _Listing(
+        [listing.edges[position] for position in proper],
+        None if listing.weights is None else listing.weights[proper],
+        vertices=[*listing.vertices, *(source for source, _ in listing.edges)],
+        in_order=listing.in_order,
+    )
+
+
+def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, Any, Any, Any]:
     """Return the number of vertices if it is given, the edges, the labels and the edge labels."""
     n_nodes = None
     if _is_whole_number(members[0]):
@@ -499,7 +522,7 @@ def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, tupl
     # GraKeL gives unlabelled graphs empty dictionaries.
     labels = [None if isinstance(member, Mapping) and not member else member for member in members[1:]]
     structure, node_labels, edge_labels = [members[0], *labels, None, None][:3]
-    return n_nodes, (structure, node_labels, edge_labels)
+    return n_nodes, structure, node_labels, edge_labels
 
 
 def _sized(labels: Any, index: int) -> Any:
@@ -510,19 +533,20 @@ def _sized(labels: Any, index: int) -> Any:
 
 
 def _is_matrix(structure: Any, n_labels: int | None, index: int) -> bool:
-    """Whether the first member of a tuple is an adjacency matrix; the table in ``as_collection`` has the rules."""
+    """Whether the first member of a tuple is an adjacency matrix; the notes of ``as_collection`` have the rules."""
     if hasattr(structure, "tocoo"):
         return True
     if isinstance(structure, np.ndarray):
         square = structure.ndim == 2 and structure.shape[0] == structure.shape[1]
-        return square and n_labels in (None, len(structure))
-    rows = structure if isinstance(structure, list) and structure else [None]
-    if not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
-        return False
-    if len(rows) == 2 and n_labels is None:
+    else:
+        rows = structure if isinstance(structure, list) and structure else [None]
+        square = all(isinstance(row, list) and len(row) == len(rows) for row in rows)
+    if not square or len(structure) != 2:
+        return square
+    if n_labels is None and isinstance(structure, list):
         problem = "two lists of two numbers can be two edges or a matrix"
         raise GraphError(index, f"{problem}: write edges as tuples, [(0, 1), (1, 2)], or the matrix as an array")
-    return n_labels in (None, len(rows))
+    return n_labels in (None, 2)
 
 
 def _listing(structure: Any, symmetrize: bool, index: int) -> _Listing:
@@ -558,8 +582,10 @@ def _neighbour_listing(structure: Mapping[Any, Any], symmetrize: bool, index: in
     """Read a dictionary from vertices to their neighbours, which says each edge in both directions."""
     arcs: dict[tuple[Any, Any], Any] = {}
     for vertex, neighbours in structure.items():
-        weighted = isinstance(neighbours, Mapping)
-        arcs.update({(vertex, other): neighbours[other] if weighted else 1 for other in neighbours})
+        weights = (
+            neighbours if isinstance(neighbours, Mapping) else dict.fromkeys(_names_of_vertices(neighbours, index), 1)
+        )
+        arcs.update({(vertex, other): weight for other, weight in weights.items()})
     if symmetrize:
         return _Listing(list(arcs), vertices=structure)
     for (source, target), weight in arcs.items():
@@ -569,10 +595,15 @@ def _neighbour_listing(structure: Mapping[Any, Any], symmetrize: bool, index: in
 
 
 def _number_vertices(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
-    """Number the vertices in the order of their names."""
-    named = {*listing.vertices, *(labels or ()), *(vertex for edge in listing.edges for vertex in edge)}
+    """Give the vertices numbers in the order of their names."""
+    ends = (vertex for edge in listing.edges for vertex in edge)
+    named = _names_of_vertices([*listing.vertices, *(labels or ()), *ends], index)
+    return {vertex: number for number, vertex in enumerate(named)}
+
+
+def _names_of_vertices(vertices: Iterable[Any], index: int) -> tuple[Any, ...]:
     try:
-        return {vertex: number for number, vertex in enumerate(sort_labels(named))}
+        return sort_labels(vertices)
     except (TypeError, ValueError):
         raise GraphError(index, "vertices must be named by numbers, strings or tuples of these") from None
 
@@ -597,7 +628,7 @@ def _labels_of_edges(listing: _Listing, labels: Any, index: int) -> Any:
     found = []
     for source, target in listing.edges:
         one, other = labels.get((source, target)), labels.get((target, source))
-        if one is None and other is None and source != target:
+        if one is None and other is None:
             raise GraphError(index, f"edge ({source!r}, {target!r}) has no label; label all edges or none")
         if one is not None and other is not None and one != other:
             raise GraphError(index, f"edge ({source!r}, {target!r}) has the labels {one!r} and {other!r}")

@@ -56,6 +56,7 @@ def make_egonets(
     level: int = 1,
     *,
     n_nodes: int | tuple[int, int] | None = None,
+    twins: bool = False,
     random_state: RandomState = None,
 ) -> tuple[GraphCollection, Int64]:
     """Make ego networks from four random network models, indistinguishable by their counts.
@@ -84,6 +85,10 @@ def make_egonets(
     n_nodes : int or (int, int), optional
         Vertices of a graph, or the range to draw them from (both ends included), instead of the level's. The
         density stays that of the level, but there are never fewer edges than vertices.
+    twins : bool, default=False
+        Whether every graph has twins in the other classes, with exactly its numbers of vertices and edges (the last
+        ones may lack some if ``n_graphs`` is no multiple of four). By default each graph's counts are drawn
+        independently, from the same distribution for all classes.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
         An integer gives the same graphs each time.
 
@@ -96,10 +101,12 @@ def make_egonets(
 
     Notes
     -----
-    *Matched counts.* Pairs (number of vertices, number of edges) are drawn once, and each class has exactly one graph
-    for each pair (if ``n_graphs`` is a multiple of four; else some classes lack the last pair). So the classes have the
-    same vertex counts, edge counts and densities. A learner that sees the counts alone cannot beat chance; it may well
-    stay below, because the twins of a held-out graph that it has seen belong to the other classes.
+    *Matched counts.* How many vertices and edges a graph gets is drawn before, and independently of, its class; the
+    network is then cut to exactly these counts. So whatever a learner makes of the counts, its expected accuracy is
+    that of guessing, one in four; on a small set, chance moves it a few points to either side. With ``twins`` the
+    classes have equal counts to the last edge, which serves paired comparisons. It is not the default, because
+    cross-validation then punishes the use of counts: the twins of a held-out graph that a learner has seen are all of
+    other classes, and a nearest-neighbour rule on the counts is always wrong.
 
     *The models.* They differ in where triangles come from:
 
@@ -142,8 +149,9 @@ def make_egonets(
     >>> [EGONET_MODELS[c] for c in sorted(y)][::2]
     ['triads', 'communities', 'geometry', 'activity']
 
-    Each class has the same counts:
+    Each class with the same counts:
 
+    >>> graphs, y = make_egonets(8, twins=True, random_state=0)
     >>> counts = [sorted((graph.n_nodes, graph.n_edges) for graph in graphs[y == c]) for c in range(4)]
     >>> counts[0] == counts[1] == counts[2] == counts[3]
     True
@@ -160,11 +168,12 @@ def make_egonets(
         raise ValueError(f"level must be 1, 2, 3 or 4, not {level!r}")
     nodes = _LEVELS[level].n_nodes if n_nodes is None else _node_range(n_nodes)
     rng = _generator(random_state)
-    n_models = len(EGONET_MODELS)
-    sizes, edge_counts = _draw_counts(-(-n_graphs // n_models), nodes, _LEVELS[level].density, rng)
-    pair, y = np.divmod(rng.permutation(n_graphs), n_models)
-    edges = [_MODELS[c](int(sizes[p]), int(edge_counts[p]), rng) for p, c in zip(pair, y, strict=True)]
-    return _collect(sizes[pair], edges, rng), y
+    draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
+    if not twins:
+        draw = np.arange(n_graphs)
+    sizes, edge_counts = (counts[draw] for counts in _draw_counts(n_graphs, nodes, _LEVELS[level].density, rng))
+    edges = [_MODELS[c](int(n), int(m), rng) for c, n, m in zip(y, sizes, edge_counts, strict=True)]
+    return _collect(sizes, edges, rng), y
 
 
 def make_perturbed(

@@ -273,7 +273,7 @@ def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitR
     # ⊥ to the front: the part that all rows of a size share is then computed once.
     columns = (np.arange(width) + degrees[:, None]) % width
     units = np.take_along_axis(units, columns, axis=1)
-    order = np.lexsort((*units.T[::-1], degrees))
+    order = np.argsort(selected)
     units = units[order]
     changes = np.zeros(len(order), np.int64)
     differs = units[1:] != units[:-1]

@@ -1,6 +1,7 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,50 @@ BASES = ("subtree", "edge", "shortest-path")
 SIMILARITIES = ("dot", "intersection")
 
 
-class CountKernel(TransformerMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Candidate:
+    """A Gram matrix and the parameters that gave it: what model selection chooses from."""
+
+    parameters: dict[str, Any]
+    matrix: Float64
+
+
+class GraphKernel(BaseEstimator):
+    """What every kernel of this package offers: ``fit`` and ``kernel_matrix``, and settings to choose from.
+
+    ``kernel_matrix`` between fitted and unseen graphs is what scikit-learn's ``SVC(kernel="precomputed")`` wants. A
+    kernel that yields Gram matrices of several settings for the price of one (the depths of a Weisfeiler-Lehman
+    kernel, the λ of a Laplacian kernel) overrides the two ``candidates`` methods.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what is needed to compare graphs with these ones."""
+        raise NotImplementedError
+
+    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        raise NotImplementedError
+
+    def fit_kernel_matrix(self, X: Any) -> Float64:
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``."""
+        return self.fit(X).kernel_matrix(X)
+
+    def fit_candidates(self, X: Any) -> list[Candidate]:
+        """Fit, and return the Gram matrix of ``X`` for every setting that this one fit covers."""
+        return [Candidate({}, self.fit_kernel_matrix(X))]
+
+    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
+        """Return, in the same order as :meth:`fit_candidates`, the Gram matrices between ``X`` and ``Y``."""
+        return [Candidate({}, self.kernel_matrix(X, Y))]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+class CountKernel(TransformerMixin, GraphKernel):
     """A graph kernel with explicit counts for every depth.
 
     Subclasses say how graphs become counts (``_fit_counts`` and ``_counts``, one :class:`Counts` a depth) and what the
@@ -84,6 +128,14 @@ class CountKernel(TransformerMixin, BaseEstimator):
     def fit_depth_kernel_matrices(self, X: Any) -> list[Float64]:
         """Fit, and return the Gram matrices of ``X`` for every depth up to ``max_depth``."""
         return self._prefix_grams(self._fit(X), None)
+
+    def fit_candidates(self, X: Any) -> list[Candidate]:
+        """Fit, and return one Gram matrix of ``X`` for each depth from 0 to ``max_depth``."""
+        return _by_depth(self.fit_depth_kernel_matrices(X))
+
+    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
+        """Return one Gram matrix between ``X`` and ``Y`` for each depth from 0 to ``max_depth``."""
+        return _by_depth(self.depth_kernel_matrices(X, Y))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features; each says its depth and what it counts."""
@@ -174,11 +226,9 @@ class CountKernel(TransformerMixin, BaseEstimator):
             return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
         return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
+
+def _by_depth(matrices: list[Float64]) -> list[Candidate]:
+    return [Candidate({"max_depth": depth}, matrix) for depth, matrix in enumerate(matrices)]
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:

@@ -1,0 +1,1 @@
+"""The kernels that the paper compares with, behind one interface."""

@@ -1,0 +1,1 @@
+"""Nested cross-validation, its records and tables."""
