@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 MAX_DRAWN_NODES = 5000
 
 FONT_SIZE = 13.0
+SMALL = 11.0 / FONT_SIZE
 NODE_RADIUS = 13.0
 SIBLING_GAP = 12.0
 LEVEL_HEIGHT = 58.0
@@ -34,12 +35,14 @@ KEPT, RELABELLED, DELETED, INSERTED = "kept", "relabelled", "deleted", "inserted
 STYLE = """\
 svg.rwl:root{color:#1f2933}
 .rwl{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-.rwl text{fill:currentColor;font-size:13px;text-anchor:middle;dominant-baseline:central}
+.rwl text{fill:currentColor;font-size:13px;text-anchor:middle}
 .rwl text.small{font-size:11px}.rwl text.start{text-anchor:start}.rwl text.end{text-anchor:end}
 .rwl .faint{opacity:.7}
 .rwl .edge{stroke:currentColor;stroke-width:1.3;fill:none;opacity:.5}
+.rwl .link{stroke:currentColor;stroke-width:1;fill:none;opacity:.35}
 .rwl .match{stroke:currentColor;stroke-width:1.1;stroke-dasharray:4 4;fill:none;opacity:.5}
 .rwl .node{fill:#eef2f6;stroke:#52606d;stroke-width:1.4}
+.rwl .note{fill:#eef2f6;stroke:#9aa5b1;stroke-dasharray:2 2}
 .rwl .relabelled{fill:#ffd95e;stroke:#94690a}
 .rwl .deleted{fill:#ff9c94;stroke:#b3261e}
 .rwl .inserted{fill:#9accff;stroke:#0b57b0}
@@ -48,7 +51,7 @@ svg.rwl:root{color:#1f2933}
 .rwl text.changed{fill:#94690a;font-weight:700}
 @media (prefers-color-scheme:dark){
 svg.rwl:root{color:#e4e7eb}
-.rwl .node{fill:#323f4b;stroke:#9aa5b1}
+.rwl .node,.rwl .note{fill:#323f4b;stroke:#9aa5b1}
 .rwl text.on{fill:#f5f7fa}
 .rwl .relabelled{fill:#ffd95e;stroke:#ffefb0}
 .rwl .deleted{fill:#ff9c94;stroke:#ffd3cf}
@@ -108,7 +111,7 @@ def tree_svg(
     >>> tree_svg(["a", "b", "c"], [-1, 0, 0]).count("<circle")
     3
     """
-    tree = _layout_tree(labels, parents, edge_labels, hidden)
+    tree = _layout_tree(labels, parents, edge_labels, hidden, counts)
     body = _tree_elements(tree, (MARGIN, MARGIN), [KEPT] * len(labels), counts=counts)
     return _document(tree.width + 2 * MARGIN, tree.height + 2 * MARGIN, title, body, embed_style)
 
@@ -219,37 +222,85 @@ def graph_svg(
         points = spring_layout(len(kept), drawn)
     else:
         points = np.asarray(positions, dtype=np.float64)[kept].reshape(len(kept), 2)
-    radius = float(np.clip(size / (3.2 * np.sqrt(len(kept) + 1)), 3.0, NODE_RADIUS))
-    x, y = _fit(points, size, radius + 4)
-    body = [_line(x[a], y[a], x[b], y[b], "edge") for a, b in drawn]
-    for i, vertex in enumerate(kept):
-        name = None if labels is None else labels[vertex]
-        body += _graph_node(x[i], y[i], radius, name, strength.get(vertex), f"vertex {vertex}")
-    height = size
+    x, y, radius, height = _fit(points, size)
+    body = [_line(x[a], y[a], x[b], y[b], "link") for a, b in drawn]
+    # Highlighted vertices come last, on top of all others.
+    for vertex in sorted(kept, key=lambda vertex: (vertex in strength, vertex)):
+        i, name = place[vertex], None if labels is None else labels[vertex]
+        body.append(_graph_node(x[i], y[i], radius, name, strength.get(vertex), f"vertex {vertex}"))
     if len(kept) < n_nodes:
-        body.append(_text(size / 2, size + 8, f"… +{n_nodes - len(kept):,} more vertices", "small faint"))
+        body.append(_text(size / 2, height + 6, f"… +{n_nodes - len(kept):,} more vertices", "small faint"))
         height += 20
     words = title or f"Graph with {n_nodes:,} vertices and {len(pairs):,} edges, {len(strength):,} highlighted"
     return _document(size, height, words, body, embed_style)
 
 
-def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 120) -> NDArray[np.float64]:
+def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Return positions (n_nodes, 2) in which edges are short and vertices keep apart; the same each time.
 
-    Edges pull their ends together, all vertices push each other away, and a weak pull to the middle keeps
-    the parts of a disconnected graph in the picture.
+    Connected parts are laid out one by one and set side by side, the largest first.
+    """
+    points = np.zeros((n_nodes, 2))
+    corner, row_height, row_width = np.zeros(2), 0.0, 1.3 * np.sqrt(n_nodes)
+    for part in _connected_parts(n_nodes, edges):
+        place = {vertex: i for i, vertex in enumerate(part)}
+        own = _spread(len(part), [(place[a], place[b]) for a, b in edges if a in place])
+        own -= own.min(axis=0)
+        # Room in proportion to the number of vertices, so that they are as dense everywhere.
+        own *= np.sqrt(len(part)) / max(float(own.max()), 1e-9)
+        if corner[0] > 0 and corner[0] + own[:, 0].max() > row_width:
+            corner, row_height = np.array([0.0, corner[1] + row_height + 1.0]), 0.0
+        points[part] = own + corner
+        row_height = max(row_height, float(own[:, 1].max()))
+        corner[0] += own[:, 0].max() + 1.0
+    return points
+
+
+def _connected_parts(n_nodes: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Return the vertices of each connected part, the largest part first."""
+    adjacent = _adjacency(n_nodes, edges)
+    seen = [False] * n_nodes
+    parts = []
+    for start in range(n_nodes):
+        if seen[start]:
+            continue
+        seen[start] = True
+        part = [start]
+        for vertex in part:
+            for other in adjacent[vertex]:
+                if not seen[other]:
+                    seen[other] = True
+                    part.append(other)
+        parts.append(sorted(part))
+    return sorted(parts, key=lambda part: (-len(part), part[0]))
+
+
+def _adjacency(n_nodes: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
+    adjacent: list[list[int]] = [[] for _ in range(n_nodes)]
+    for a, b in edges:
+        adjacent[a].append(b)
+        adjacent[b].append(a)
+    return adjacent
+
+
+def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150) -> NDArray[np.float64]:
+    """Lay a connected graph out: edges pull their ends together, all vertices push each other away.
+
+    Edges between vertices with many neighbours pull less, lest a dense graph shrink to a dot.
     """
     points = _starting_points(n_nodes, edges)
     if n_nodes < 2:
         return points
     ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    degree = np.bincount(ends.ravel(), minlength=n_nodes)
+    weight = 1.0 / np.sqrt(np.minimum(degree[ends[:, 0]], degree[ends[:, 1]]))
     ideal = 1.0 / np.sqrt(n_nodes)
     for step in 0.12 * np.linspace(1.0, 0.02, n_rounds):
         delta = points[:, None, :] - points[None, :, :]
         squared = np.maximum((delta**2).sum(axis=2), 1e-6)
-        force = (delta * (ideal**2 / squared)[:, :, None]).sum(axis=1) - 0.6 * ideal * points
+        force = (delta * (ideal**2 / squared)[:, :, None]).sum(axis=1)
         along = points[ends[:, 0]] - points[ends[:, 1]]
-        pull = along * (np.linalg.norm(along, axis=1) / ideal)[:, None]
+        pull = along * (weight * np.linalg.norm(along, axis=1) / ideal)[:, None]
         np.add.at(force, ends[:, 0], -pull)
         np.add.at(force, ends[:, 1], pull)
         length = np.maximum(np.linalg.norm(force, axis=1), 1e-9)
@@ -260,9 +311,7 @@ def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int 
 def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Return the second and third eigenvector of the Laplacian, moved apart by a spiral where they coincide."""
     turn = np.arange(n_nodes) * (np.pi * (3 - np.sqrt(5)))
-    spiral: NDArray[np.float64] = np.sqrt((np.arange(n_nodes) + 0.5) / max(n_nodes, 1))[:, None] * np.column_stack(
-        [np.cos(turn), np.sin(turn)]
-    )
+    spiral = np.sqrt((np.arange(n_nodes) + 0.5) / n_nodes)[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
     if n_nodes < 4:
         return np.asarray(0.5 * spiral)
     laplacian = np.zeros((n_nodes, n_nodes))
@@ -281,10 +330,7 @@ def _vertices_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Seq
     """Return at most ``limit`` vertices: those named first, then their neighbours, then the rest by degree."""
     if n_nodes <= limit:
         return list(range(n_nodes))
-    adjacent: list[list[int]] = [[] for _ in range(n_nodes)]
-    for a, b in edges:
-        adjacent[a].append(b)
-        adjacent[b].append(a)
+    adjacent = _adjacency(n_nodes, edges)
     by_degree = sorted(range(n_nodes), key=lambda vertex: -len(adjacent[vertex]))
     chosen = dict.fromkeys(first)
     # Breadth-first from what is chosen; where that ends, the vertex with most neighbours that is left starts anew.
@@ -323,6 +369,7 @@ def _layout_tree(
     parents: Sequence[int],
     edge_labels: Sequence[str] | None,
     hidden: Sequence[int] | None,
+    counts: Sequence[int] | None = None,
 ) -> _Tree:
     """Lay a tree out: parents over the middle of their children, subtrees as close as their outlines allow."""
     _check_tree(labels, parents)
@@ -332,12 +379,14 @@ def _layout_tree(
     half = [max(NODE_RADIUS, _text_width(name) / 2 + 7) for name in names]
     # Half-way up, edges are half as far apart as the vertices: a label there needs twice the room.
     half = [max(h, _text_width(edge)) if edge else h for h, edge in zip(half, edges, strict=True)]
+    if counts is not None:
+        half = [h + (_text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
     for index, count in enumerate(hidden or ()):
         if count:
             names.append(f"… +{count:,} more")
             above.append(index)
             edges.append("")
-            half.append(_text_width(names[-1]) / 2)
+            half.append(SMALL * _text_width(names[-1]) / 2 + 4)
     x = _place_subtrees(above, half)
     depth = [0] * len(above)
     for index in range(1, len(above)):
@@ -394,28 +443,26 @@ def _tree_elements(
     x = [center + offset[0] for center in tree.x]
     y = [center + offset[1] for center in tree.y]
     changed = set(changed_edges)
-    elements = []
-    for node in range(1, len(tree.parents)):
-        parent = tree.parents[node]
-        top, bottom = y[parent] + NODE_RADIUS, y[node] - NODE_RADIUS
-        middle = (top + bottom) / 2
-        elements.append(
-            f'<path class="edge" d="M{x[parent]:.1f} {top:.1f}C{x[parent]:.1f} {middle:.1f} '
-            f'{x[node]:.1f} {middle:.1f} {x[node]:.1f} {bottom:.1f}"/>'
-        )
-        if tree.edges[node]:
-            leans_left = x[node] < x[parent] - 1
-            kind = ("end" if leans_left else "start") + (" small changed" if node in changed else " small")
-            # Three quarters of the way down the curve has almost reached the child's side.
-            beside = x[node] + 0.16 * (x[parent] - x[node]) + (-5 if leans_left else 5)
-            elements.append(_text(beside, bottom - 0.25 * (bottom - top), tree.edges[node], kind))
+    # From the foot of a vertex to the top of its child: so even a flat line passes above the child's siblings.
+    elements = [
+        _line(x[up], y[up] + NODE_RADIUS, x[node], y[node] - NODE_RADIUS, "edge")
+        for node, up in enumerate(tree.parents)
+        if node
+    ]
+    for node in range(1, tree.n_nodes):
+        up = tree.parents[node]
+        # A little over half of the way down, on the outer side of the edge.
+        side = -1 if x[node] < x[up] - 1 else 1
+        kind = ("end" if side < 0 else "start") + (" small changed" if node in changed else " small")
+        beside = x[up] + 0.56 * (x[node] - x[up]) + side * 6
+        elements.append(_text(beside, y[up] + 0.56 * (y[node] - y[up]) - 3, tree.edges[node], kind))
     for node in range(tree.n_nodes):
         half = max(NODE_RADIUS, _text_width(tree.labels[node]) / 2 + 7)
         elements.append(_vertex(x[node], y[node], half, tree.labels[node], states[node]))
         if counts is not None and counts[node] > 1:
             elements.append(_text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{counts[node]}", "start small"))
     marks = range(tree.n_nodes, len(tree.parents))
-    return elements + [_text(x[mark], y[mark] - 4, tree.labels[mark], "faint") for mark in marks]
+    return elements + [_note(x[mark], y[mark], tree.labels[mark]) for mark in marks]
 
 
 def _match_lines(
@@ -429,15 +476,16 @@ def _match_lines(
     for y, level in levels.items():
         level.sort(key=lambda pair: trees[0].x[pair[0]])
         for rank, (i, j) in enumerate(level):
-            start = offsets[0][0] + trees[0].x[i]
-            end = offsets[1][0] + trees[1].x[j]
-            top = offsets[0][1] + y - NODE_RADIUS
-            # Control points beyond the arc: it rises to three quarters of their height.
-            rise = top - 12 - 24 * (len(level) - rank) / len(level)
-            bend = min(60.0, (end - start) / 3)
+            # From the shoulder of one vertex to the facing one of the other.
+            start = offsets[0][0] + trees[0].x[i] + 0.7 * NODE_RADIUS
+            end = offsets[1][0] + trees[1].x[j] - 0.7 * NODE_RADIUS
+            top = offsets[0][1] + y - 0.7 * NODE_RADIUS
+            # Nothing stands between the roots; elsewhere an arc keeps clear of the vertices on its level.
+            rise = 4.0 if i == 0 else 16 + 26 * (len(level) - rank) / len(level)
+            bend = min(70.0, (end - start) / 3)
             lines.append(
-                f'<path class="match" d="M{start:.1f} {top:.1f}C{start + bend:.1f} {rise:.1f} '
-                f'{end - bend:.1f} {rise:.1f} {end:.1f} {top:.1f}"/>'
+                f'<path class="match" d="M{start:.1f} {top:.1f}C{start + bend:.1f} {top - rise:.1f} '
+                f'{end - bend:.1f} {top - rise:.1f} {end:.1f} {top:.1f}"/>'
             )
     return lines
 
@@ -450,12 +498,19 @@ def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]
         if state in states:
             elements.append(f'<circle class="node {state}" cx="{x + 6:.1f}" cy="{y:.1f}" r="6"/>')
             elements.append(_text(x + 17, y, state, "start small"))
-            x += 17 + _text_width(state) + 14
+            x += 17 + SMALL * _text_width(state) + 16
     if mapped:
         elements.append(f'<path class="match" d="M{x:.1f} {y:.1f}h22"/>')
         elements.append(_text(x + 27, y, "mapped", "start small"))
-        x += 27 + _text_width("mapped")
-    return elements, x
+        x += 27 + SMALL * _text_width("mapped")
+    return elements, x - MARGIN
+
+
+def _note(x: float, y: float, text: str) -> str:
+    """Return the mark for what is left out, clear of the edge that leads to it."""
+    half = SMALL * _text_width(text) / 2 + 4
+    box = f'<rect class="note" x="{x - half:.1f}" y="{y - 9:.1f}" width="{2 * half:.1f}" height="18" rx="9"/>'
+    return box + _text(x, y, text, "small on")
 
 
 def _vertex(x: float, y: float, half: float, label: str, state: str) -> str:
@@ -473,27 +528,33 @@ def _vertex(x: float, y: float, half: float, label: str, state: str) -> str:
 
 def _graph_node(x: float, y: float, radius: float, label: str | None, strength: float | None, name: str) -> str:
     """Return a vertex of a graph; strength None is one that is not highlighted."""
-    kind = "node" if strength is None else "node lit"
-    opacity = "" if strength is None else f' fill-opacity="{0.25 + 0.75 * min(max(strength, 0.0), 1.0):.2f}"'
+    shape = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
     shown = "" if label is None else f": {label}"
-    circle = (
-        f'<circle class="{kind}"{opacity} cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
-        f"<title>{_escaped(name + shown)}</title></circle>"
-    )
+    circle = f'<circle class="node" {shape}><title>{_escaped(name + shown)}</title></circle>'
+    if strength is not None:
+        # A second circle over the first: through a pale highlight no edge may shine.
+        opacity = 0.25 + 0.75 * min(max(strength, 0.0), 1.0)
+        circle += f'<circle class="node lit" fill-opacity="{opacity:.2f}" pointer-events="none" {shape}/>'
     # Letters that do not fit would only blot the picture; the full label shows when pointed at.
     if label is None or radius < 8 or _text_width(label) > 2 * radius:
         return circle
     return circle + _text(x, y, label, "small on" if strength is None else "small ink")
 
 
-def _fit(points: NDArray[np.float64], size: float, margin: float) -> tuple[list[float], list[float]]:
-    """Return coordinates scaled, the same in both directions, into a square with a margin."""
+def _fit(points: NDArray[np.float64], size: float) -> tuple[list[float], list[float], float, float]:
+    """Scale positions to the width ``size``; return x, y, a radius that leaves gaps, and the height needed."""
     if len(points) == 0:
-        return [], []
+        return [], [], NODE_RADIUS, 2 * NODE_RADIUS
     low, high = points.min(axis=0), points.max(axis=0)
+    margin = NODE_RADIUS + 3
     scale = (size - 2 * margin) / max(float((high - low).max()), 1e-9)
-    placed = (points - (low + high) / 2) * scale + size / 2
-    return placed[:, 0].tolist(), placed[:, 1].tolist()
+    placed = (points - low) * scale + margin
+    placed[:, 0] += (size - 2 * margin - (high[0] - low[0]) * scale) / 2
+    delta = placed[:, None, :] - placed[None, :, :]
+    apart = np.sqrt((delta**2).sum(axis=2)) + np.where(np.eye(len(points), dtype=bool), np.inf, 0.0)
+    # Half of the typical distance to the nearest vertex, and less: some are nearer than that.
+    radius = float(np.clip(0.4 * np.median(apart.min(axis=1)), 3.0, NODE_RADIUS))
+    return placed[:, 0].tolist(), placed[:, 1].tolist(), radius, float(placed[:, 1].max()) + margin
 
 
 def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
@@ -520,7 +581,8 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{_escaped(text)}</text>' if text else ""
+    """Return a text whose letters are centred on a height; `dy` is understood where baselines are not."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" dy=".35em">{_escaped(text)}</text>' if text else ""
 
 
 def _escaped(text: str) -> str:

@@ -391,7 +391,7 @@ def _pyg_parts(graph: Any, names: _Names, index: int) -> _Parts:
         columns[f"{kind}_attributes"] = _pyg_vectors(arrays, index)
     n_nodes = _pyg_node_count(graph, index)
     parts = _Parts(n_nodes, arcs.T if arcs.size else [], **columns)
-    if not names.symmetrize and arcs.size and arcs.max() < n_nodes:
+    if not names.symmetrize and arcs.size and arcs.min() >= 0 and arcs.max() < n_nodes:
         check_symmetric(np.unique(arcs.T.astype(np.int64), axis=0), None, n_nodes, index)
     return parts
 

@@ -31,18 +31,20 @@ def parse_integers(text, table):
         How many lines were read, and the first byte of the line that could not be, -1 if there was none. An empty
         line counts as one that could not be read: the caller knows whether more than emptiness follows.
     """
-    size = text.size
+    # Unsigned positions spare the check for indices from the end: half as fast again.
+    size = np.uint64(text.size)
+    one = np.uint64(1)
     last_column = table.shape[1] - 1
-    position = 0
+    position = np.uint64(0)
     row = 0
     while position < size:
         line = position
         for column in range(last_column + 1):
             while position < size and _is_blank(text[position]):
-                position += 1
+                position += one
             negative = position < size and text[position] == MINUS
             if negative or (position < size and text[position] == PLUS):
-                position += 1
+                position += one
             start = position
             value = 0
             while position < size:
@@ -50,15 +52,15 @@ def parse_integers(text, table):
                 if digit < 0 or digit > 9:
                     break
                 value = 10 * value + digit
-                position += 1
-            if position == start or position - start > MAX_DIGITS:
-                return row, line
+                position += one
+            if position == start or position - start > np.uint64(MAX_DIGITS):
+                return row, np.int64(line)
             table[row, column] = -value if negative else value
             while position < size and _is_blank(text[position]):
-                position += 1
-            if not _ends_cell(text, position, column == last_column):
-                return row, line
-            position += 1
+                position += one
+            if not _ends_cell(text, position, size, column == last_column):
+                return row, np.int64(line)
+            position += one
         row += 1
     return row, -1
 
@@ -98,12 +100,12 @@ def parse_floats(text, table, undecided):
             decided, value, position = _exact_decimal(text, start)
             while position < size and _is_blank(text[position]):
                 position += 1
-            if decided and _ends_cell(text, position, column == last_column):
+            if decided and _ends_cell(text, position, size, column == last_column):
                 table[row, column] = value
             else:
                 while position < size and text[position] != COMMA and text[position] != NEWLINE:
                     position += 1
-                if position == start or not _ends_cell(text, position, column == last_column):
+                if position == start or not _ends_cell(text, position, size, column == last_column):
                     return row, n_before, line
                 undecided[n_undecided, 0] = row * (last_column + 1) + column
                 undecided[n_undecided, 1] = start
@@ -170,8 +172,8 @@ def _is_blank(byte):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _ends_cell(text, position, is_last):
+def _ends_cell(text, position, size, is_last):
     """Whether a cell may end at ``position``: the last of a line before a newline or the end, others at a comma."""
-    if position >= text.size:
+    if position >= size:
         return is_last
     return text[position] == (NEWLINE if is_last else COMMA)

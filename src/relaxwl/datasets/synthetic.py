@@ -87,8 +87,8 @@ def make_egonets(
         density stays that of the level, but there are never fewer edges than vertices.
     twins : bool, default=False
         Whether every graph has twins in the other classes, with exactly its numbers of vertices and edges (the last
-        ones may lack some if ``n_graphs`` is no multiple of four). By default each graph's counts are drawn
-        independently, from the same distribution for all classes.
+        ones may lack some if ``n_graphs`` is no multiple of four). By default the counts of all classes have the
+        same distribution, but the graphs of a class have counts of their own.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
         An integer gives the same graphs each time.
 
@@ -101,9 +101,11 @@ def make_egonets(
 
     Notes
     -----
-    *Matched counts.* How many vertices and edges a graph gets is drawn before, and independently of, its class; the
-    network is then cut to exactly these counts. So whatever a learner makes of the counts, its expected accuracy is
-    that of guessing, one in four; on a small set, chance moves it a few points to either side. With ``twins`` the
+    *Matched counts.* How many vertices and edges a graph gets is drawn first, then the classes are dealt out at random,
+    and each network is cut to exactly its counts. The deal is repeated until the class means of vertices, edges and
+    average degree differ by no more than a random deal makes them differ on average (rerandomisation; Morgan and
+    Rubin, 2012), so that a small set is not uneven by bad luck. A learner that sees the counts alone can do no more
+    than guess, one in four; on fewer than about 100 graphs luck may still add or take ten points. With ``twins`` the
     classes have equal counts to the last edge, which serves paired comparisons. It is not the default, because
     cross-validation then punishes the use of counts: the twins of a held-out graph that a learner has seen are all of
     other classes, and a nearest-neighbour rule on the counts is always wrong.
@@ -130,6 +132,9 @@ def make_egonets(
 
     References
     ----------
+    K. L. Morgan and D. B. Rubin: Rerandomization to improve covariate balance in experiments. Annals of
+    Statistics, 2012.
+
     P. Holme and B. J. Kim: Growing scale-free networks with tunable clustering. Physical Review E, 2002.
 
     M. E. J. Newman, D. J. Watts and S. H. Strogatz: Random graph models of social networks. PNAS, 2002.
@@ -168,10 +173,12 @@ def make_egonets(
         raise ValueError(f"level must be 1, 2, 3 or 4, not {level!r}")
     nodes = _LEVELS[level].n_nodes if n_nodes is None else _node_range(n_nodes)
     rng = _generator(random_state)
-    draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
-    if not twins:
-        draw = np.arange(n_graphs)
-    sizes, edge_counts = (counts[draw] for counts in _draw_counts(n_graphs, nodes, _LEVELS[level].density, rng))
+    sizes, edge_counts = _draw_counts(n_graphs, nodes, _LEVELS[level].density, rng)
+    if twins:
+        draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
+        sizes, edge_counts = sizes[draw], edge_counts[draw]
+    else:
+        y = _balanced_classes(np.column_stack([sizes, edge_counts, edge_counts / sizes]), len(_MODELS), rng)
     edges = [_MODELS[c](int(n), int(m), rng) for c, n, m in zip(y, sizes, edge_counts, strict=True)]
     return _collect(sizes, edges, rng), y
 
@@ -407,6 +414,19 @@ def _draw_counts(
     edges = np.rint(rng.uniform(*density, number) * sizes * (sizes - 1) / 2).astype(np.int64)
     # One edge a vertex is what it takes to leave no vertex isolated.
     return sizes, np.maximum(edges, sizes)
+
+
+def _balanced_classes(values: Float64, n_classes: int, rng: np.random.Generator) -> Int64:
+    """Deal out classes until the class means of every column differ by no more than they do on average."""
+    variance = values.var(axis=0, ddof=min(1, len(values) - 1))
+    for _ in range(100):  # about three suffice, but tiny sets of uneven classes may have no such deal
+        y = rng.permutation(len(values)) % n_classes
+        sizes = np.maximum(np.bincount(y, minlength=n_classes), 1)[:, None]
+        sums = np.zeros((n_classes, values.shape[1]))
+        np.add.at(sums, y, values - values.mean(axis=0))
+        if ((sums**2 / sizes).sum(axis=0) <= (n_classes - 1) * variance).all():
+            break
+    return y
 
 
 def _moved(template: Int64, n_edges: int, n_moved: int, rng: np.random.Generator) -> Int64:

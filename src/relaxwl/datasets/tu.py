@@ -289,16 +289,25 @@ class _Table:
         # Pages that nothing is written to take no memory, so room for the worst case is free.
         undecided = np.empty((table.size, 3), np.int64)
         n_rows, n_undecided, bad = parse_floats(np.frombuffer(self._raw, np.uint8), table, undecided)
-        flat = table.reshape(-1)
-        for cell, start, stop in undecided[:n_undecided].tolist():
-            try:
-                flat[cell] = _correctly_rounded(self._raw[start:stop])
-            except ValueError:
-                text = self._raw[start:stop].strip().decode(errors="replace")
-                raise self.fail(cell // n_columns, f"{text[:60]!r} is not a number") from None
+        cells, starts, stops = undecided[:n_undecided].T
+        table.reshape(-1)[cells] = self._decide(starts.tolist(), stops.tolist(), cells // n_columns)
         if bad >= 0 and self._raw[bad:].strip():
             raise self.fail(n_rows, self._what_is_wrong(n_rows, n_columns))
         return table[:n_rows]
+
+    def _decide(self, starts: list[int], stops: list[int], rows: Int64) -> list[float]:
+        """Return the doubles nearest to numbers of any length, at the given bytes of the file."""
+        raw = self._raw
+        texts = [raw[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        try:
+            if b"_" not in raw:  # Python reads 1_0 as 10
+                return [float(text) for text in texts]
+        except ValueError:
+            pass
+        for text, row in zip(texts, rows, strict=True):
+            if not _is_number(text):
+                raise self.fail(row, f"{text.strip().decode(errors='replace')[:60]!r} is not a number")
+        return [float(text) for text in texts]
 
     def _what_is_wrong(self, row: int, n_columns: int) -> str:
         line = self._line(row)
@@ -310,11 +319,12 @@ class _Table:
         return f"{line!r} has an empty cell"
 
 
-def _correctly_rounded(cell: bytes) -> float:
-    """Return the double nearest to a number of any length; Python's underscores are none of this format's."""
-    if b"_" in cell:
-        raise ValueError
-    return float(cell)
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return b"_" not in text
 
 
 # ------------------------------------------------------------------------------------------------- making graphs

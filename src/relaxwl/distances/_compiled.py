@@ -37,7 +37,9 @@ def make_scratch(capacity):
 
 
 @njit(nogil=True, cache=True)
-def load_difference(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables):
+def load_difference(
+    points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
+):
     """Write the padded difference of two measures into `scratch`: sources with supply, sinks with demand.
 
     Mass common to both stays put, which is optimal under a pseudo-metric. The heavier side decides where ⊥
@@ -153,7 +155,11 @@ def start_flow(vectors, indices, tables):
         left = vectors[SUPPLY, i]
         dual += left * price
         for j in range(n_sinks):
-            if left > 0.0 and vectors[LEFT_DEMAND, j] > 0.0 and tables[COST, base + j] - vectors[SINK_PRICE, j] <= price:
+            if (
+                left > 0.0
+                and vectors[LEFT_DEMAND, j] > 0.0
+                and tables[COST, base + j] - vectors[SINK_PRICE, j] <= price
+            ):
                 amount = min(left, vectors[LEFT_DEMAND, j])
                 tables[FLOW, base + j] = amount
                 vectors[LEFT_DEMAND, j] -= amount
@@ -305,12 +311,17 @@ def solve_loaded(cutoff, vectors, indices, tables):
 
 
 @njit(nogil=True, cache=True)
-def pair_distance(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, cutoff, vectors, indices, tables):
+def pair_distance(
+    points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, cutoff, vectors, indices, tables
+):
     """Return the exact transport distance of two measures, or a lower bound above `cutoff` once that is clear."""
     blank = ground.shape[0] - 1
-    load_difference(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables)
+    load_difference(
+        points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
+    )
     load_costs(ground, vectors, indices, tables)
     return solve_loaded(cutoff, vectors, indices, tables)
+
 
 @njit(nogil=True, cache=True)
 def gather_lanes(ground, used, lane_units, lanes):
@@ -344,6 +355,17 @@ def match_unit(states, subset, n, lanes, slot):
                     cost = number(states[rest, lane] + lanes[slot, b, lane])
                     known = states[subset, lane]
                     states[subset, lane] = cost if cost < known else known
+
+
+@njit(nogil=True, cache=True)
+def write_run(out, row, column, states, subset, root_lanes, root, start, stop):
+    """Write the finished lanes `start` to `stop`, plus their root costs, side by side into a row of `out`."""
+    # Views, not sums of indices: those might be negative, and testing for it would keep the loop scalar.
+    target = out[row, column : column + stop - start]
+    matched = states[subset, start:stop]
+    added = root_lanes[root, start:stop]
+    for lane in range(stop - start):
+        target[lane] = matched[lane] + added[lane]
 
 
 @njit(nogil=True, cache=True)
@@ -401,10 +423,9 @@ def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_ro
                 subset = ripple | (((subset ^ ripple) // lowest) >> 2)
         start = 0
         for run in range(n_runs):
-            shift = lane_rows[start] - start
-            for lane in range(start, run_ends[run]):
-                out[rows[x], shift + lane] = states[end - 1, lane] + root_lanes[roots[x], lane]
-            start = run_ends[run]
+            stop = run_ends[run]
+            write_run(out, rows[x], lane_rows[start], states, end - 1, root_lanes, roots[x], start, stop)
+            start = stop
 
 
 @njit(nogil=True, cache=True)
@@ -458,3 +479,92 @@ def copy_lower_triangle(matrix):
             for i in range(row_start, min(n, row_start + tile)):
                 for j in range(column_start, min(i, column_start + tile)):
                     matrix[j, i] = matrix[i, j]
+
+
+@njit(nogil=True, cache=True)
+def pair_plan(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, vectors, indices, tables):
+    """Return the distance of two measures and the moves of an optimal plan: from points, to points, amounts.
+
+    Common mass, which stays, is not listed; ⊥ is the last ground point.
+    """
+    blank = ground.shape[0] - 1
+    load_difference(
+        points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
+    )
+    load_costs(ground, vectors, indices, tables)
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    cost = successive_paths(np.inf, vectors, indices, tables) if n_sources > 0 and n_sinks > 0 else 0.0
+    arcs = np.flatnonzero(tables[FLOW, : n_sources * n_sinks])
+    sources = np.empty(len(arcs), np.int64)
+    sinks = np.empty(len(arcs), np.int64)
+    amounts = np.empty(len(arcs), np.float64)
+    for move in range(len(arcs)):
+        sources[move] = indices[SOURCE_POINT, arcs[move] // n_sinks]
+        sinks[move] = indices[SINK_POINT, arcs[move] % n_sinks]
+        amounts[move] = tables[FLOW, arcs[move]]
+    return cost, sources, sinks, amounts
+
+
+@njit(nogil=True, cache=True)
+def relaxed_loaded(vectors, indices, tables):
+    """Return a lower bound of the loaded problem: supply to its nearest sinks, or demand from its nearest sources."""
+    n_sources = indices[SIZES, 0]
+    n_sinks = indices[SIZES, 1]
+    forth = 0.0
+    for i in range(n_sources):
+        nearest = np.inf
+        for j in range(n_sinks):
+            nearest = min(nearest, tables[COST, i * n_sinks + j])
+        forth += vectors[SUPPLY, i] * nearest if n_sinks > 0 else 0.0
+    back = 0.0
+    for j in range(n_sinks):
+        nearest = np.inf
+        for i in range(n_sources):
+            nearest = min(nearest, tables[COST, i * n_sinks + j])
+        back += vectors[DEMAND, j] * nearest if n_sources > 0 else 0.0
+    return max(forth, back)
+
+
+@njit(nogil=True, cache=True)
+def relaxed_bounds(indptr_a, points_a, masses_a, indptr_b, points_b, masses_b, ground, out):
+    """Write the relaxed bound of every pair of rows into `out` (float64, rows of a × rows of b)."""
+    blank = ground.shape[0] - 1
+    vectors, indices, tables = make_scratch(max(widest_row(indptr_a), widest_row(indptr_b)))
+    for a in range(len(indptr_a) - 1):
+        for b in range(len(indptr_b) - 1):
+            load_difference(
+                points_a, masses_a, indptr_a[a], indptr_a[a + 1],
+                points_b, masses_b, indptr_b[b], indptr_b[b + 1], blank, vectors, indices, tables,
+            )  # fmt: skip
+            load_costs(ground, vectors, indices, tables)
+            out[a, b] = relaxed_loaded(vectors, indices, tables)
+
+
+@njit(nogil=True, cache=True)
+def widest_row(indptr):
+    """Return the largest number of entries of a row, at least 1."""
+    widest = 1
+    for row in range(len(indptr) - 1):
+        widest = max(widest, indptr[row + 1] - indptr[row])
+    return widest
+
+
+@njit(nogil=True, cache=True)
+def broken_triangle(ground, factor, floor):
+    """Return points (i, j, k) with ``ground[i, j] > factor * (ground[i, k] + ground[k, j]) + floor``, or -1s."""
+    n = ground.shape[0]
+    for i in range(n):
+        direct = ground[i]
+        for k in range(n):
+            first = ground[i, k]
+            second = ground[k]
+            broken = 0
+            # No early end: a plain count fills vector registers.
+            for j in range(n):
+                broken += direct[j] > factor * (first + second[j]) + floor
+            if broken > 0:
+                for j in range(n):
+                    if direct[j] > factor * (first + second[j]) + floor:
+                        return i, j, k
+    return -1, -1, -1

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl.distances import _compiled
-from relaxwl.graphs.arrays import Float64, Int64, expand_spans, first_of_runs, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int64, expand_spans
 
 # Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
-MAX_UNITS = 8
+MAX_UNITS = 9
 # Pairs of one chunk of the one-by-one solver: some ten milliseconds of work.
 CHUNK_PAIRS = 1 << 14
 
@@ -63,7 +63,7 @@ def row_distances(
     """
     if len(rows_a.roots) > len(rows_b.roots):
         return row_distances(rows_b, rows_a, ground, root_cost.T, n_jobs).T
-    masses = np.maximum(row_masses(rows_a).max(initial=0), row_masses(rows_b).max(initial=0))
+    masses = max(float(row_masses(rows).max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, root_cost, masses) if whole else np.dtype(np.float64)
     out = np.empty((len(rows_a.roots), len(rows_b.roots)), dtype)
@@ -77,9 +77,7 @@ def row_distances(
     return out
 
 
-def level_distances(
-    rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jobs: int | None = None
-) -> NDArray[Any]:
+def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jobs: int | None = None) -> NDArray[Any]:
     """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
 
     Parameters
@@ -113,7 +111,9 @@ def level_distances(
            [3, 2, 4, 0]], dtype=uint8)
     """
     n_rows = len(rows.roots)
-    dtype = distance_dtype(ground, root_matrix, row_masses(rows).max(initial=0))
+    to_blank = root_matrix[rows.roots, -1] + blank_costs(rows, ground)
+    mass = float(row_masses(rows).max(initial=0))
+    dtype = distance_dtype(ground, root_matrix, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((n_rows + 1, n_rows + 1), dtype)
     few, many = _split_by_units(rows)
     tasks = _unit_tasks(rows, few, rows, few, ground, root_matrix, out)
@@ -124,15 +124,20 @@ def level_distances(
         # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
         _compiled.copy_lower_triangle(out)
     np.fill_diagonal(out, 0)
-    out[:-1, -1] = out[-1, :-1] = root_matrix[rows.roots, -1] + blank_costs(rows, ground)
+    out[:-1, -1] = out[-1, :-1] = to_blank
     return out
 
 
-def distance_dtype(ground: NDArray[Any], root_cost: NDArray[Any], mass: float) -> np.dtype[Any]:
-    """Return the smallest type for distances of rows of at most the given mass, and for all sums on the way."""
+def distance_dtype(ground: NDArray[Any], root_cost: NDArray[Any], mass: float, limit: float = np.inf) -> np.dtype[Any]:
+    """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
+
+    ``limit`` is another number that no distance exceeds, if one is known.
+    """
     if not (is_whole(ground) and is_whole(root_cost)):
         return np.dtype(np.float64)
-    return whole_dtype(float(root_cost.max(initial=0)) + float(mass) * float(ground.max(initial=0)))
+    root, step = float(root_cost.max(initial=0)), float(ground.max(initial=0))
+    # The unit engine adds up matchings that are not optimal, and thus may exceed every distance.
+    return whole_dtype(max(root + min(mass, MAX_UNITS) * step, min(root + mass * step, limit)))
 
 
 def whole_dtype(largest: float) -> np.dtype[Any]:
@@ -154,15 +159,15 @@ def is_whole(values: NDArray[Any]) -> bool:
 
 def row_masses(rows: Rows) -> NDArray[Any]:
     """Return the total mass of each row."""
-    return _row_sums(rows, rows.counts)
+    return row_sums(rows, rows.counts)
 
 
 def blank_costs(rows: Rows, ground: NDArray[Any]) -> Float64:
     """Return the distance of each row's children to ⊥: what it costs to delete them all."""
-    return _row_sums(rows, rows.counts * ground[rows.points, -1].astype(np.float64)).astype(np.float64)
+    return row_sums(rows, rows.counts * ground[rows.points, -1].astype(np.float64)).astype(np.float64)
 
 
-def _row_sums(rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
+def row_sums(rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
     """Sum the entries of each row, also of empty ones, row by row (a running sum would lose digits)."""
     sums = np.zeros(len(rows.roots), np.int64 if values.dtype.kind in "iu" else np.float64)
     filled = np.diff(rows.indptr) > 0
@@ -177,7 +182,7 @@ def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
     if rows.counts.dtype.kind not in "iu":
         return np.empty(0, np.int64), np.arange(len(masses))
     few = np.flatnonzero(masses <= MAX_UNITS)
-    return few[np.argsort(np.maximum(masses[few], 4), kind="stable")], np.flatnonzero(masses > MAX_UNITS)
+    return few[np.argsort(masses[few], kind="stable")], np.flatnonzero(masses > MAX_UNITS)
 
 
 def _run(task: Task) -> None:

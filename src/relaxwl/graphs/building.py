@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
+from relaxwl.graphs import _compiled
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
 if TYPE_CHECKING:
@@ -132,62 +133,46 @@ def assemble(
     check_node_count(n_nodes)
     edges = edges.astype(np.int64, copy=False).reshape(-1, 2)
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
-    proper = edges[:, 0] != edges[:, 1]
-    listed = None if codes is None and edge_attributes is None else np.flatnonzero(proper)
-    if not proper.all():
-        edges = edges[proper]
-    keys = np.concatenate([edges[:, 0] * n_nodes + edges[:, 1], edges[:, 1] * n_nodes + edges[:, 0]])
-    source_edges = None
-    if listed is None:
-        keys.sort()
-        first = first_of_runs(keys)
-    else:
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        first = first_of_runs(keys)
-        position = listed[order % max(len(listed), 1)]
-        source_edges = position[first]
-        _check_repetitions(keys, first, position, codes, edge_attributes, offsets, where)
-    keys = keys[first]
-    sources, targets = np.divmod(keys, max(n_nodes, 1))
-    indptr = prefix_sums(np.bincount(sources, minlength=n_nodes))
+    carries_data = codes is not None or edge_attributes is not None
+    original = np.empty(len(edges) if carries_data else 0, np.int64)
+    indptr, indices, listed = _compiled.symmetric_adjacency(edges, n_nodes, original)
+    if carries_data:
+        _check_repetitions(edges, original, codes, edge_attributes, offsets, where)
     node_codes, node_vocabulary = encode_labels(node_labels) if node_labels is not None else (None, None)
     return {
         "offsets": offsets,
         "indptr": indptr,
-        "indices": targets.astype(np.int32),
+        "indices": indices,
         "node_codes": node_codes,
         "node_vocabulary": node_vocabulary,
-        "edge_codes": None if codes is None else codes[source_edges],
+        "edge_codes": None if codes is None else codes[listed],
         "edge_vocabulary": vocabulary,
         "node_attributes": node_attributes,
-        "edge_attributes": None if edge_attributes is None else edge_attributes[source_edges],
+        "edge_attributes": None if edge_attributes is None else edge_attributes[listed],
     }
 
 
 def _check_repetitions(
-    keys: Int64,
-    first: NDArray[np.bool_],
-    position: Int64,
+    edges: Int64,
+    original: Int64,
     codes: Int32 | None,
     attributes: Float64 | None,
     offsets: Int64,
     where: Callable[[int], str] | None,
 ) -> None:
-    """Refuse an edge that is listed twice with different labels or attributes."""
-    reference = position[np.flatnonzero(first)[np.cumsum(first) - 1]]
+    """Refuse an edge that is listed twice with different labels or attributes; ``original`` is its first listing."""
     for name, values in (("labels", codes), ("attributes", attributes)):
         if values is None:
             continue
-        differs = values[position] != values[reference]
+        differs = values != values[original]
         bad = np.flatnonzero(differs.any(axis=1) if differs.ndim == 2 else differs)
         if not len(bad):
             continue
-        entry = int(bad[0])
-        source, target = divmod(int(keys[entry]), int(offsets[-1]))
+        edge = int(bad[0])
+        source, target = (int(node) for node in edges[edge])
         graph = int(np.searchsorted(offsets, source, side="right")) - 1
         start = int(offsets[graph])
-        place = f" ({where(int(position[entry]))})" if where is not None else ""
+        place = f" ({where(edge)})" if where is not None else ""
         raise GraphError(
             graph, f"edge ({source - start}, {target - start}) is listed twice with different {name}{place}"
         )

@@ -48,7 +48,9 @@ def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
 class Counter(Protocol):
     """Counts something in graphs whose vertices carry ids; ids from ``n_known`` on were not met in fitting."""
 
-    n_columns: int
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, fixed by ``fit``."""
 
     def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None) -> Counts:
         """Fix the columns from these graphs and return their counts."""
@@ -178,7 +180,7 @@ def _path_runs(
     return indptr, np.concatenate([keys for keys, _ in runs]), np.concatenate([counts for _, counts in runs])
 
 
-def _runs(keys: NDArray[np.integer]) -> tuple[Int64, Int32]:
+def _runs(keys: Int64) -> tuple[Int64, Int32]:
     """Return the distinct keys in ascending order and how often each occurs."""
     keys = np.sort(keys)
     firsts = np.flatnonzero(first_of_runs(keys))
@@ -194,16 +196,17 @@ def _runs_by_graph(graph_of_key: Int64, keys: Int64, n_graphs: int) -> tuple[Int
     return prefix_sums(np.bincount(graph_of_key[firsts], minlength=n_graphs)), keys[firsts], counts
 
 
-def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: np.ndarray, n_columns: int) -> Counts:
+def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.bool_], n_columns: int) -> Counts:
     """Make the count matrix of the known entries and sum up the others graph by graph."""
     n_graphs = len(indptr) - 1
     values = counts.astype(np.float64)
-    unknown_squares = unknown_sums = np.zeros(n_graphs)
+    unknown_squares: Float64 = np.zeros(n_graphs)
+    unknown_sums: Float64 = np.zeros(n_graphs)
     if not known.all():
         graph_of_entry = np.repeat(np.arange(n_graphs), np.diff(indptr))
         graph, value = graph_of_entry[~known], values[~known]
-        unknown_squares = np.bincount(graph, value**2, minlength=n_graphs)
-        unknown_sums = np.bincount(graph, value, minlength=n_graphs)
+        unknown_squares = np.bincount(graph, value**2, minlength=n_graphs).astype(np.float64)
+        unknown_sums = np.bincount(graph, value, minlength=n_graphs).astype(np.float64)
         indptr = prefix_sums(np.bincount(graph_of_entry[known], minlength=n_graphs))
         columns, values = columns[known], values[known]
     matrix = csr_array((values, columns.astype(np.int32), indptr), shape=(n_graphs, n_columns))

@@ -91,8 +91,10 @@ def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
 
 
 def _sparse_rows(indptr, indices, data, firsts, column_indptr, rows, values, minimum, out, span):  # type: ignore[no-untyped-def]
-    _compiled.add_products(*span, indptr, indices, data, firsts, column_indptr, rows, values, minimum, out)
+    start, stop = span
+    _compiled.add_products(start, stop, indptr, indices, data, firsts, column_indptr, rows, values, minimum, out)
 
 
 def _dense_minimum_rows(a, b, symmetric, out, span):  # type: ignore[no-untyped-def]
-    _compiled.add_dense_minima(*span, a, b, symmetric, out)
+    start, stop = span
+    _compiled.add_dense_minima(start, stop, a, b, symmetric, out)

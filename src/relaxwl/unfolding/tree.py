@@ -83,9 +83,8 @@ class UnfoldingTree:
 
     Parameters
     ----------
-    label : hashable
-        Label of the root: a number, a string, a tuple of these, or what else a graph may have as label.
-        Vertices of graphs without labels have the label 0.
+    label : int, float, str or tuple of these
+        Label of the root. Vertices of graphs without labels have the label 0.
     children : iterable of UnfoldingTree
         The trees below the root, in any order.
     edge_labels : iterable of labels, optional
@@ -556,8 +555,8 @@ def _checked(label: Any) -> Label:
 
 
 def _label_bytes(label: Label | None) -> bytes:
-    """Return a label as bytes; its sort key, unlike the label, is written the same way in every process."""
-    return repr(None if label is None else label_order(label)).encode("utf-8", "surrogatepass")
+    """Return a label, or None, as bytes that are the same in every process."""
+    return repr(label).encode("utf-8", "surrogatepass")
 
 
 def _single_branches(tree: UnfoldingTree) -> list[Branch]:
@@ -586,10 +585,8 @@ def _written(label: Label) -> str:
     """Return a label in the notation of :meth:`UnfoldingTree.parse`."""
     if isinstance(label, tuple):
         return f"[{','.join(_written(part) for part in label)}]"
-    if isinstance(label, (int, float)):
+    if not isinstance(label, str):
         return repr(label)
-    # Labels of other kinds have no notation of their own: they are written, and so read, as text.
-    label = str(label)
     bare = _BARE_LABEL.fullmatch(label) and not _NUMBER.fullmatch(label)
     return label if bare else json.dumps(label, ensure_ascii=False)
 

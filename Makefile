@@ -1,0 +1,70 @@
+# Every target sets up what it needs: a virtual environment in .venv, made once and reused.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Stays empty on a user's machine; CI passes options to pytest here.
+PYTEST_OPTIONS ?=
+
+.PHONY: help demo test test-slow lint format bench docs wheel-test clean-cache clean
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(BIN)/python:
+	@echo "Setting up a virtual environment in $(VENV) (once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(STAMP): pyproject.toml | $(BIN)/python
+	@echo "Installing relaxwl and its development tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.runtime: | $(BIN)/python
+	@echo "Installing relaxwl into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	@touch $@
+
+demo: | $(VENV)/.runtime  ## Run the kernels on embedded data and show what they find
+	@$(BIN)/relaxwl demo
+
+test: $(STAMP)  ## Run the quick tests (under 3 minutes)
+	@echo "Running the quick tests ..."
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(PYTEST_OPTIONS)
+
+test-slow: $(STAMP)  ## Run the slow tests
+	@echo "Running the slow tests ..."
+	@$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
+
+lint: $(STAMP)  ## Check style, types and the import direction
+	@echo "Checking style, types and imports ..."
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP)  ## Put the code into the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP)  ## Compare speeds side by side (needs the benchmark data; see benchmarks/README.md)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(STAMP)  ## Build the documentation site into site/
+	@$(BIN)/python -m pip install --quiet '.[docs]'
+	@$(BIN)/mkdocs build --strict
+
+wheel-test: $(STAMP)  ## Build the wheel and try it in an environment of its own
+	@echo "Building the wheel and trying it in a clean environment ..."
+	@rm -rf build/wheel-test && mkdir -p build/wheel-test
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel-test .
+	@$(PYTHON) -m venv build/wheel-test/venv
+	@build/wheel-test/venv/bin/python -m pip install --quiet build/wheel-test/*.whl
+	@cd build/wheel-test && venv/bin/relaxwl --version && venv/bin/python -c "import relaxwl; graphs, y = relaxwl.datasets.make_egonets(20, random_state=0); print(relaxwl.WeisfeilerLehman().fit_transform(graphs).shape)"
+
+clean-cache:  ## Remove Numba's compiled code: it does not notice a change in another file
+	@find src tests -name '*.nbi' -delete -o -name '*.nbc' -delete
+
+clean: clean-cache  ## Remove everything that make made
+	@rm -rf $(VENV) build dist site demo .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Wasserstein k-means, barycentres, and other ways to group trees."""

@@ -1,0 +1,349 @@
+"""Wasserstein k-means on rows: exact assignments, centres that minimise the sum of distances."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl._execution import map_chunks
+from relaxwl._progress import report
+from relaxwl.clustering.barycenter import CenterUpdate, center_update
+from relaxwl.clustering.centers import Centers, centers_from_parts, centers_from_rows
+from relaxwl.clustering.nearest import Search
+from relaxwl.distances.transport import check_ground
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.unfolding import TreeRows
+
+NumberOfClusters = int | float | str | Callable[[int], int]
+INITS = ("random", "k-means++")
+
+
+def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
+    """Return how many clusters a rule asks for, between 1 and ``n_rows``.
+
+    >>> number_of_clusters("sqrt", 30), number_of_clusters(2.0, 30), number_of_clusters("log2", 30)
+    (5, 10, 4)
+    """
+    if callable(n_clusters):
+        wanted = n_clusters(n_rows)
+    elif n_clusters == "sqrt":
+        wanted = math.isqrt(n_rows)
+    elif n_clusters == "log2":
+        wanted = int(math.log2(max(n_rows, 1)))
+    elif isinstance(n_clusters, (int, np.integer)) and not isinstance(n_clusters, bool):
+        if n_clusters < 1:
+            raise ValueError(f"n_clusters must be at least 1, not {n_clusters}")
+        wanted = int(n_clusters)
+    elif isinstance(n_clusters, float) and math.isfinite(n_clusters) and n_clusters > 0:
+        wanted = int(n_clusters * math.sqrt(n_rows))
+    else:
+        raise ValueError(
+            "n_clusters must be an integer >= 1, 'sqrt', 'log2', a number f > 0.0 meaning f·√rows, or a function of the "
+            f"number of rows, not {n_clusters!r}"
+        )
+    return min(max(int(wanted), 1), max(n_rows, 1))
+
+
+class WassersteinKMeans(ClusterMixin, BaseEstimator):
+    """k-means on trees under the exact tree edit distance.
+
+    Rows are assigned to the nearest centre (ties to the lowest index); a centre is replaced where a better one for its
+    cluster is found, so the sum of distances never grows; until nothing changes.
+
+    Parameters
+    ----------
+    n_clusters : int, "sqrt", "log2", float or callable
+        Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
+    center : {"median", "lp", "entropic", "medoid", "mean"}
+        How centres are found; see :func:`relaxwl.transport_barycenter`.
+    init : {"random", "k-means++"}
+        Seeds are rows, drawn uniformly or by their distance to the seeds before.
+    max_iter : int
+        Rounds of updating and assigning after the first assignment.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Draws the seeds.
+    verbose : int
+        1 logs every round.
+
+    Attributes
+    ----------
+    labels_ : int32 array (n_rows,)
+        Cluster of each row.
+    distances_ : float64 array (n_rows,)
+        Distance of each row to its centre.
+    centers_ : Centers
+        The centres.
+    inertia_ : float
+        Weighted sum of distances.
+    n_iter_ : int
+        Rounds done.
+    n_solves_ : float
+        Exact solves run to their end in searching, for each row and round (the first assignment is a round).
+
+    Examples
+    --------
+    Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
+
+    >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
+    >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
+    >>> kmeans = WassersteinKMeans(n_clusters=2, random_state=0).fit(rows, ground=1.0 - np.eye(2))
+    >>> kmeans.inertia_, sorted(kmeans.centers_.counts)
+    (4.0, [2.0, 11.0])
+    """
+
+    def __init__(
+        self,
+        n_clusters: NumberOfClusters = "sqrt",
+        center: str = "median",
+        init: str = "random",
+        max_iter: int = 20,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.center = center
+        self.init = init
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: TreeRows,
+        y: Any = None,
+        *,
+        ground: Float64,
+        root_cost: Float64 | None = None,
+        sample_weight: Float64 | None = None,
+        check: bool = True,
+    ) -> Self:
+        """Cluster rows.
+
+        Parameters
+        ----------
+        X : TreeRows
+            Distinct trees of one depth.
+        y : ignored
+        ground : float array (n_points + 1, n_points + 1)
+            Distances between the points, ⊥ last: a pseudo-metric.
+        root_cost : float array (n_roots, n_roots), optional
+            Costs between root codes; 1 between different ones by default.
+        sample_weight : float array (n_rows,), optional
+            Weights of the rows in centres and objective; all 1 by default.
+        check : bool
+            Whether to check that ``ground`` is a pseudo-metric (cubic in the number of points).
+        """
+        self._validate(X)
+        self.ground_, self.root_cost_ = _costs(X, ground, root_cost, check)
+        weights = _weights(X, sample_weight)
+        rng = np.random.default_rng(self.random_state)
+        k = number_of_clusters(self.n_clusters, len(X))
+        search = Search(X, self.ground_, self.root_cost_, self.n_jobs)
+        centers = self._seeds(search, k, rng)
+        if k == len(X):  # every row is a centre of its own; nothing can be better
+            search.labels, search.distances = np.arange(k, dtype=np.int32), np.zeros(k)
+            self.n_iter_, self.n_solves_ = 0, 0.0
+        else:
+            search.assign(centers)
+            centers = self._rounds(search, centers, weights)
+        self.centers_, self.labels_, self.distances_ = centers, search.labels, search.distances
+        self.inertia_ = float(weights @ search.distances)
+        return self
+
+    def predict(self, X: TreeRows) -> Int32:
+        """Return the nearest centre of each row; rows may be new, over the same points."""
+        return self.predict_with_distances(X)[0]
+
+    def predict_with_distances(self, X: TreeRows) -> tuple[Int32, Float64]:
+        """Return the nearest centre of each row and its distance."""
+        check_is_fitted(self)
+        return nearest(X, self.centers_, self.ground_, self.root_cost_, self.n_jobs)
+
+    # ----------------------------------------------------------------------------------------------- inside
+
+    def _validate(self, rows: TreeRows) -> None:
+        if not isinstance(rows, TreeRows):
+            raise TypeError(f"expected TreeRows (from relaxwl.unfolding.refine), got {type(rows).__name__}")
+        if len(rows) == 0:
+            raise ValueError("there are no rows to cluster")
+        if self.init not in INITS:
+            raise ValueError(f"init must be one of {', '.join(INITS)}, not {self.init!r}")
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:
+            raise ValueError(f"max_iter must be an integer >= 0, not {self.max_iter!r}")
+
+    def _seeds(self, search: Search, k: int, rng: np.random.Generator) -> Centers:
+        n_rows = len(search.rows)
+        if k == n_rows:
+            return centers_from_rows(search.rows, np.arange(n_rows))
+        if self.init == "random":
+            return centers_from_rows(search.rows, np.sort(rng.choice(n_rows, k, replace=False)))
+        return _spread_seeds(search, k, rng)
+
+    def _rounds(self, search: Search, centers: Centers, weights: Float64) -> Centers:
+        """Update centres and assignments until nothing changes; returns the final centres."""
+        update = center_update(self.center)
+        due = np.ones(len(centers), bool)
+        solved = int(search.counters[0])
+        self.n_iter_ = 0
+        while self.n_iter_ < self.max_iter:
+            distances_before = search.distances.copy()
+            new = _updated(search, centers, weights, due, update)
+            moved = ~new.same_as(centers)
+            if not moved.any():
+                break
+            before = search.labels.copy()
+            _reassign(search, centers, new, moved, search.distances > distances_before + search.tolerance)
+            centers = new
+            due = moved
+            changed = before != search.labels
+            due[before[changed]] = True
+            due[search.labels[changed]] = True
+            self.n_iter_ += 1
+            report(
+                self.verbose,
+                "  round %d: objective %.6g, %d centres moved, %d rows changed cluster, %.2f exact solves a row",
+                self.n_iter_, weights @ search.distances, moved.sum(), changed.sum(),
+                (int(search.counters[0]) - solved) / len(search.rows),
+            )  # fmt: skip
+            solved = int(search.counters[0])
+        self.n_solves_ = int(search.counters[0]) / len(search.rows) / (self.n_iter_ + 1)
+        return centers
+
+
+def nearest(
+    rows: TreeRows, centers: Centers, ground: Float64, root_cost: Float64, n_jobs: int | None = None
+) -> tuple[Int32, Float64]:
+    """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
+    if len(rows) == 0:
+        return np.empty(0, np.int32), np.empty(0)
+    search = Search(rows, ground, root_cost, n_jobs)
+    search.assign(centers)
+    return search.labels, search.distances
+
+
+def _updated(
+    search: Search, centers: Centers, weights: Float64, due: NDArray[np.bool_], update: CenterUpdate
+) -> Centers:
+    """Return the centres after one update: better ones where they were due and found, and reseeded empty ones.
+
+    The distances of the rows whose centres were replaced are brought up to date in ``search``.
+    """
+    clusters = _members(search.labels, len(centers))
+    which = np.array([c for c in np.flatnonzero(due) if len(clusters[c])], np.int64)
+    chunks = [which[start : start + 8] for start in range(0, len(which), 8)]
+    task = partial(_new_centers, search, centers, weights, clusters, update)
+    parts = [part for chunk in map_chunks(task, chunks, search.n_jobs) for part in chunk]
+    new = centers.replaced(centers_from_parts(parts, centers.n_points), which)
+    members = np.concatenate([np.empty(0, np.int64), *(clusters[c] for c in which)])
+    measured = search.measure(new, members)
+    cost_before = np.bincount(search.labels, weights * search.distances, minlength=len(centers))
+    cost_after = np.bincount(search.labels, weights * measured, minlength=len(centers))
+    better = which[cost_after[which] < cost_before[which] * (1 - 1e-12)]
+    rank = np.searchsorted(which, better)
+    centers = centers.replaced(centers_from_parts([parts[place] for place in rank], centers.n_points), better)
+    improved = np.isin(search.labels, better)
+    search.distances[improved] = measured[improved]
+    return _reseeded(search, centers, np.array([c for c in range(len(centers)) if not len(clusters[c])], np.int64))
+
+
+def _members(labels: Int32, k: int) -> list[Int64]:
+    """Return the row numbers of each cluster, ascending."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
+
+
+def _new_centers(
+    search: Search, centers: Centers, weights: Float64, clusters: list[Int64], update: CenterUpdate, which: Int64
+) -> list[tuple[int, Int32, Float64]]:
+    """Return new centres for some clusters: the 1-median of the roots, and what ``update`` makes of the children."""
+    rows, root_cost = search.rows, search.root_cost
+    parts = []
+    for cluster in which:
+        members = clusters[cluster]
+        weight = weights[members]
+        _, points, masses = centers.center(cluster)
+        root_weights = np.bincount(rows.roots[members], weight, minlength=len(root_cost))
+        used = np.flatnonzero(root_weights)
+        root = int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
+        points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
+        parts.append((root, points, masses))
+    return parts
+
+
+def _reseeded(search: Search, centers: Centers, empty: Int64) -> Centers:
+    """Move the centres of empty clusters to the rows that are served worst, if any is not served perfectly."""
+    if not len(empty):
+        return centers
+    worst = np.lexsort((np.arange(len(search.rows)), -search.distances))[: len(empty)]
+    worst = worst[search.distances[worst] > search.tolerance]
+    return centers.replaced(centers_from_rows(search.rows, worst), empty[: len(worst)])
+
+
+def _reassign(search: Search, old: Centers, new: Centers, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
+    """Bring the assignment up to date after some centres moved, looking only where something can have changed.
+
+    A row whose own distance did not grow can only be won by a centre that moved. A row whose bound on all other
+    centres, lessened by the farthest move, stays above its own distance keeps its centre.
+    """
+    shifts = search.shifts(old, new)
+    farthest = np.argsort(-shifts)[:2]
+    other_shift = np.full(len(search.rows), shifts[farthest[0]])
+    other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
+    safe = search.others - other_shift > search.distances + search.tolerance
+    whole = np.flatnonzero(~safe & grown)
+    partly = np.flatnonzero(~safe & ~grown)
+    bound_on_unmoved = search.others[partly]
+    search.others[safe] -= other_shift[safe]
+    search.assign(new, whole)
+    search.assign(new, partly, moved)
+    search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
+
+
+def _spread_seeds(search: Search, k: int, rng: np.random.Generator) -> Centers:
+    """Draw rows one after the other, each with a probability in proportion to its distance to those drawn before."""
+    n_rows = len(search.rows)
+    chosen = [int(rng.integers(n_rows))]
+    seeding = Search(search.rows, search.ground, search.root_cost, search.n_jobs)
+    while len(chosen) < k:
+        newest = np.zeros(len(chosen), bool)
+        newest[-1] = True
+        seeding.assign(centers_from_rows(search.rows, np.array(chosen)), allowed=newest)
+        total = np.cumsum(seeding.distances)
+        if total[-1] <= 0:  # every row left coincides with a seed
+            left = np.setdiff1d(np.arange(n_rows), chosen)
+            chosen += list(left[: k - len(chosen)])
+            break
+        chosen.append(int(np.searchsorted(total, rng.random() * total[-1], side="right")))
+    return centers_from_rows(search.rows, np.sort(np.array(chosen)))
+
+
+def _costs(rows: TreeRows, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Float64, Float64]:
+    """Return the two cost matrices as the compiled code wants them, after checking that they fit the rows."""
+    costs = check_ground(ground) if check else np.ascontiguousarray(ground, np.float64)
+    if costs.shape != (rows.n_points + 1,) * 2:
+        raise ValueError(f"ground has shape {costs.shape}, but the rows have {rows.n_points} points and ⊥")
+    n_roots = int(rows.roots.max(initial=0)) + 1
+    if root_cost is None:
+        return costs, 1.0 - np.eye(n_roots)
+    roots = np.ascontiguousarray(root_cost, np.float64)
+    if roots.ndim != 2 or roots.shape[0] != roots.shape[1] or len(roots) < n_roots:
+        raise ValueError(f"root_cost has shape {roots.shape}, but the rows have root codes up to {n_roots - 1}")
+    return costs, roots
+
+
+def _weights(rows: TreeRows, sample_weight: Float64 | None) -> Float64:
+    if sample_weight is None:
+        return np.ones(len(rows))
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (len(rows),) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"sample_weight must hold {len(rows)} finite numbers >= 0, one for each row")
+    return weights

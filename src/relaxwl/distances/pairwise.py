@@ -1,0 +1,268 @@
+"""Exact tree edit distances between unfolding trees of vertices: bottom-up over distinct trees, none is built."""
+
+import os
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from relaxwl.costs import EditCost
+from relaxwl.distances.batched import is_whole, level_distances, row_sums, whole_dtype
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.labels import Label
+from relaxwl.inputs import as_collection
+from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding.tree import UNLABELLED
+
+# The largest part of the machine's memory that one request may take.
+MEMORY_SHARE = 0.75
+
+
+def tree_distances(
+    graphs: Any,
+    depth: int,
+    nodes: ArrayLike,
+    cost: EditCost | None = None,
+    n_jobs: int | None = None,
+    *,
+    edge_labels: bool = False,
+) -> Float64:
+    """Return the exact tree edit distances between the unfolding trees of given vertices.
+
+    Only the subtrees that occur below these vertices are compared, so a few vertices of a large collection are cheap.
+
+    Parameters
+    ----------
+    graphs : GraphCollection, or anything that :func:`relaxwl.as_collection` takes
+    depth : int
+        Depth of the trees; depth 0 is the vertex alone.
+    nodes : int array (n, 2)
+        Pairs (index of the graph, index of the vertex in the graph).
+    cost : EditCost, optional
+        Edit costs; 1 for every operation by default.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    edge_labels : bool, default=False
+        Whether the labels of edges count.
+
+    Returns
+    -------
+    distances : float64 array (n, n)
+        Symmetric. Whole numbers if all costs are.
+
+    Examples
+    --------
+    The end, the middle and the other end of a path of three vertices:
+
+    >>> path = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])
+    >>> tree_distances(path, 2, [(0, 0), (0, 1), (0, 2)])
+    array([[0., 3., 0.],
+           [3., 0., 3.],
+           [0., 3., 0.]])
+    """
+    unfolding = _Unfolding.of(graphs, depth, cost, edge_labels, n_jobs)
+    wanted, positions = np.unique(unfolding.ids[_vertices(unfolding.graphs, nodes)], return_inverse=True)
+    ground = unfolding.restricted_to(wanted).distances(n_jobs, extra=8 * len(positions) ** 2)
+    return ground[np.ix_(positions, positions)].astype(np.float64)
+
+
+def distinct_tree_distances(
+    graphs: Any,
+    depth: int,
+    cost: EditCost | None = None,
+    n_jobs: int | None = None,
+    *,
+    edge_labels: bool = False,
+) -> tuple[NDArray[Any], Int32]:
+    """Return the exact tree edit distances between all distinct unfolding trees, and the tree of each vertex.
+
+    Parameters
+    ----------
+    graphs : GraphCollection, or anything that :func:`relaxwl.as_collection` takes
+    depth : int
+        Depth of the trees.
+    cost, n_jobs, edge_labels
+        As in :func:`tree_distances`.
+
+    Returns
+    -------
+    distances : array (n_trees, n_trees)
+        Symmetric. Where all costs are whole numbers it is of the smallest unsigned type that surely holds them
+        (beware of differences, which wrap around: convert first), else float64.
+    ids : int32 array (n_nodes,)
+        Which tree each vertex has, all graphs' vertices in order.
+
+    Examples
+    --------
+    >>> path = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3)])])
+    >>> distances, ids = distinct_tree_distances(path, 2)
+    >>> distances
+    array([[0, 2],
+           [2, 0]], dtype=uint8)
+    >>> ids
+    array([0, 1, 1, 0], dtype=int32)
+    """
+    unfolding = _Unfolding.of(graphs, depth, cost, edge_labels, n_jobs)
+    return unfolding.distances(n_jobs)[:-1, :-1], unfolding.ids
+
+
+@dataclass(frozen=True)
+class _Unfolding:
+    """The distinct trees of all depths up to one, and what edits cost.
+
+    ``rows[d]`` holds the trees of depth d, ``ids`` the tree of each vertex at the last depth; ``node_costs`` and
+    ``edge_costs`` are over codes in use, the blank last (``edge_costs`` is None where edge labels do not count).
+    """
+
+    graphs: GraphCollection
+    rows: list[TreeRows]
+    ids: Int32
+    node_costs: Float64
+    edge_costs: Float64 | None
+
+    @classmethod
+    def of(cls, graphs: Any, depth: int, cost: EditCost | None, edge_labels: bool, n_jobs: int | None) -> "_Unfolding":
+        """Refine the graphs, level by level."""
+        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 0:
+            raise ValueError(f"depth must be a whole number of at least 0, got {depth!r}")
+        collection = as_collection(graphs)
+        cost = EditCost() if cost is None else cost
+        roots, labels = _codes_in_use(collection.node_codes, collection.node_vocabulary)
+        if cost.uses_attributes:
+            roots, node_costs = _attribute_roots(cost, collection, roots, labels)
+        else:
+            node_costs = cost.node_matrix(labels)
+        edge_codes, edge_costs = None, None
+        if edge_labels:
+            if collection.edge_codes is None:
+                raise ValueError("edge_labels=True needs graphs with edge labels, and these have none")
+            edge_codes, names = _codes_in_use(collection.edge_codes, collection.edge_vocabulary)
+            edge_costs = cost.edge_matrix(names, None if cost.uses_attributes else labels)
+        first, ids = leaves(roots)
+        rows = [first]
+        n_edge_codes = 1 if edge_costs is None else len(edge_costs) - 1
+        for _ in range(depth):
+            level, ids = refine(
+                collection, roots, ids, len(rows[-1]), edge_codes=edge_codes, n_edge_codes=n_edge_codes, n_jobs=n_jobs
+            )
+            rows.append(level)
+        return cls(collection, rows, ids, node_costs, edge_costs)
+
+    def restricted_to(self, wanted: NDArray[Any]) -> "_Unfolding":
+        """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
+        kept: list[TreeRows] = []
+        for depth in range(len(self.rows) - 1, -1, -1):
+            rows = self.rows[depth].take(wanted)
+            edges, children = np.divmod(rows.points, max(1, rows.n_previous))
+            wanted, renamed = np.unique(children, return_inverse=True)
+            points = (edges * len(wanted) + renamed).astype(np.int32)
+            kept.append(replace(rows, points=points, n_previous=len(wanted)))
+        return replace(self, rows=kept[::-1])
+
+    def distances(self, n_jobs: int | None, extra: float = 0) -> NDArray[Any]:
+        """Return the distances between the trees of the last depth, the empty tree last.
+
+        ``extra`` counts the bytes that the caller is going to need.
+        """
+        _refuse_beyond_memory(self._bytes_needed() + extra)
+        ground: NDArray[Any] = np.zeros((1, 1), np.uint8)
+        for rows in self.rows:
+            points, child_costs = rows, ground
+            if self.edge_costs is not None and rows.n_previous:
+                points, child_costs = _with_edges(rows, ground, self.edge_costs)
+            ground = level_distances(points, child_costs, self.node_costs, n_jobs)
+        return ground
+
+    def _bytes_needed(self) -> float:
+        """Estimate the largest memory at any time: the distances of two depths that follow each other."""
+        whole = is_whole(self.node_costs) and (self.edge_costs is None or is_whole(self.edge_costs))
+        edge_blank = 0.0 if self.edge_costs is None else float(self.edge_costs[:-1, -1].max(initial=0))
+        sizes = [0.0]
+        blank = np.zeros(1)
+        for rows in self.rows:
+            points = len(np.unique(rows.points)) if self.edge_costs is not None else 0
+            deletion = blank[rows.points % max(1, rows.n_previous)] + edge_blank
+            blank = self.node_costs[rows.roots, -1] + row_sums(rows, rows.counts * deletion)
+            item = whole_dtype(2 * float(blank.max(initial=0))).itemsize if whole else 8
+            sizes.append(float(item) * ((len(rows) + 1) ** 2 + points**2))
+        return max(before + after for before, after in pairwise(sizes))
+
+
+def _codes_in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[Int32, tuple[Label, ...]]:
+    """Return codes without gaps, and the labels they stand for: costs need only know the labels in use."""
+    used, compact = np.unique(codes, return_inverse=True)
+    labels = (UNLABELLED,) if vocabulary is None else tuple(vocabulary[code] for code in used.tolist())
+    return compact.astype(np.int32), labels
+
+
+def _attribute_roots(
+    cost: EditCost, graphs: GraphCollection, codes: Int32, labels: tuple[Label, ...]
+) -> tuple[Int32, Float64]:
+    """Return root codes that stand for attribute vectors, paired with labels where there are any, and their costs."""
+    if graphs.node_attributes is None:
+        raise ValueError("cost measures vertex attributes, and these graphs have none")
+    book = cost.codebook(graphs.node_attributes, random_state=0)
+    attribute_codes = book.codes_of(graphs.node_attributes)
+    if not graphs.is_labelled:
+        return attribute_codes, book.node_matrix()
+    pairs, roots = np.unique(np.stack([codes, attribute_codes], axis=1), axis=0, return_inverse=True)
+    matrix = book.paired_matrix([(labels[label], code) for label, code in pairs.tolist()])
+    return roots.reshape(-1).astype(np.int32), matrix
+
+
+def _with_edges(rows: TreeRows, ground: NDArray[Any], edge_costs: Float64) -> tuple[TreeRows, NDArray[Any]]:
+    """Return the rows over the points in use, and the costs between these: γ(edge, edge') + distance of the trees."""
+    used, points = np.unique(rows.points, return_inverse=True)
+    edges, children = np.divmod(used, rows.n_previous)
+    edges, children = np.append(edges, len(edge_costs) - 1), np.append(children, len(ground) - 1)
+    whole = is_whole(ground) and is_whole(edge_costs)
+    dtype = whole_dtype(float(ground.max()) + float(edge_costs.max())) if whole else np.dtype(np.float64)
+    costs = np.empty((len(edges), len(edges)), dtype)
+    for i, (edge, child) in enumerate(zip(edges.tolist(), children.tolist(), strict=True)):
+        costs[i] = edge_costs[edge][edges] + ground[child][children]
+    return replace(rows, points=points.astype(np.int32), n_previous=len(used), n_edge_codes=1), costs
+
+
+def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
+    """Return the given (graph, vertex) pairs as vertex numbers in the whole collection."""
+    pairs = np.asarray(nodes)
+    if pairs.size == 0:
+        return np.empty(0, np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(
+            f"nodes must be whole numbers of shape (n, 2), pairs of graph and vertex index, "
+            f"got shape {pairs.shape} and dtype {pairs.dtype}"
+        )
+    graph, node = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    known = (graph >= 0) & (graph < graphs.n_graphs)
+    size = (
+        np.where(known, graphs.node_counts[np.where(known, graph, 0)], 0) if graphs.n_graphs else np.zeros_like(graph)
+    )
+    wrong = np.flatnonzero(~known | (node < 0) | (node >= size))
+    if len(wrong):
+        row = int(wrong[0])
+        there = f"graph {graph[row]} has {size[row]} vertices" if known[row] else f"there are {graphs.n_graphs} graphs"
+        raise ValueError(f"nodes[{row}] = ({graph[row]}, {node[row]}) does not exist: {there}, counted from 0")
+    return np.asarray(graphs.offsets[graph] + node, np.int64)
+
+
+def _refuse_beyond_memory(needed: float) -> None:
+    """Raise if the request would need more than a good part of the machine's memory."""
+    limit = MEMORY_SHARE * _physical_memory()
+    if needed > limit:
+        raise ValueError(
+            f"the distances would need about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB; ask "
+            "tree_distances for fewer vertices, choose a smaller depth, or cluster the trees on the way with "
+            "RelaxedWeisfeilerLehman(approximate=True)"
+        )
+
+
+def _physical_memory() -> float:
+    """Return the machine's memory in bytes; 8 GiB where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 8.0 * 2**30

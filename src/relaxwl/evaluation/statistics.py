@@ -1,0 +1,83 @@
+"""Numbers that describe a data set."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relaxwl.evaluation.results import DatasetRecord
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64
+from relaxwl.inputs import as_collection
+from relaxwl.unfolding import leaves, refine
+
+# Depth up to which distinct trees are counted: the depth to which the paper's kernels go.
+TREE_DEPTH = 4
+
+
+def describe_dataset(
+    name: str, graphs: Any, y: Sequence[Any], *, fingerprint: str = "", tree_depth: int = TREE_DEPTH, n_jobs: int | None = None
+) -> DatasetRecord:
+    """Return the row of the data-set table.
+
+    Parameters
+    ----------
+    name : str
+        What the data set is called.
+    graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+        The graphs.
+    y : sequence
+        Their classes.
+    fingerprint : str
+        What identifies graphs and classes, if that is known.
+    tree_depth : int
+        Depth up to which distinct unfolding trees are counted.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> record = describe_dataset("two", graphs, ["path", "triangle"])
+    >>> record.n_edges, record.mean_degree, record.distinct_trees
+    (5, 1.6666666666666667, [1, 2, 3, 3, 3])
+    """
+    graphs = as_collection(graphs)
+    classes, sizes = np.unique(np.asarray(y), return_counts=True)
+    attributes = graphs.node_attributes
+    return DatasetRecord(
+        name=name,
+        fingerprint=fingerprint,
+        n_graphs=len(graphs),
+        class_sizes={str(label): int(size) for label, size in zip(classes, sizes, strict=True)},
+        n_nodes=graphs.n_nodes,
+        n_edges=graphs.n_edges,
+        mean_nodes=_mean(graphs.node_counts),
+        mean_edges=_mean(graphs.edge_counts),
+        mean_density=_mean(densities(graphs)),
+        mean_degree=2 * graphs.n_edges / graphs.n_nodes if graphs.n_nodes else 0.0,
+        n_node_labels=None if graphs.node_vocabulary is None else len(graphs.node_vocabulary),
+        n_edge_labels=None if graphs.edge_vocabulary is None else len(graphs.edge_vocabulary),
+        n_node_attributes=None if attributes is None else attributes.shape[1],
+        distinct_trees=count_distinct_trees(graphs, tree_depth, n_jobs),
+    )
+
+
+def densities(graphs: GraphCollection) -> Float64:
+    """Return the share of vertex pairs of each graph that are edges; 0 for graphs with fewer than two vertices."""
+    n_pairs = graphs.node_counts * (graphs.node_counts - 1) / 2
+    return np.asarray(np.divide(graphs.edge_counts, n_pairs, out=np.zeros(len(graphs)), where=n_pairs > 0))
+
+
+def count_distinct_trees(graphs: GraphCollection, max_depth: int, n_jobs: int | None = None) -> list[int]:
+    """Return the number of distinct unfolding trees of each depth from 0 to ``max_depth``."""
+    rows, ids = leaves(graphs.node_codes)
+    counts = [len(rows)]
+    for _ in range(max_depth):
+        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows), n_jobs=n_jobs)
+        counts.append(len(rows))
+    return counts
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else 0.0

@@ -1,0 +1,73 @@
+"""What the baselines with one explicit block of features share."""
+
+from typing import Any
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.limits import TimeLimited, check_time
+from relaxwl.kernels.wl import matched_codes
+
+
+class DepthFeatures(TimeLimited, CountKernel):
+    """A count kernel with a block of features for each depth, compared by the dot product, all depths alike."""
+
+    base = "subtree"
+    similarity = "dot"
+    depth_weights = None
+
+    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
+        check_time()
+        return super()._gram(counts_x, counts_y)
+
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+        check_time()
+        return super()._prefix_grams(counts_x, counts_y)
+
+
+class FlatFeatures(DepthFeatures):
+    """A count kernel without depths: one block of features, one Gram matrix.
+
+    Subclasses give ``_fit_block`` and ``_block``.
+    """
+
+    max_depth = 0
+
+    def _fit_block(self, graphs: GraphCollection) -> Counts:
+        raise NotImplementedError
+
+    def _block(self, graphs: GraphCollection) -> Counts:
+        raise NotImplementedError
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        return [self._fit_block(graphs)]
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        return [self._block(graphs)]
+
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+        return [self._gram(counts_x, counts_y)]
+
+    def fit_candidates(self, X: Any) -> list[Candidate]:
+        """Fit, and return the one Gram matrix of ``X`` that there is."""
+        return GraphKernel.fit_candidates(self, X)
+
+    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
+        """Return the one Gram matrix between ``X`` and ``Y`` that there is."""
+        return GraphKernel.candidates(self, X, Y)
+
+
+def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:
+    """Return the vertex labels' codes in a fitted vocabulary; unseen labels get codes behind it."""
+    return matched_codes(graphs, vocabulary, None, False)[0]
+
+
+def n_known_labels(vocabulary: tuple[object, ...] | None) -> int:
+    """Return the number of codes that a vocabulary stands for; unlabelled graphs have one common label."""
+    return 1 if vocabulary is None else len(vocabulary)
+
+
+def label_names(vocabulary: tuple[object, ...] | None) -> list[str]:
+    """Return a word for each code."""
+    return ["·"] if vocabulary is None else [str(label) for label in vocabulary]

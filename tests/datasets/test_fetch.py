@@ -1,0 +1,363 @@
+"""Downloading from a local server that behaves, cuts connections, lies, and sends harmful files."""
+
+import contextlib
+import hashlib
+import io
+import json
+import logging
+import os
+import stat
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from relaxwl.datasets import fetch
+from relaxwl.datasets.fetch import DownloadError, cache_directory, check_archive, download_tu, fetch_tu
+from relaxwl.datasets.tu import load_tu
+
+MEMBERS = {
+    "TOY/TOY_A.txt": "1, 2\n2, 1\n2, 3\n3, 2\n",
+    "TOY/TOY_graph_indicator.txt": "1\n1\n1\n2\n",
+    "TOY/TOY_graph_labels.txt": "1\n-1\n",
+    "TOY/README.txt": "A toy.\n",
+}
+
+
+def zipped(members: dict[str | zipfile.ZipInfo, str | bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text, zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+TOY_ZIP = zipped(MEMBERS)
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each request with the next of its scripted answers, and the last one again and again."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/sets"
+        self.answers: list[Callable[[Handler], None]] = []
+        self.requested: list[str] = []
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Keep quiet about connections that a client gives up."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requested.append(self.path)
+        answers = self.server.answers
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        answer(self)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def sends(content: bytes, *, announced: int | None = -1, status: int = 200) -> Callable[[Handler], None]:
+    """Return an answer that sends ``content``, perhaps under a wrong Content-Length or (None) without one."""
+
+    def answer(handler: Handler) -> None:
+        handler.send_response(status)
+        if announced is not None:
+            handler.send_header("Content-Length", str(len(content) if announced < 0 else announced))
+        handler.end_headers()
+        handler.wfile.write(content)
+        handler.close_connection = True
+
+    return answer
+
+
+def hangs_up(handler: Handler) -> None:
+    handler.close_connection = True
+
+
+CUT = sends(TOY_ZIP[:100], announced=len(TOY_ZIP))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(fetch, "BACKOFF_SECONDS", 0.001)
+    # A proxy of the machine must not come between the tests and their server.
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def left_in(cache: Path) -> list[str]:
+    return sorted(path.name for path in cache.glob("*")) if cache.exists() else []
+
+
+# ------------------------------------------------------------------------------------------------- download and cache
+
+
+def test_download_is_loaded_kept_and_recorded(server, cache):
+    server.answers = [sends(TOY_ZIP)]
+    graphs, y = fetch_tu("TOY", cache, server.url)
+    assert graphs.node_counts.tolist() == [3, 1]
+    assert y.tolist() == [1, 0]
+    assert server.requested == ["/sets/TOY.zip"]
+    assert left_in(cache) == ["TOY.zip", "TOY.zip.json"]
+    assert (cache / "TOY.zip").read_bytes() == TOY_ZIP
+    record = json.loads((cache / "TOY.zip.json").read_text())
+    assert record.pop("date")
+    digest = hashlib.sha256(TOY_ZIP).hexdigest()
+    assert record == {"url": f"{server.url}/TOY.zip", "sha256": digest, "size": len(TOY_ZIP)}
+    assert load_tu(cache / "TOY.zip")[0] == graphs
+
+
+def test_second_call_makes_no_request(server, cache):
+    server.answers = [sends(TOY_ZIP)]
+    first, _ = fetch_tu("TOY", cache, server.url)
+    second, _ = fetch_tu("TOY", str(cache), server.url + "/")
+    assert second == first
+    assert len(server.requested) == 1
+
+
+def test_another_address_is_another_download(server, cache):
+    server.answers = [sends(TOY_ZIP)]
+    download_tu("TOY", cache, server.url)
+    download_tu("TOY", cache, server.url + "/mirror")
+    assert server.requested == ["/sets/TOY.zip", "/sets/mirror/TOY.zip"]
+
+
+@pytest.mark.parametrize("announced", [-1, None], ids=["length announced", "length unknown"])
+def test_length_may_be_unknown(server, cache, announced):
+    server.answers = [sends(TOY_ZIP, announced=announced)]
+    assert download_tu("TOY", cache, server.url).read_bytes() == TOY_ZIP
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda cache: (cache / "TOY.zip").write_bytes(TOY_ZIP[:-1] + b"x"),
+        lambda cache: (cache / "TOY.zip").write_bytes(b""),
+        lambda cache: (cache / "TOY.zip").unlink(),
+        lambda cache: (cache / "TOY.zip.json").unlink(),
+        lambda cache: (cache / "TOY.zip.json").write_text("{"),
+        lambda cache: (cache / "TOY.zip.json").write_text("[]"),
+    ],
+    ids=["changed", "emptied", "file gone", "record gone", "record cut", "record of another shape"],
+)
+def test_corrupted_cache_is_downloaded_again(server, cache, damage):
+    server.answers = [sends(TOY_ZIP)]
+    first, _ = fetch_tu("TOY", cache, server.url)
+    damage(cache)
+    again, _ = fetch_tu("TOY", cache, server.url)
+    assert again == first
+    assert len(server.requested) == 2
+    fetch_tu("TOY", cache, server.url)
+    assert len(server.requested) == 2
+
+
+def test_corruption_is_reported(server, cache, caplog):
+    server.answers = [sends(TOY_ZIP)]
+    fetch_tu("TOY", cache, server.url)
+    (cache / "TOY.zip").write_bytes(TOY_ZIP[::-1])
+    with caplog.at_level(logging.WARNING):
+        fetch_tu("TOY", cache, server.url)
+    assert "SHA-256 differs" in caplog.text
+
+
+# ---------------------------------------------------------------------------------------------------------- failures
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [CUT, hangs_up, *(sends(b"busy", status=status) for status in (429, 500, 503))],
+    ids=["cut", "hangs up", "429", "500", "503"],
+)
+def test_trouble_that_passes_is_overcome(server, cache, trouble):
+    server.answers = [trouble, trouble, sends(TOY_ZIP)]
+    assert download_tu("TOY", cache, server.url).read_bytes() == TOY_ZIP
+    assert len(server.requested) == 3
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        (CUT, f"cut after 100 of {len(TOY_ZIP)} bytes"),
+        (hangs_up, r"cannot download http://.*/TOY\.zip"),
+        (sends(b"busy", status=503), "status 503"),
+    ],
+    ids=["cut", "hangs up", "503"],
+)
+def test_trouble_that_stays_is_an_error_and_leaves_nothing(server, cache, trouble, message):
+    server.answers = [trouble]
+    with pytest.raises(DownloadError, match=message) as error:
+        fetch_tu("TOY", cache, server.url)
+    assert "relaxwl.datasets.load_tu('path/to/TOY.zip')" in str(error.value)
+    assert len(server.requested) == fetch.ATTEMPTS
+    assert left_in(cache) == []
+
+
+def test_unknown_name_is_not_tried_again(server, cache):
+    server.answers = [sends(b"", status=404)]
+    with pytest.raises(ValueError, match=r"no data set 'MUTAGG' at .*MUTAGG\.zip .* see https://"):
+        fetch_tu("MUTAGG", cache, server.url)
+    assert len(server.requested) == 1
+    assert left_in(cache) == []
+
+
+def test_refusal_is_not_tried_again(server, cache):
+    server.answers = [sends(b"", status=403)]
+    with pytest.raises(DownloadError, match="status 403"):
+        fetch_tu("TOY", cache, server.url)
+    assert len(server.requested) == 1
+
+
+def test_offline(server, cache):
+    url = server.url
+    server.answers = [sends(TOY_ZIP)]
+    online, _ = fetch_tu("TOY", cache, url)
+    server.server_close()
+    offline, _ = fetch_tu("TOY", cache, url)
+    assert offline == online
+    (cache / "TOY.zip").write_bytes(b"")
+    with pytest.raises(DownloadError, match=r"cannot download .*Without a connection.*load_tu\('path/to/TOY.zip'\)"):
+        fetch_tu("TOY", cache, url)
+
+
+@pytest.mark.parametrize("name", ["", "../TOY", "a/b", "a\\b", ".hidden", "a..b", "TOY?x", "TOY\n", "a" * 101, None, 3])
+def test_names_that_are_none(cache, name):
+    with pytest.raises(ValueError, match="name must be that of a data set"):
+        fetch_tu(name, cache, "http://127.0.0.1:9")
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("base_url", ["file:///etc", "ftp://host", "/local/folder"])
+def test_only_the_web(cache, base_url):
+    with pytest.raises(ValueError, match="base_url must begin with https://"):
+        fetch_tu("TOY", cache, base_url)
+
+
+@pytest.mark.parametrize("announced", [-1, None], ids=["announced", "not announced"])
+def test_size_of_a_download_is_bounded(server, cache, monkeypatch, announced):
+    monkeypatch.setattr(fetch, "MAX_DOWNLOAD_BYTES", len(TOY_ZIP) - 1)
+    server.answers = [sends(TOY_ZIP, announced=announced)]
+    with pytest.raises(DownloadError, match="is larger than"):
+        fetch_tu("TOY", cache, server.url)
+    assert left_in(cache) == []
+
+
+# ---------------------------------------------------------------------------------------------------- harmful answers
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def damaged() -> bytes:
+    content = bytearray(zipped({**MEMBERS, "TOY/noise.bin": os.urandom(1000)}))
+    content[content.index(b"TOY/noise.bin") + 500] ^= 1
+    return bytes(content)
+
+
+HARMFUL = {
+    "not a zip": (b"<html>Please log in</html>", "not a readable zip file"),
+    "cut zip": (TOY_ZIP[:-30], "not a readable zip file"),
+    "damaged member": (damaged(), "is damaged: TOY/noise.bin|not a readable zip"),
+    "parent folder": (zipped({**MEMBERS, "TOY/../../escaped.txt": "x"}), "leads out of the folder"),
+    "parent folder, Windows": (zipped({**MEMBERS, "TOY\\..\\..\\escaped.txt": "x"}), "leads out of the folder"),
+    "absolute": (zipped({**MEMBERS, "/escaped.txt": "x"}), "leads out of the folder"),
+    "drive": (zipped({**MEMBERS, "C:escaped.txt": "x"}), "leads out of the folder"),
+    "link": (zipped({**MEMBERS, link("TOY/link"): "/etc"}), "leads out of the folder"),
+    "bomb": (zipped({**MEMBERS, "TOY/bomb.txt": bytes(20 * 2**20)}), r"\d+ bytes unpack to 20\d+"),
+    "many members": (zipped({**MEMBERS, **{f"TOY/{i}": "" for i in range(1001)}}), "1005 members"),
+    "no data set": (zipped({"README.txt": "x"}), "holds no data set instead of TOY"),
+    "another data set": (zipped({"X/X_A.txt": "", "X/X_graph_indicator.txt": ""}), "holds X/X instead of TOY"),
+}
+
+
+@pytest.mark.parametrize("case", HARMFUL)
+def test_harmful_answers_are_refused_and_not_kept(server, cache, case):
+    content, message = HARMFUL[case]
+    server.answers = [sends(content)]
+    with pytest.raises(DownloadError, match=message):
+        fetch_tu("TOY", cache, server.url)
+    assert left_in(cache) == []
+    assert left_in(cache.parent) == ["cache"]
+
+
+def test_harmful_answer_does_not_replace_a_good_copy(server, cache):
+    server.answers = [sends(TOY_ZIP), sends(b"<html>")]
+    fetch_tu("TOY", cache, server.url)
+    with pytest.raises(DownloadError):
+        fetch_tu("TOY", cache, server.url + "/mirror")
+    fetch_tu("TOY", cache, server.url)
+    assert len(server.requested) == 2
+
+
+def test_real_archives_pass(shared):
+    for path in sorted((shared / "data").glob("*.zip")):
+        with path.open("rb") as file:
+            check_archive(file, path.stem, "the test")
+
+
+# ------------------------------------------------------------------------------------------- where files go, progress
+
+
+def test_cache_directory_follows_the_environment(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("RELAXWL_CACHE", str(tmp_path / "mine"))
+    server.answers = [sends(TOY_ZIP)]
+    assert download_tu("TOY", base_url=server.url) == tmp_path / "mine" / "tu" / "TOY.zip"
+    monkeypatch.delenv("RELAXWL_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    for platform, expected in {"linux": "xdg", "darwin": "Library/Caches", "win32": "local"}.items():
+        monkeypatch.setattr("sys.platform", platform)
+        assert cache_directory() == tmp_path / expected / "relaxwl" / "tu"
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_directory() == tmp_path / ".cache" / "relaxwl" / "tu"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("announced", [-1, None], ids=["length announced", "length unknown"])
+def test_progress_bar_on_a_terminal(server, cache, monkeypatch, announced):
+    terminal = Terminal()
+    server.answers = [sends(TOY_ZIP, announced=announced)]
+    with contextlib.redirect_stderr(terminal):
+        fetch_tu("TOY", cache, server.url)
+    shown = terminal.getvalue()
+    assert shown.startswith("\rTOY")
+    assert shown.endswith("\n")
+    assert ("#" * 30 in shown) == (announced is not None)
+
+
+def test_log_instead_of_a_bar_elsewhere(server, cache, caplog, capsys):
+    server.answers = [sends(TOY_ZIP)]
+    with caplog.at_level(logging.INFO):
+        fetch_tu("TOY", cache, server.url)
+    assert "downloading TOY (0.0 MB)" in caplog.text
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == ""

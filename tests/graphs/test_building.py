@@ -1,0 +1,199 @@
+"""From edges to a clean adjacency: checks that name the graph, symmetry, no loops, no repetitions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
+
+
+def build(*graphs):
+    """Build from (n_nodes, edges, {column: values}) triples."""
+    builder = CollectionBuilder()
+    for n_nodes, edges, columns in graphs:
+        builder.add(n_nodes, edges, **columns)
+    return GraphCollection(**builder.build())
+
+
+@st.composite
+def edge_lists(draw, max_nodes=6):
+    n_nodes = draw(st.integers(0, max_nodes))
+    if n_nodes == 0:
+        return 0, []
+    vertex = st.integers(0, n_nodes - 1)
+    return n_nodes, draw(st.lists(st.tuples(vertex, vertex), max_size=12))
+
+
+@given(st.lists(edge_lists(), max_size=4))
+def test_adjacency_is_the_set_of_proper_edges(graphs):
+    collection = GraphCollection.from_edges(graphs)
+    assert len(collection) == len(graphs)
+    for graph, (n_nodes, edges) in zip(collection, graphs, strict=True):
+        expected = [set() for _ in range(n_nodes)]
+        for u, v in edges:
+            if u != v:
+                expected[u].add(v)
+                expected[v].add(u)
+        assert graph.n_nodes == n_nodes
+        assert [graph.neighbors(node).tolist() for node in range(n_nodes)] == [sorted(found) for found in expected]
+        assert graph.edges.tolist() == sorted([u, v] for u in range(n_nodes) for v in expected[u] if u < v)
+
+
+def test_edges_listed_once_or_twice_are_the_same():
+    once = GraphCollection.from_edges([(3, [(0, 1), (2, 1)])])
+    twice = GraphCollection.from_edges([(3, {(0, 1), (1, 0), (1, 2), (2, 1), (1, 1)})])
+    assert once == twice
+    assert once.n_edges == 2
+
+
+def test_repetitions_must_agree():
+    agreeing = build((2, [(0, 1), (1, 0)], {"edge_labels": ["x", "x"], "edge_attributes": [1.0, 1.0]}))
+    assert agreeing[0].edge_labels == ["x"]
+    assert agreeing[0].edge_attributes.tolist() == [[1.0]]
+    empty = (4, [], {"edge_labels": []})
+    with pytest.raises(GraphError, match=r"graph 1: edge \(0, 1\) is listed twice with different labels"):
+        build(empty, (2, [(0, 1), (1, 0)], {"edge_labels": ["x", "y"]}))
+    with pytest.raises(GraphError, match=r"graph 0: edge \(1, 2\) is listed twice with different attributes"):
+        build((3, [(0, 1), (1, 2), (1, 2)], {"edge_attributes": [[1, 2], [1, 2], [1, 3]]}))
+
+
+def test_labels_follow_their_edges_past_self_loops():
+    graph = build((3, [(1, 1), (2, 1), (0, 0), (0, 1)], {"edge_labels": ["loop", "b", "loop", "a"]}))[0]
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.edge_labels == ["a", "b"]
+    assert graph.edge_labels_of(1) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "problem"),
+    [
+        ((2, [(0, 2)], {}), r"edge \(0, 2\) names a vertex outside 0\.\.1"),
+        ((2, [(-1, 0)], {}), r"edge \(-1, 0\) names a vertex outside 0\.\.1"),
+        ((0, [(0, 0)], {}), r"outside a graph without vertices"),
+        ((-1, [], {}), "number of vertices must be an integer >= 0"),
+        ((2.0, [], {}), "number of vertices must be an integer >= 0"),
+        ((True, [], {}), "number of vertices must be an integer >= 0"),
+        ((2, [(0, 1, 1)], {}), r"pairs of vertex numbers, not an array of shape \(1, 3\)"),
+        ((2, [(0.0, 1.0)], {}), "pairs of vertex numbers, not .* type float64"),
+        ((2, [(0, 1), (1,)], {}), "pairs of vertex numbers"),
+        ((2, 7, {}), "pairs of vertex numbers"),
+        ((2, [], {"node_labels": ["a"]}), "1 labels for 2 vertices"),
+        ((2, [], {"node_labels": ["a", None]}), "vertices: number 1 has no label"),
+        ((2, [], {"node_labels": {0: "a", 2: "b"}}), "vertices: number 1 has no label"),
+        ((2, [], {"node_labels": "ab"}), "must be a sequence, not str 'ab'"),
+        ((2, [], {"node_labels": {"a", "b"}}), "must be a sequence, not set"),
+        ((2, [], {"node_labels": 3}), "must be a sequence, not int"),
+        ((2, [], {"node_labels": [1, float("nan")]}), "labels must be finite"),
+        ((2, [], {"node_labels": [1, {2}]}), "a label must be a number, a string or a tuple of these, not set"),
+        ((2, [(0, 1)], {"edge_labels": []}), "0 labels for 1 edges"),
+        ((2, [], {"node_attributes": [1.0, np.nan]}), r"contain NaN or infinity \(first at number 1\)"),
+        ((2, [], {"node_attributes": [[1.0], [np.inf]]}), r"contain NaN or infinity"),
+        ((2, [], {"node_attributes": [1.0]}), r"attributes of shape \(1, 1\) for 2 vertices"),
+        ((2, [], {"node_attributes": ["x", "y"]}), "not numbers of one shape"),
+        ((2, [], {"node_attributes": [[1], [1, 2]]}), "not numbers of one shape"),
+        ((2, [(0, 1)], {"edge_attributes": [np.nan]}), "attributes of the edges contain NaN"),
+    ],
+)
+def test_errors_name_the_graph(graph, problem):
+    with pytest.raises(GraphError, match=f"^graph 1: .*{problem}") as caught:
+        build((0, [], {}), graph)
+    assert caught.value.index == 1
+
+
+@pytest.mark.parametrize("column", ["node_labels", "edge_labels", "node_attributes", "edge_attributes"])
+def test_graphs_must_agree_on_what_they_carry(column):
+    size = 2 if column.startswith("node") else 1
+    carrying, bare = (2, [(0, 1)], {column: [1] * size}), (2, [(0, 1)], {})
+    words = column.replace("_", " ")
+    with pytest.raises(GraphError, match=f"^graph 2: it has no {words}, but graph 1 has some"):
+        build((0, [], {}), carrying, bare)
+    with pytest.raises(GraphError, match=f"^graph 1: it has {words}, but graph 0 has none"):
+        build(bare, carrying)
+
+
+def test_attributes_must_have_one_length():
+    with pytest.raises(GraphError, match="graph 1: its node attributes have length 2, but those of graph 0 1"):
+        build((1, [], {"node_attributes": [[1]]}), (1, [], {"node_attributes": [[1, 2]]}))
+
+
+@pytest.mark.parametrize("column", ["node_labels", "edge_labels", "node_attributes", "edge_attributes"])
+@pytest.mark.parametrize("value", [None, []])
+def test_empty_graphs_agree_with_all_others(column, value):
+    filled = (2, [(0, 1)], {column: [[5, 6]] * (2 if column.startswith("node") else 1)})
+    for graphs in ([(0, [], {column: value}), filled], [filled, (0, [], {column: value})]):
+        assert build(*graphs)[[1 if graphs[1] is filled else 0]] == build(filled)
+    assert len(build((0, [], {column: value}), (0, [], {column: value}))) == 2
+
+
+def test_errors_survive_worker_processes():
+    error = pickle.loads(pickle.dumps(GraphError(4, "is odd")))
+    assert (str(error), error.index) == ("graph 4: is odd", 4)
+
+
+def test_too_many_vertices_are_refused_before_memory_is():
+    with pytest.raises(ValueError, match="split the data"):
+        GraphCollection.from_edges([(2**31, [])])
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_matrix, sparse.csr_array, sparse.coo_array, list])
+def test_adjacency_matrices(make):
+    matrix = make([[0, 1, 0], [1, 0, 1], [0, 1, 1]])
+    collection = GraphCollection.from_adjacency([matrix], [["a", "b", "a"]])
+    assert collection == GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["a", "b", "a"])])
+
+
+def test_weights_become_an_edge_attribute_of_every_graph():
+    collection = GraphCollection.from_adjacency([np.eye(2)[::-1], sparse.csr_array([[0, 0.5], [0.5, 0]])])
+    assert [graph.edge_attributes.tolist() for graph in collection] == [[[1.0]], [[0.5]]]
+
+
+def test_entries_stored_twice_are_summed_and_the_matrix_is_left_alone():
+    halves = sparse.coo_array(([0.5, 0.5, 1.0, 2.0, -2.0], ([0, 0, 1, 1, 1], [1, 1, 0, 2, 2])), shape=(3, 3))
+    collection = GraphCollection.from_adjacency([halves])
+    assert collection == GraphCollection.from_edges([(3, [(0, 1)])])
+    assert halves.nnz == 5
+
+
+@pytest.mark.parametrize(
+    ("matrix", "problem"),
+    [
+        (np.zeros((2, 3)), r"must be square, not of shape \(2, 3\)"),
+        (np.zeros(3), r"must be square, not of shape \(3,\)"),
+        ([[0, 1], [1]], "differ in length"),
+        (np.array([[0, 1], [0, 0]]), "the graph is directed.*symmetrize=True"),
+        (np.array([[0, 1], [2, 0]]), "the graph is directed.*symmetrize=True"),
+        (np.array([[0, np.nan], [np.nan, 0]]), "NaN or infinity"),
+        (np.array([["a", "b"], ["b", "a"]]), "holds numbers"),
+        (sparse.csr_array(np.array([[0, 1j], [1j, 0]])), "holds numbers"),
+    ],
+)
+def test_bad_matrices(matrix, problem):
+    with pytest.raises(GraphError, match=f"^graph 1: .*{problem}"):
+        GraphCollection.from_adjacency([np.zeros((1, 1)), matrix])
+
+
+def test_symmetrize_forgets_directions():
+    directed = [np.array([[0, 1, 0], [0, 0, 7], [0, 3, 0]])]
+    assert GraphCollection.from_adjacency(directed, symmetrize=True) == GraphCollection.from_edges(
+        [(3, [(0, 1), (1, 2)])]
+    )
+
+
+def test_a_single_graph_is_not_a_list():
+    with pytest.raises(TypeError, match=r"single ndarray: put it in a list, \[graph\]"):
+        GraphCollection.from_adjacency(np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="single csr_array"):
+        GraphCollection.from_adjacency(sparse.csr_array((2, 2)))
+    with pytest.raises(TypeError, match="expected a list of"):
+        GraphCollection.from_edges(5)
+    with pytest.raises(GraphError, match="graph 0: expected"):
+        GraphCollection.from_edges((2, [(0, 1)]))
+
+
+def test_number_of_label_sequences():
+    with pytest.raises(ValueError, match="node_labels has 1 entries for 2 graphs"):
+        GraphCollection.from_adjacency(np.zeros((2, 2, 2)), [["a", "b"]])

@@ -1,0 +1,300 @@
+"""Edit costs: validated to be metrics, kept as data, made from attributes."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from relaxwl.costs import Codebook, EditCost
+from strategies import metric_matrices
+
+THREE = [[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 1], [1, 1, 1, 0]]
+
+
+def absolute_difference(a, b):
+    if a == b:
+        return 0
+    return 1.0 if a is None or b is None else min(abs(a - b), 2.0)
+
+
+ALL_KINDS = [
+    EditCost(relabel=0.5, edge_blank=0.25),
+    EditCost.from_matrix(["a", 2, ("x", 1)], THREE, edge_relabel=0.5),
+    EditCost.from_attributes("manhattan", blank=0.5, n_codes=7, relabel=0.1),
+]
+
+
+def is_metric(matrix):
+    triangle = matrix[:, None, :] <= matrix[:, :, None] + matrix[None, :, :] + 1e-9
+    off_diagonal = matrix[~np.eye(len(matrix), dtype=bool)]
+    return bool((matrix == matrix.T).all() and triangle.all() and (off_diagonal > 0).all() and not matrix.trace())
+
+
+# -- uniform -------------------------------------------------------------------------------------------------------
+
+
+def test_defaults():
+    cost = EditCost()
+    assert np.array_equal(cost.node_matrix([1, 2]), 1 - np.eye(3))
+    assert np.array_equal(cost.edge_matrix(["x", "y"]), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    assert np.array_equal(cost.node_matrix([]), [[0.0]])
+    assert cost.node_matrix([1]).dtype == np.float64
+    assert not cost.uses_attributes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"relabel": 2.5}, r"relabel=2.5 is more than deleting and inserting \(2 \* insert_delete = 2.0\)"),
+        ({"relabel": 0}, "relabel must be a finite positive number, got 0"),
+        ({"insert_delete": -1}, "insert_delete must be a finite positive"),
+        ({"edge_relabel": float("nan")}, "edge_relabel must be a finite positive"),
+        ({"edge_blank": -1}, "edge_blank must be a finite non-negative"),
+    ],
+)
+def test_bad_uniform_costs(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        EditCost(**arguments)
+
+
+def test_costs_are_numbers():
+    with pytest.raises(TypeError, match="relabel must be a number"):
+        EditCost(relabel="cheap")
+
+
+# -- immutability, equality, keeping ---------------------------------------------------------------------------------
+
+
+def test_cannot_be_changed():
+    cost = EditCost()
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        cost.edge_blank = 3
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del cost.edge_blank
+
+
+@pytest.mark.parametrize("cost", [*ALL_KINDS, EditCost.from_callable(absolute_difference)], ids=repr)
+def test_pickle_copy_and_equality(cost):
+    for other in (pickle.loads(pickle.dumps(cost)), copy.deepcopy(cost), copy.copy(cost)):
+        assert other == cost
+        assert hash(other) == hash(cost)
+        assert repr(other) == repr(cost)
+    assert cost != EditCost(relabel=0.75)
+    assert cost != "cost"
+
+
+@pytest.mark.parametrize("cost", ALL_KINDS, ids=repr)
+def test_data_round_trip(cost):
+    assert EditCost.from_dict(json.loads(json.dumps(cost.to_dict()))) == cost
+
+
+def test_callables_and_unknown_data_are_refused():
+    with pytest.raises(ValueError, match="only pickle can keep"):
+        EditCost.from_callable(absolute_difference).to_dict()
+    with pytest.raises(ValueError, match="kind is 'magic'"):
+        EditCost.from_dict({"kind": "magic"})
+    with pytest.raises(ValueError, match="cannot be written as data"):
+        EditCost.from_matrix([b"x"], [[0, 1], [1, 0]]).to_dict()
+
+
+def test_repr_says_how_it_was_made():
+    assert repr(EditCost()) == "EditCost(relabel=1.0, insert_delete=1.0, edge_relabel=1.0, edge_blank=0.0)"
+    assert repr(EditCost.from_matrix(range(9), 1 - np.eye(10))).startswith(
+        "EditCost.from_matrix([0, 1, 2, 3, 4, 5, … 3 more], <10 x 10 matrix>"
+    )
+    assert "absolute_difference" in repr(EditCost.from_callable(absolute_difference))
+
+
+# -- matrix and callable ---------------------------------------------------------------------------------------------
+
+
+@given(metric_matrices(), st.permutations([0, 1, 2]))
+def test_matrix_is_looked_up_by_label(matrix, order):
+    cost = EditCost.from_matrix("abc", matrix)
+    chosen = order[:2]
+    expected = matrix[np.ix_([*chosen, 3], [*chosen, 3])]
+    assert np.array_equal(cost.node_matrix(["abc"[i] for i in chosen]), expected)
+
+
+@settings(deadline=None)
+@given(hnp.arrays(np.float64, (4, 4), elements=st.integers(-1, 4)))
+def test_exactly_metrics_are_accepted(matrix):
+    cost = EditCost.from_matrix("abc", matrix)
+    if is_metric(matrix):
+        assert np.array_equal(cost.node_matrix("abc"), matrix)
+    else:
+        with pytest.raises(ValueError, match=r"the edit cost is not a metric: γ\("):
+            cost.node_matrix("abc")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ((0, 0), 1, r"γ\('a', 'a'\) = 1, but must be 0"),
+        ((0, 1), 0, r"γ\('a', 'b'\) = 0, but must be positive"),
+        ((0, 1), 1.5, r"γ\('a', 'b'\) = 1.5, but γ\('b', 'a'\) = 1"),
+        ((3, 1), np.nan, r"γ\(⊥ \(the blank\), 'b'\) = nan is not finite"),
+        ((0, 2), 3, r"γ\('a', 'c'\) = 3 is more than γ\('a', 'b'\) = 1 plus γ\('b', 'c'\) = 1"),
+    ],
+)
+def test_violations_name_labels_and_numbers(place, value, message):
+    matrix = np.array(THREE, dtype=float)
+    matrix[place] = value
+    if value == 3:
+        matrix[place[::-1]] = value
+    with pytest.raises(ValueError, match=message):
+        EditCost.from_matrix("abc", matrix).node_matrix("abc")
+
+
+def test_only_labels_in_use_are_checked():
+    matrix = np.array(THREE, dtype=float)
+    matrix[0, 2] = 7
+    assert EditCost.from_matrix("abc", matrix).node_matrix("ab").shape == (3, 3)
+
+
+def test_unknown_repeated_and_blank_labels():
+    cost = EditCost.from_matrix("abc", THREE)
+    with pytest.raises(ValueError, match=r"no row for the label 'd'; it knows \['a', 'b', 'c'\]"):
+        cost.node_matrix("ad")
+    with pytest.raises(ValueError, match="'a' occurs more than once"):
+        cost.node_matrix("aa")
+    with pytest.raises(ValueError, match="None, which stands for the blank"):
+        cost.node_matrix([None])
+
+
+def test_shape_of_the_matrix():
+    with pytest.raises(ValueError, match=r"shape \(3, 3\), but 3 labels and the blank \(last\) need \(4, 4\)"):
+        EditCost.from_matrix("abc", np.zeros((3, 3)))
+
+
+def test_numpy_labels_are_plain_labels():
+    cost = EditCost.from_matrix(np.array([1, 2, 3]), THREE)
+    assert cost == EditCost.from_matrix([1, 2, 3], THREE)
+    assert json.dumps(cost.to_dict())
+
+
+def test_callable():
+    cost = EditCost.from_callable(absolute_difference)
+    assert cost.node_matrix([5, 6]).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    with pytest.raises(ValueError, match="not a metric"):
+        EditCost.from_callable(lambda a, b: 1 if a is None else 0).node_matrix([1])
+    with pytest.raises(TypeError, match="function must be callable"):
+        EditCost.from_callable(3)
+
+
+# -- edges -----------------------------------------------------------------------------------------------------------
+
+
+def test_dear_edges_are_refused_with_a_remedy():
+    cost = EditCost(edge_relabel=2)
+    with pytest.raises(ValueError, match=r"edge label 'x' by 'y' costs 2 .* use edge_relabel ≤ 1 or edge_blank ≥ 0.5"):
+        cost.edge_matrix("xy")
+    assert cost.edge_matrix("x").shape == (2, 2)
+    # With a single vertex label nothing but the edge needs replacing.
+    assert cost.edge_matrix("xy", ["C"]).shape == (3, 3)
+    assert EditCost(edge_relabel=2, edge_blank=0.5).edge_matrix("xy").shape == (3, 3)
+
+
+@settings(deadline=None)
+@given(metric_matrices(), st.integers(0, 4), st.integers(1, 12))
+def test_accepted_edges_are_exactly_those_that_keep_a_metric(matrix, edge_blank, edge_relabel):
+    cost = EditCost.from_matrix("abc", matrix, edge_relabel=edge_relabel, edge_blank=edge_blank)
+    # Children that are single vertices: pairs (edge, vertex) and the blank.
+    edges = np.where(np.eye(2, dtype=bool), 0, edge_relabel)
+    pairs = (edges[:, None, :, None] + matrix[None, :3, None, :3]).reshape(6, 6)
+    ground = np.zeros((7, 7))
+    ground[:6, :6] = pairs
+    ground[6, :6] = ground[:6, 6] = edge_blank + np.tile(matrix[:3, 3], 2)
+    if is_metric(ground):
+        assert cost.edge_matrix("xy", "abc")[0, 1] == edge_relabel
+        assert cost.edge_matrix("xy")[0, 2] == edge_blank
+    else:
+        with pytest.raises(ValueError, match="edge costs"):
+            cost.edge_matrix("xy", "abc")
+
+
+# -- attributes ------------------------------------------------------------------------------------------------------
+
+rows = hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.integers(-3, 3).map(float))
+
+
+@settings(deadline=None)
+@given(rows, st.floats(0.1, 5), st.sampled_from(["euclidean", "manhattan", "chebyshev"]))
+def test_attribute_costs_are_metrics(attributes, blank, metric):
+    book = EditCost.from_attributes(metric, blank=blank).codebook(attributes)
+    assert is_metric(book.node_matrix())
+    pairs = [(label, code) for label in "ab" for code in range(len(book))]
+    assert is_metric(book.paired_matrix(pairs))
+
+
+@settings(deadline=None)
+@given(rows, st.randoms(use_true_random=False))
+def test_every_distinct_vector_is_a_code(attributes, random):
+    book = EditCost.from_attributes().codebook(attributes)
+    assert np.array_equal(book.centers[book.codes_of(attributes)], attributes)
+    assert book.centers.tolist() == sorted(book.centers.tolist())
+    order = random.sample(range(len(attributes)), len(attributes))
+    assert np.array_equal(EditCost.from_attributes().codebook(attributes[order]).centers, book.centers)
+
+
+def test_direct_and_quantised_costs_agree():
+    cost = EditCost.from_attributes(blank=1.5, relabel=0.5)
+    vectors = [(0.0, 0.0), (0.0, 1.0), (5.0, 5.0)]
+    book = cost.codebook(vectors)
+    assert np.array_equal(cost.node_matrix(vectors), book.node_matrix())
+    pairs = [("a", 0), ("b", 0), ("a", 2)]
+    direct = cost.node_matrix([(label, vectors[code]) for label, code in pairs])
+    assert np.array_equal(direct, book.paired_matrix(pairs))
+    assert direct.tolist() == [[0, 0.5, 3, 1.5], [0.5, 0, 3, 1.5], [3, 3, 0, 1.5], [1.5, 1.5, 1.5, 0]]
+    assert np.array_equal(cost.node_matrix([]), [[0.0]])
+    assert np.array_equal(cost.node_matrix([1, 2]), EditCost.from_attributes(blank=1.5).node_matrix([(1,), (2,)]))
+
+
+def test_quantised_codebook_ignores_the_order_of_vertices():
+    rng = np.random.default_rng(0)
+    attributes = np.round(rng.normal(size=(200, 3)), 1)
+    cost = EditCost.from_attributes(n_codes=5)
+    book = cost.codebook(attributes, random_state=3)
+    other = cost.codebook(attributes[rng.permutation(200)], random_state=3)
+    assert len(book) == 5
+    assert np.array_equal(book.centers, other.centers)
+    assert book.centers.tolist() == sorted(book.centers.tolist())
+    assert set(book.codes_of(attributes)) == set(range(5))
+    assert book.codes_of(attributes).dtype == np.int32
+    assert len(EditCost.from_attributes(n_codes=900).codebook(attributes)) == len(np.unique(attributes, axis=0))
+
+
+def test_negative_zero_is_zero():
+    assert len(EditCost.from_attributes().codebook([[0.0], [-0.0]])) == 1
+
+
+def test_codebook_is_read_only():
+    book = Codebook(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        book.centers[0, 0] = 1
+    with pytest.raises(ValueError, match="3 columns, but the codebook was made from 2"):
+        book.codes_of(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: EditCost.from_attributes("cosine"), "metric must be one of"),
+        (lambda: EditCost.from_attributes(n_codes=0), "n_codes must be a positive integer"),
+        (lambda: EditCost.from_attributes(blank=0), "blank must be a finite positive"),
+        (lambda: EditCost().codebook([[1.0]]), "only costs made by EditCost.from_attributes"),
+        (lambda: EditCost.from_attributes().codebook(np.empty((0, 2))), "attributes is empty"),
+        (lambda: EditCost.from_attributes().codebook([[1.0], [np.nan]]), "NaN or infinite in row 1"),
+        (lambda: EditCost.from_attributes().codebook(np.zeros((1, 1, 1))), r"of shape \(n, d\)"),
+        (lambda: EditCost.from_attributes().node_matrix(["C"]), "attribute costs need labels that are numbers"),
+        (lambda: EditCost.from_attributes().node_matrix([("a", (1,)), (2, 3)]), "some have none"),
+    ],
+)
+def test_bad_attributes(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

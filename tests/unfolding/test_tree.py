@@ -1,0 +1,295 @@
+"""Unfolding trees against trees that are written out."""
+
+import copy
+import itertools
+import pickle
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tree
+from strategies import EDGES, LABELS, PlainGraph, nested_trees, permuted, plain_graphs
+
+parse = UnfoldingTree.parse
+labels = st.one_of(st.integers(), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False))
+
+
+def as_tree(nested, order=list):
+    label, children = nested
+    children = order(children)
+    edges = [edge for edge, _ in children]
+    return UnfoldingTree(
+        label, [as_tree(child, order) for _, child in children], edges if any(e is not None for e in edges) else None
+    )
+
+
+def as_nested(tree):
+    children = zip(tree.edge_labels, tree.children, strict=True)
+    return (tree.label, tuple((edge, as_nested(child)) for edge, child in children))
+
+
+# -- equality, order, sizes ----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(nested_trees(labels=(1, 2), edges=EDGES), nested_trees(labels=(1, 2), edges=EDGES))
+def test_equality_is_isomorphism(a, b):
+    one, other = as_tree(a), as_tree(b)
+    assert (one == other) == naive.tree_isomorphic(a, b)
+    assert one != other or hash(one) == hash(other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(nested_trees(edges=EDGES, max_leaves=12), st.randoms(use_true_random=False))
+def test_order_of_children_does_not_matter(nested, random):
+    def shuffled(children):
+        return random.sample(list(children), len(children))
+
+    tree, other = as_tree(nested), as_tree(nested, shuffled)
+    assert tree == other
+    assert str(tree) == str(other)
+    assert naive.sorted_tree(as_nested(tree)) == naive.sorted_tree(nested)
+
+
+@settings(max_examples=60, deadline=None)
+@given(nested_trees(max_leaves=12))
+def test_figures_agree_with_the_written_tree(nested):
+    tree = as_tree(nested)
+    subtrees = []
+
+    def visit(node):
+        subtrees.append(naive.sorted_tree(node))
+        return 1 + max((visit(child) for _, child in node[1]), default=-1)
+
+    assert tree.depth == visit(nested)
+    assert tree.size == len(subtrees) == len(list(tree))
+    assert tree.n_distinct_subtrees == len(set(subtrees))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nested_trees(labels=(1, 2)), min_size=3, max_size=3))
+def test_canonical_order_is_lexicographic(nested):
+    trees = sorted(as_tree(tree) for tree in nested)
+
+    def key(tree):
+        return (tree.label, [key(child) for child in tree.children])
+
+    assert [key(tree) for tree in trees] == sorted(key(tree) for tree in trees)
+
+
+def test_children_and_branches():
+    tree = parse("1(3,2(1),3,3)")
+    assert [str(child) for child in tree.children] == ["2(1)", "3", "3", "3"]
+    assert [(str(b.tree), b.edge, b.multiplicity) for b in tree.branches] == [("2(1)", None, 1), ("3", None, 3)]
+    assert tree.edge_labels == (None,) * 4
+    assert tree.subtree((0, 0)) == parse("1")
+    assert [path for path, _ in tree.walk()] == [(), (0,), (0, 0), (1,), (2,), (3,)]
+    with pytest.raises(ValueError, match="leads out of the tree"):
+        tree.subtree((0, 1))
+
+
+def test_cannot_be_changed():
+    tree = parse("1(2)")
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        tree._label = 3
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del tree._label
+    assert copy.copy(tree) is tree
+    assert copy.deepcopy(tree) is tree
+
+
+def test_equal_labels_of_different_types_are_one_label():
+    assert UnfoldingTree(1) == UnfoldingTree(1.0) == UnfoldingTree(True)
+    assert UnfoldingTree(1) != UnfoldingTree("1")
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match="blank"):
+        UnfoldingTree(None)
+    with pytest.raises(TypeError, match="children must be UnfoldingTree"):
+        UnfoldingTree(1, [2])
+    with pytest.raises(ValueError, match="edge_labels has 2 entries for 1 children"):
+        UnfoldingTree(1, [UnfoldingTree(1)], ["a", "b"])
+    with pytest.raises(ValueError, match="either all edges"):
+        UnfoldingTree(1, [parse("1(x:2)")])
+    assert parse("1(x:2)") != 3
+
+
+@given(nested_trees(edges=EDGES, max_leaves=8))
+def test_pickle(nested):
+    tree = as_tree(nested)
+    assert pickle.loads(pickle.dumps(tree)) == tree
+
+
+# -- notation ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.recursive(labels, lambda inner: st.tuples(inner, inner), max_leaves=3).flatmap(
+        lambda label: nested_trees(labels=(label, 1, "a"), edges=(label, "b"))
+    )
+)
+def test_notation_round_trip(nested):
+    tree = as_tree(nested)
+    assert parse(str(tree)) == tree
+    if tree.size < 30:
+        assert eval(repr(tree), {"UnfoldingTree": UnfoldingTree}) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (" 1 ( 2 , 3 ( 4 ) ) ", "1(2,3(4))"),
+        ("a(-1,1.5,1e3,0x)", "a(-1,1.5,1000,0x)"),
+        ('"1"("a b","(","")', '"1"("","(","a b")'),
+        ("C(=:O,-:H)", "C(-:H,=:O)"),
+        ('"a:b"("x,y":[1,[2,"3"]])', '"a:b"("x,y":[1,[2,"3"]])'),
+        ("[](2)", "[](2)"),
+        ("é(日本)", "é(日本)"),
+        ('"a\\nb"', '"a\\nb"'),
+    ],
+)
+def test_notation(text, written):
+    assert str(parse(text)) == written
+    assert str(parse(written)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a label at position 0: the end"),
+        ("1(2", "expected ',' or '\\)' at position 3"),
+        ("1(2))", "expected the end at position 4"),
+        ("1(2,)", "expected a label at position 4"),
+        ("1()", "expected a label"),
+        ("x:1", "root of a tree cannot have an edge label"),
+        ("1(x:2,3)", "either all edges"),
+        ('1("a)', "closed quoted label"),
+        ("[1,2", "expected ',' or '\\]'"),
+        ("1 2", "expected the end"),
+    ],
+)
+def test_notation_errors(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+def test_notation_needs_text():
+    with pytest.raises(TypeError, match="must be a string"):
+        parse(5)
+
+
+def test_deep_paths_do_not_exhaust_the_stack():
+    depth = 5 * sys.getrecursionlimit()
+    text = "(".join(["0"] * (depth + 1)) + ")" * depth
+    tree = parse(text)
+    assert (tree.depth, tree.size, tree.n_distinct_subtrees) == (depth, depth + 1, depth + 1)
+    assert str(tree) == text
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert sum(1 for _ in tree) == depth + 1
+    assert tree.to_networkx().number_of_edges() == depth
+    assert len(tree.to_text().splitlines()) == 201
+    assert "more" in tree.to_svg()
+    assert tree < UnfoldingTree(0, [tree])
+
+
+# -- drawings and conversions --------------------------------------------------------------------------------------
+
+
+def test_text_drawing():
+    assert parse("C(=:O,-:C(-:H,-:H,-:H))").to_text(collapse=True).splitlines() == [
+        "C",
+        "├─[-]─ C",
+        "│  └─[-]─ H ×3",
+        "└─[=]─ O",
+    ]
+
+
+def test_text_drawing_is_cut():
+    assert UnfoldingTree(0, [parse("1(2)")] * 1000).to_text(max_nodes=3).splitlines() == [
+        "0",
+        "├─ 1",
+        "│  └─ … +1 more",
+        "├─ 1",
+        "│  └─ … +1 more",
+        "└─ … +1,996 more",
+    ]
+    with pytest.raises(ValueError, match="max_nodes"):
+        parse("1").to_text(max_nodes=0)
+
+
+def test_networkx():
+    graph = parse("1(x:2(y:3),x:2(y:3))").to_networkx()
+    assert graph.number_of_nodes() == 5
+    assert graph.nodes[0]["label"] == 1
+    assert sorted(data["label"] for _, _, data in graph.edges(data=True)) == ["x", "x", "y", "y"]
+    assert parse("1(2)").to_networkx().edges[0, 1] == {}
+    with pytest.raises(ValueError, match="the tree has 5 vertices, more than max_nodes=4"):
+        parse("1(x:2(y:3),x:2(y:3))").to_networkx(max_nodes=4)
+
+
+def test_svg_shows_labels_as_text():
+    tree = UnfoldingTree("<script>", [UnfoldingTree("&")], ["<b>"])
+    svg = tree.to_svg()
+    assert "<script>" not in svg
+    assert "&lt;script&gt;" in svg
+    assert "&lt;b&gt;" in svg
+    assert tree._repr_svg_() == svg
+    assert "×3" in parse("1(2,2,2)").to_svg(collapse=True)
+
+
+# -- from graphs ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(plain_graphs(edges=EDGES), st.integers(0, 3), st.booleans(), st.data())
+def test_unfolding_is_what_the_definition_writes_out(graph, depth, edge_labels, data):
+    plain = PlainGraph(*graph)
+    vertex = data.draw(st.integers(0, graph[0] - 1))
+    expected = naive.unfolding_tree(plain.adjacency, plain.labels, vertex, depth, plain.names if edge_labels else None)
+    tree = unfolding_tree(plain, vertex, depth, edge_labels=edge_labels)
+    assert tree == as_tree(expected)
+    assert tree.size == naive.tree_size(expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(plain_graphs(), st.integers(0, 4), st.data())
+def test_names_of_vertices_do_not_matter(graph, depth, data):
+    order = data.draw(st.permutations(range(graph[0])))
+    vertex = data.draw(st.integers(0, graph[0] - 1))
+    tree = unfolding_tree(PlainGraph(*graph), vertex, depth)
+    other = unfolding_tree(PlainGraph(*permuted(graph, order)), order[vertex], depth)
+    assert (tree, str(tree)) == (other, str(other))
+
+
+def test_dense_graphs_share_subtrees():
+    edges = [pair for i, pair in enumerate(itertools.combinations(range(60), 2)) if i % 7]
+    graph = PlainGraph(60, edges, labels=[LABELS[v % 3] for v in range(60)])
+    tree = unfolding_tree(graph, 0, 6)
+    assert tree.size > 10**9
+    assert tree.n_distinct_subtrees < 6 * 60
+    assert tree.size > MAX_WRITTEN_SIZE
+    assert str(tree) == repr(tree)
+    assert "vertices, depth 6" in repr(tree)
+    assert len(tree.to_svg()) < 200_000
+    with pytest.raises(ValueError, match="more than max_nodes"):
+        tree.to_networkx()
+
+
+def test_unlabelled_graphs_have_one_label():
+    assert str(unfolding_tree(PlainGraph(3, [(0, 1), (1, 2)]), 1, 2)) == "0(0(0),0(0))"
+    assert str(unfolding_tree(PlainGraph(1, []), 0, 3)) == "0"
+
+
+def test_bad_vertices_and_depths():
+    graph = PlainGraph(2, [(0, 1)])
+    with pytest.raises(ValueError, match="depth must be at least 0"):
+        unfolding_tree(graph, 0, -1)
+    with pytest.raises(ValueError, match="node must be a vertex index below 2, got 2"):
+        unfolding_tree(graph, 2, 1)
+    with pytest.raises(ValueError, match="edge_labels=True needs"):
+        unfolding_tree(graph, 0, 1, edge_labels=True)
