@@ -1,6 +1,4 @@
-"""
-How far apart are two neighbourhoods?
-=====================================
+"""How far two neighbourhoods are apart, and how one becomes the other.
 
 The unfolding trees of two atoms of two small molecules, the edit distance between them, and how one tree becomes
 the other: vertices joined by dashed lines are mapped to each other, yellow ones change their label, red ones are

@@ -183,6 +183,8 @@ def test_callable():
     assert cost.node_matrix([5, 6]).tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     with pytest.raises(ValueError, match="not a metric"):
         EditCost.from_callable(lambda a, b: 1 if a is None else 0).node_matrix([1])
+    # A function does not tell its labels: without them there is nothing to check edges against.
+    assert cost.edge_matrix("xy").shape == (3, 3)
     with pytest.raises(TypeError, match="function must be callable"):
         EditCost.from_callable(3)
 
@@ -267,6 +269,14 @@ def test_quantised_codebook_ignores_the_order_of_vertices():
     assert set(book.codes_of(attributes)) == set(range(5))
     assert book.codes_of(attributes).dtype == np.int32
     assert len(EditCost.from_attributes(n_codes=900).codebook(attributes)) == len(np.unique(attributes, axis=0))
+
+
+def test_codebook_from_a_generator_and_from_single_numbers():
+    cost = EditCost.from_attributes(n_codes=2)
+    book = cost.codebook([0.0, 0.1, 5.0, 5.1], random_state=np.random.default_rng(0))
+    assert cost.uses_attributes
+    assert book.centers.ravel().tolist() == pytest.approx([0.05, 5.05])
+    assert book.codes_of([4.0, 1.0]).tolist() == [1, 0]
 
 
 def test_negative_zero_is_zero():

@@ -19,6 +19,7 @@ from scipy.spatial.distance import cdist
 Label = Any
 FloatArray = NDArray[np.float64]
 NodeCost = Callable[[Label, Label], float]
+RandomState = int | np.random.Generator | np.random.RandomState | None
 Metric = Literal["euclidean", "cityblock", "chebyshev"]
 
 # Sums of floats that should be equal differ in the last digits; anything beyond this is a real violation.
@@ -269,7 +270,7 @@ class EditCost:
     def codebook(
         self,
         attributes: ArrayLike,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> Codebook:
         """Quantise attribute vectors, one a row, into the codes that stand for them from then on.
 
@@ -584,7 +585,7 @@ def _capped_matrix(
     return matrix
 
 
-def _quantise(rows: FloatArray, n_codes: int | None, random_state: int | np.random.RandomState | None) -> FloatArray:
+def _quantise(rows: FloatArray, n_codes: int | None, random_state: RandomState) -> FloatArray:
     """Return the distinct rows, or as many k-means centres of them as asked for, in lexicographic order."""
     if len(rows) == 0:
         raise ValueError("attributes is empty: a codebook needs at least one attribute vector")
@@ -594,6 +595,8 @@ def _quantise(rows: FloatArray, n_codes: int | None, random_state: int | np.rand
         return distinct
     from sklearn.cluster import KMeans
 
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**31))
     model = KMeans(n_clusters=n_codes, n_init=4, random_state=random_state)
     model.fit(distinct, sample_weight=counts.astype(np.float64))
     return np.unique(np.asarray(model.cluster_centers_, dtype=np.float64), axis=0)

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 # More elements than this in one picture help nobody and make pages heavy.
 MAX_DRAWN_NODES = 5000
+# Laying out a graph takes time and memory with the square of its vertices.
+MAX_LAID_OUT_NODES = 1000
 
 FONT_SIZE = 13.0
 SMALL = 11.0 / FONT_SIZE
@@ -215,7 +217,7 @@ def graph_svg(
             raise ValueError(f"highlight names vertex {vertex}, but the graph has {n_nodes}")
     if labels is not None and len(labels) != n_nodes:
         raise ValueError(f"labels has {len(labels)} entries for {n_nodes} vertices")
-    kept = _vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_DRAWN_NODES))
+    kept = _vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_LAID_OUT_NODES))
     place = {vertex: i for i, vertex in enumerate(kept)}
     drawn = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
     if positions is None:
@@ -331,18 +333,16 @@ def _vertices_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Seq
     if n_nodes <= limit:
         return list(range(n_nodes))
     adjacent = _adjacency(n_nodes, edges)
-    by_degree = sorted(range(n_nodes), key=lambda vertex: -len(adjacent[vertex]))
+    by_degree = iter(sorted(range(n_nodes), key=lambda vertex: -len(adjacent[vertex])))
     chosen = dict.fromkeys(first)
-    # Breadth-first from what is chosen; where that ends, the vertex with most neighbours that is left starts anew.
     queue = deque(chosen)
-    for start in by_degree:
-        if start not in chosen and not queue:
-            chosen[start] = None
-            queue.append(start)
-        while queue and len(chosen) < limit:
-            for other in adjacent[queue.popleft()]:
-                chosen.setdefault(other, None)
-                queue.append(other)
+    # Breadth-first from what is chosen; where that ends, the vertex with most neighbours that is left starts anew.
+    while len(chosen) < limit:
+        found = adjacent[queue.popleft()] if queue else [next(by_degree)]
+        for vertex in found:
+            if vertex not in chosen:
+                chosen[vertex] = None
+                queue.append(vertex)
     return sorted(list(chosen)[:limit])
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import naive
 from relaxwl.costs import EditCost
+from relaxwl.datasets.tu import load_tu
 from relaxwl.distances.tree import (
     Delete,
     EditScript,
@@ -154,6 +155,19 @@ def test_invariant_under_renaming_of_vertices(graph, depth, data):
         edge_cost=edge_cost_function(1.0, 0.0),
     )
     assert mapping.cost == expected
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "EGO-1"])
+def test_golden_distances(shared, name):
+    with np.load(shared / "golden" / f"sdted_{name}.npz") as golden:
+        places = list(zip(golden["graph"][:8].tolist(), golden["node"][:8].tolist(), strict=True))
+        expected = {depth: golden[f"depth{depth}"][:8, :8] for depth in range(4) if f"depth{depth}" in golden}
+        empty = {depth: golden[f"empty{depth}"][:8] for depth in expected}
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    for depth, distances in expected.items():
+        trees = [unfolding_tree(graphs[graph], node, depth) for graph, node in places]
+        assert np.array_equal([[tree_edit_distance(a, b) for b in trees] for a in trees], distances)
+        assert np.array_equal([tree.size for tree in trees], empty[depth])
 
 
 # -- mappings and scripts ----------------------------------------------------------------------------------------

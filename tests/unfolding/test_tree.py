@@ -5,6 +5,7 @@ import itertools
 import pickle
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -239,6 +240,7 @@ def test_svg_shows_labels_as_text():
     assert "&lt;script&gt;" in svg
     assert "&lt;b&gt;" in svg
     assert tree._repr_svg_() == svg
+    assert "<style>" not in tree.to_svg(embed_style=False)
     assert "×3" in parse("1(2,2,2)").to_svg(collapse=True)
 
 
@@ -283,6 +285,16 @@ def test_dense_graphs_share_subtrees():
 def test_unlabelled_graphs_have_one_label():
     assert str(unfolding_tree(PlainGraph(3, [(0, 1), (1, 2)]), 1, 2)) == "0(0(0),0(0))"
     assert str(unfolding_tree(PlainGraph(1, []), 0, 3)) == "0"
+
+
+def test_attributes_in_place_of_labels():
+    graph = PlainGraph(2, [(0, 1)], labels=["a", "b"])
+    attributes = np.array([[0.5, 1.0], [2.0, 0.0]])
+    assert str(unfolding_tree(graph, 0, 1, node_labels=attributes)) == "[0.5,1]([2,0])"
+    pairs = list(zip(graph.labels, attributes, strict=True))
+    assert str(unfolding_tree(graph, 0, 1, node_labels=pairs)) == "[a,[0.5,1]]([b,[2,0]])"
+    with pytest.raises(ValueError, match="node_labels has 1 entries for 2 vertices"):
+        unfolding_tree(graph, 0, 1, node_labels=[1])
 
 
 def test_bad_vertices_and_depths():

@@ -1,7 +1,7 @@
 """Compiled loops of Wasserstein k-means: nearest centres under exact pruning, and one step of the median centre.
 
-Rows and centres are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending), masses (float64).
-All distances are a root cost plus a transport distance.
+Rows and centres are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
+(float64). All distances are a root cost plus a transport distance.
 """
 
 import numpy as np
@@ -92,15 +92,15 @@ def nearest_centers(
 ):  # fmt: skip
     """Find the nearest centre of the rows ``subset[start:stop]``, exactly; ties go to the lowest index.
 
-    Centres are met in the order of a cheap bound. Each is bounded again by all pivots, then solved with the best
+    Centres are met in the order of a cheap bound. Each is bounded again by many pivots, then solved with the best
     distance so far as cutoff; the search ends when the cheapest bound left lies above the best distance.
 
     Parameters
     ----------
     embeddings, center_embeddings : float64 (n_rows, p) and (p, k)
         Values of a few 1-Lipschitz functions.
-    center_deep, functions : float64 (k, n_points + 1) and (n_points, n_points + 1)
-        The same for all pivots: of the centres, and of the points for embedding a row when it is first needed.
+    center_deep, functions : float64 (k, P) and (n_points, P)
+        The same for many more pivots: of the centres, and of the points for embedding a row when it is first needed.
     allowed : bool (k,)
         Centres to look at. A row's present centre and distance (``labels[row] >= 0``) take part in any case.
     tolerance : float
@@ -186,6 +186,85 @@ def distances_to_own(
 
 
 @njit(nogil=True, cache=True)
+def widest_member(members, indptr):
+    """Return the largest number of entries of the given rows."""
+    widest = 1
+    for place in range(len(members)):
+        widest = max(widest, indptr[members[place] + 1] - indptr[members[place]])
+    return widest
+
+
+@njit(nogil=True, cache=True)
+def center_cost(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return the weighted sum of the exact distances of the members (int64 row numbers) to one centre."""
+    vectors, indices, tables = make_scratch(widest_member(members, indptr) + len(center_points))
+    total = 0.0
+    for place in range(len(members)):
+        row = members[place]
+        total += weights[place] * pair_distance(
+            points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, len(center_points),
+            ground, np.inf, vectors, indices, tables,
+        )  # fmt: skip
+    return total
+
+
+@njit(nogil=True, cache=True)
+def medoid(members, weights, indptr, points, masses, ground):
+    """Return the place of the member with the smallest weighted sum of exact distances to all members.
+
+    Where the sum S of one member is known, the triangle inequality bounds that of every other at distance d from below
+    by ``|total weight · d - S|``: most members are never solved. The next one to try is the one with the lowest bound.
+    """
+    n = len(members)
+    blank = ground.shape[0] - 1
+    vectors, indices, tables = make_scratch(2 * widest_member(members, indptr))
+    total_weight = weights.sum()
+    heights = np.zeros(n, np.float64)
+    for place in range(n):
+        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
+            heights[place] += masses[entry] * ground[points[entry], blank]
+    bounds = _spread_bounds(heights, weights)
+    distances = np.empty(n, np.float64)
+    best, best_cost = 0, np.inf
+    for _ in range(n):
+        candidate = np.argmin(bounds)
+        if bounds[candidate] >= best_cost:
+            break
+        row = members[candidate]
+        cost = 0.0
+        for place in range(n):
+            other = members[place]
+            distances[place] = pair_distance(
+                points, masses, indptr[row], indptr[row + 1], points, masses, indptr[other], indptr[other + 1],
+                ground, np.inf, vectors, indices, tables,
+            )  # fmt: skip
+            cost += weights[place] * distances[place]
+        if cost < best_cost:
+            best, best_cost = candidate, cost
+        for place in range(n):
+            bounds[place] = max(bounds[place], abs(total_weight * distances[place] - cost))
+        bounds[candidate] = np.inf
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _spread_bounds(heights, weights):
+    """Return Σ_j weights[j] · |heights[i] - heights[j]| for every i, by sorting."""
+    order = np.argsort(heights)
+    out = np.empty(len(heights), np.float64)
+    weight_below, moment_below = 0.0, 0.0
+    weight_above, moment_above = weights.sum(), (weights * heights).sum()
+    for place in order:
+        height = heights[place]
+        out[place] = height * weight_below - moment_below + moment_above - height * weight_above
+        weight_below += weights[place]
+        moment_below += weights[place] * height
+        weight_above -= weights[place]
+        moment_above -= weights[place] * height
+    return out
+
+
+@njit(nogil=True, cache=True)
 def solve_flow(vectors, indices, tables):
     """Solve the loaded problem so that its flow is left in ``tables``; sources × sinks, row-major."""
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
@@ -202,59 +281,68 @@ def solve_flow(vectors, indices, tables):
 
 
 @njit(nogil=True, cache=True)
-def median_step(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses) of a centre that serves the members better, by one round of matched medians.
+def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
+    """Load the difference of one row (sources) and a centre (sinks) and solve it; the flow is left in ``tables``."""
+    load_difference(
+        points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, len(center_points),
+        ground.shape[0] - 1, vectors, indices, tables,
+    )  # fmt: skip
+    load_costs(ground, vectors, indices, tables)
+    solve_flow(vectors, indices, tables)
 
-    Every member is matched to the centre. Each unit of the centre then moves to the 1-median of what it is matched to,
-    ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
-    matching held fixed no step costs more than before, so the new centre is never worse than this matching shows.
+
+@njit(nogil=True, cache=True)
+def median_step(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return (points, masses) of a centre that serves the members better, or an equal one if none was found.
+
+    A round of matched medians moves many units at once. Where it finds nothing, the best move of a single unit is made.
 
     Parameters
     ----------
     members : int64 (n,)
         Row numbers; ``weights`` float64 (n,) go with them.
     center_points, center_masses : int32 and float64
-        The present centre; its masses are whole numbers.
+        The present centre; its masses are whole numbers, like those of the members.
     """
-    blank = ground.shape[0] - 1
-    n_entries = len(center_points)
-    unit_start = np.zeros(n_entries + 1, np.int64)
-    for entry in range(n_entries):
-        unit_start[entry + 1] = unit_start[entry] + np.int64(round(center_masses[entry]))
-    matched = np.zeros((unit_start[n_entries], blank + 1), np.float64)
-    surplus_indptr = np.zeros(len(members) + 1, np.int64)
-    n_surplus = 0
-    widest = n_entries
-    for place in range(len(members)):
-        n_surplus += indptr[members[place] + 1] - indptr[members[place]]
-        widest = max(widest, indptr[members[place] + 1] - indptr[members[place]])
-    surplus_points = np.empty(n_surplus, np.int64)
-    surplus_masses = np.empty(n_surplus, np.float64)
-    vectors, indices, tables = make_scratch(widest)
-    filled = 0
-    for place in range(len(members)):
-        row = members[place]
-        load_difference(
-            points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, n_entries,
-            blank, vectors, indices, tables,
-        )  # fmt: skip
-        load_costs(ground, vectors, indices, tables)
-        solve_flow(vectors, indices, tables)
-        _record_units(weights[place], center_points, unit_start, vectors, indices, tables, matched)
-        filled = _record_surplus(blank, filled, indices, tables, surplus_points, surplus_masses)
-        surplus_indptr[place + 1] = filled
-    units = np.zeros(blank + 1, np.float64)
-    for entry in range(n_entries):
-        for unit in range(unit_start[entry], unit_start[entry + 1]):
-            units[weighted_median(matched[unit], ground, center_points[entry])] += 1.0
-    _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units)
+    units, saved = matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground)
+    if saved <= 0.0:
+        units, saved = best_move(members, weights, indptr, points, masses, center_points, center_masses, ground)
+    return sparse_units(units)
+
+
+@njit(nogil=True, cache=True)
+def median_descent(members, weights, indptr, points, masses, center_points, center_masses, ground, max_rounds):
+    """Return (points, masses) of the centre after rounds of `median_step`, until none improves it.
+
+    Once matched medians find nothing, single units are moved to the end.
+    """
+    matching = True
+    for _ in range(max_rounds):
+        if matching:
+            units, saved = matched_medians(
+                members, weights, indptr, points, masses, center_points, center_masses, ground
+            )
+        else:
+            units, saved = best_move(members, weights, indptr, points, masses, center_points, center_masses, ground)
+        if saved > 0.0:
+            center_points, center_masses = sparse_units(units)
+        elif matching:
+            matching = False
+        else:
+            break
+    return center_points, center_masses
+
+
+@njit(nogil=True, cache=True)
+def sparse_units(units):
+    """Return the points (int32, ascending) with positive mass and their masses; the last point, ⊥, is left out."""
     size = 0
-    for point in range(blank):
+    for point in range(len(units) - 1):
         size += units[point] > 0.0
     new_points = np.empty(size, np.int32)
     new_masses = np.empty(size, np.float64)
     size = 0
-    for point in range(blank):
+    for point in range(len(units) - 1):
         if units[point] > 0.0:
             new_points[size] = point
             new_masses[size] = units[point]
@@ -263,43 +351,123 @@ def median_step(members, weights, indptr, points, masses, center_points, center_
 
 
 @njit(nogil=True, cache=True)
-def _record_units(weight, center_points, unit_start, vectors, indices, tables, matched):
-    """Add one member's weight to ``matched[unit, point]`` for every unit of the centre.
+def matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return (units, saved): the centre after one round of matched medians, and what it saves at least.
+
+    Every member is matched to the centre. Each unit of the centre then moves to the 1-median of what it is matched to,
+    ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
+    matching held fixed no step costs more than before; solved anew, the members can only cost less.
+    ``units`` is float64 (n_points + 1,), its last entry meaningless.
+    """
+    blank = ground.shape[0] - 1
+    n_entries = len(center_points)
+    n_surplus = 0
+    for place in range(len(members)):
+        n_surplus += indptr[members[place] + 1] - indptr[members[place]]
+    surplus_indptr = np.zeros(len(members) + 1, np.int64)
+    surplus_points = np.empty(n_surplus, np.int64)
+    surplus_masses = np.empty(n_surplus, np.float64)
+    runs = np.empty((n_surplus + n_entries + 16, 5), np.int64)
+    n_runs, filled = 0, 0
+    vectors, indices, tables = make_scratch(max(widest_member(members, indptr), n_entries))
+    for place in range(len(members)):
+        load_flow(
+            members[place], indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables
+        )
+        runs, n_runs = _record_runs(place, center_points, center_masses, vectors, indices, tables, runs, n_runs)
+        filled = _record_surplus(blank, filled, indices, tables, surplus_points, surplus_masses)
+        surplus_indptr[place + 1] = filled
+    units = np.zeros(blank + 1, np.float64)
+    for entry in range(n_entries):
+        units[center_points[entry]] = center_masses[entry]
+    saved = _move_to_medians(runs[:n_runs], weights, center_points, ground, units)
+    saved += _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units)
+    return units, saved
+
+
+# Columns of a table of runs: units START to STOP - 1 of an entry of the centre are matched to TARGET by a member.
+ENTRY, START, STOP, TARGET, MEMBER = range(5)
+
+
+@njit(nogil=True, cache=True)
+def _record_runs(member, center_points, center_masses, vectors, indices, tables, runs, n_runs):
+    """Append one member's runs of matched units that do not stay; return the table, perhaps a larger one, and its length.
 
     Units of one point are interchangeable: the first ones are those that stay, then the targets by rising cost, so that
-    far targets gather at the last units, which can leave.
+    far targets gather at the last units, which can leave. The flow is used up.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
-    sink = 0
-    for entry in range(len(center_points)):
-        point = center_points[entry]
-        unit, last = unit_start[entry], unit_start[entry + 1]
-        if sink < n_sinks and indices[SINK_POINT, sink] == point:
-            staying = last - np.int64(round(vectors[DEMAND, sink]))
-            while unit < staying:
-                matched[unit, point] += weight
-                unit += 1
-            while unit < last:
-                nearest = -1
-                for source in range(n_sources):
-                    arc = source * n_sinks + sink
-                    if tables[FLOW, arc] > 0.5 and (
-                        nearest < 0 or tables[COST, arc] < tables[COST, nearest * n_sinks + sink]
-                    ):
-                        nearest = source
-                if nearest < 0:
-                    break
-                arc = nearest * n_sinks + sink
-                amount = np.int64(round(tables[FLOW, arc]))
-                tables[FLOW, arc] = 0.0
-                for _ in range(min(amount, last - unit)):
-                    matched[unit, indices[SOURCE_POINT, nearest]] += weight
-                    unit += 1
-            sink += 1
-        else:
-            while unit < last:
-                matched[unit, point] += weight
-                unit += 1
+    entry = 0
+    for sink in range(n_sinks):
+        while entry < len(center_points) and center_points[entry] < indices[SINK_POINT, sink]:
+            entry += 1
+        if entry == len(center_points):
+            break
+        unit = np.int64(round(center_masses[entry] - vectors[DEMAND, sink]))
+        while True:
+            nearest, cost = -1, np.inf
+            for source in range(n_sources):
+                arc = source * n_sinks + sink
+                if tables[FLOW, arc] > 0.5 and tables[COST, arc] < cost:
+                    nearest, cost = source, tables[COST, arc]
+            if nearest < 0:
+                break
+            if n_runs == len(runs):
+                larger = np.empty((2 * n_runs, 5), np.int64)
+                larger[:n_runs] = runs
+                runs = larger
+            amount = np.int64(round(tables[FLOW, nearest * n_sinks + sink]))
+            tables[FLOW, nearest * n_sinks + sink] = 0.0
+            runs[n_runs, ENTRY], runs[n_runs, START], runs[n_runs, STOP] = entry, unit, unit + amount
+            runs[n_runs, TARGET], runs[n_runs, MEMBER] = indices[SOURCE_POINT, nearest], member
+            n_runs += 1
+            unit += amount
+    return runs, n_runs
+
+
+@njit(nogil=True, cache=True)
+def _move_to_medians(runs, weights, center_points, ground, units):
+    """Move every unit to the 1-median of what it is matched to; return what that saves. Changes ``units``.
+
+    Units that all members match alike move together: one sweep over the ends of the runs. While half of the weight
+    stays, so does the median.
+    """
+    n_runs = len(runs)
+    total = weights.sum()
+    span = 1
+    for run in range(n_runs):
+        span = max(span, runs[run, STOP] + 1)
+    keys = np.empty(2 * n_runs, np.int64)
+    for run in range(n_runs):
+        keys[run] = runs[run, ENTRY] * span + runs[run, START]
+        keys[n_runs + run] = runs[run, ENTRY] * span + runs[run, STOP]
+    order = np.argsort(keys)
+    matched = np.zeros(ground.shape[0], np.float64)
+    moving, saved = 0.0, 0.0
+    for rank in range(2 * n_runs):
+        event = order[rank]
+        run = event if event < n_runs else event - n_runs
+        weight = weights[runs[run, MEMBER]] if event < n_runs else -weights[runs[run, MEMBER]]
+        matched[runs[run, TARGET]] += weight
+        moving += weight
+        if rank + 1 == 2 * n_runs or keys[order[rank + 1]] == keys[event]:
+            continue
+        if keys[order[rank + 1]] // span != keys[event] // span:
+            matched[:] = 0.0  # all runs of this entry have ended; what is left is rounding
+            moving = 0.0
+            continue
+        if 2.0 * moving <= total:
+            continue
+        present = center_points[keys[event] // span]
+        matched[present] = total - moving
+        median, gain = weighted_median(matched, ground, present, 1e-9 * total)
+        matched[present] = 0.0
+        if median != present:
+            amount = float(keys[order[rank + 1]] - keys[event])
+            units[present] -= amount
+            units[median] += amount
+            saved += gain * amount
+    return saved
 
 
 @njit(nogil=True, cache=True)
@@ -318,21 +486,23 @@ def _record_surplus(blank, filled, indices, tables, surplus_points, surplus_mass
 
 
 @njit(nogil=True, cache=True)
-def weighted_median(weights, ground, present):
-    """Return the point with the smallest Σ_q weights[q] · ground[point, q]; ``present`` wins ties, then the lowest.
+def weighted_median(weights, ground, present, least):
+    """Return the point with the smallest Σ_q weights[q] · ground[point, q], and what it saves against ``present``.
 
-    Candidates are the points with weight, ⊥ (the last point), and the present one.
+    Candidates are the points with weight above ``least``, ⊥ (the last point), and the present one. The present one wins
+    ties, then the lowest.
     """
     blank = len(weights) - 1
     weighted = np.empty(len(weights), np.int64)
     n_weighted = 0
     for point in range(len(weights)):
-        if weights[point] > 0.0:
+        if weights[point] > least:
             weighted[n_weighted] = point
             n_weighted += 1
-    best, best_cost = present, 0.0
+    best, present_cost = present, 0.0
     for place in range(n_weighted):
-        best_cost += weights[weighted[place]] * ground[present, weighted[place]]
+        present_cost += weights[weighted[place]] * ground[present, weighted[place]]
+    best_cost = present_cost * (1.0 - 1e-12)
     for candidate in range(n_weighted + 1):
         point = weighted[candidate] if candidate < n_weighted else blank
         cost = 0.0
@@ -340,23 +510,25 @@ def weighted_median(weights, ground, present):
             cost += weights[weighted[place]] * ground[point, weighted[place]]
             if cost >= best_cost:
                 break
-        if cost < best_cost * (1.0 - 1e-12):
+        if cost < best_cost:
             best, best_cost = point, cost
-    return best
+    return best, present_cost - best_cost
 
 
 @njit(nogil=True, cache=True)
 def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units):
-    """Add units to ``units`` while that pays: a member with something left over may send it there instead of to ⊥.
+    """Add units to ``units`` while that pays, return what it saves: members send surplus there instead of to ⊥.
 
     ``surplus_masses`` is used up.
     """
     blank = ground.shape[0] - 1
+    least = negligible(weights, ground)
     is_candidate = np.zeros(blank, np.bool_)
     for place in range(surplus_indptr[-1]):
         is_candidate[surplus_points[place]] = True
+    saved = 0.0
     while True:
-        best, best_change = -1, 0.0
+        best, best_change = -1, -least
         for point in range(blank):
             if not is_candidate[point]:
                 continue
@@ -366,17 +538,30 @@ def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, 
                     point, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
                 )
                 change += weights[member] * gain
-            if change < best_change - 1e-12 * abs(best_change):
+            if change < best_change:
                 best, best_change = point, change
         if best < 0:
-            return
-        units[best] += 1.0
-        for member in range(len(weights)):
-            place, _ = _best_use(
-                best, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
-            )
-            if place >= 0:
-                surplus_masses[place] -= 1.0
+            return saved
+        amount = _use_unit(best, surplus_indptr, surplus_points, surplus_masses, ground)
+        units[best] += amount
+        saved -= best_change * amount
+
+
+@njit(nogil=True, cache=True)
+def _use_unit(point, surplus_indptr, surplus_points, surplus_masses, ground):
+    """Serve the members from as many new units at ``point`` as all of them use in the same way; return their number."""
+    used = np.empty(len(surplus_indptr) - 1, np.int64)
+    amount = np.inf
+    for member in range(len(used)):
+        used[member], _ = _best_use(
+            point, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
+        )
+        if used[member] >= 0:
+            amount = min(amount, surplus_masses[used[member]])
+    for place in used:
+        if place >= 0:
+            surplus_masses[place] -= amount
+    return amount
 
 
 @njit(nogil=True, cache=True)
@@ -390,3 +575,143 @@ def _best_use(point, begin, end, surplus_points, surplus_masses, ground):
             if here < change:
                 best, change = place, here
     return best, change
+
+
+# A move is tried with more than one unit where at least this mass can move: lighter centres are done in a few moves.
+BULK = 16.0
+
+
+@njit(nogil=True, cache=True)
+def best_move(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return (units, saved): the centre after the best move of one unit (or more of the same), and what it saves.
+
+    A move takes a unit from a point of the centre, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
+    the exact cost is computed for all moves at once. ``units`` is as in `matched_medians`.
+    """
+    blank = ground.shape[0] - 1
+    origins = np.append(center_points.astype(np.int64), blank)
+    used = np.zeros(blank + 1, np.bool_)
+    used[blank] = True
+    for place in range(len(members)):
+        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
+            used[points[entry]] = True
+    goals = np.flatnonzero(used)
+    changes = move_changes(
+        members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals
+    )
+    units = np.zeros(blank + 1, np.float64)
+    for entry in range(len(center_points)):
+        units[center_points[entry]] = center_masses[entry]
+    best = np.argmin(changes)
+    origin, goal = origins[best // len(goals)], goals[best % len(goals)]
+    saved = -changes[best // len(goals), best % len(goals)]
+    if saved <= negligible(weights, ground):
+        return units, 0.0
+    units[blank] = np.inf
+    units[origin] -= 1.0
+    units[goal] += 1.0
+    if (origin < blank and units[origin] >= BULK) or (origin == blank and units[goal] >= BULK):
+        saved += _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground)
+    return units, saved
+
+
+@njit(nogil=True, cache=True)
+def negligible(weights, ground):
+    """Return a change of cost that is rounding: a small part of deleting a farthest unit for every member."""
+    return 1e-12 * weights.sum() * ground[-1].max()
+
+
+@njit(nogil=True, cache=True)
+def _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground):
+    """Repeat a move with doubling amounts while that lowers the cost, which is convex along it; return what it saves.
+
+    Changes ``units``, where ⊥ holds infinite mass.
+    """
+    new_points, new_masses = sparse_units(units)
+    first = center_cost(members, weights, indptr, points, masses, new_points, new_masses, ground)
+    cost, amount = first, 1.0
+    while units[origin] >= amount:
+        units[origin] -= amount
+        units[goal] += amount
+        new_points, new_masses = sparse_units(units)
+        new_cost = center_cost(members, weights, indptr, points, masses, new_points, new_masses, ground)
+        if new_cost >= cost:
+            units[origin] += amount
+            units[goal] -= amount
+            break
+        cost = new_cost
+        amount *= 2.0
+    return first - cost
+
+
+@njit(nogil=True, cache=True)
+def move_changes(members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals):
+    """Return the change of the exact cost, float64 (origins, goals), if one unit moves from an origin to a goal.
+
+    For one member it is the length of the shortest way from origin to goal in the residual network of its optimal flow:
+    any step from point to point at its cost, and back along an arc with flow at minus its cost. Most ways are single
+    steps; so all changes begin as such, and the rest is what ways along flow save.
+    """
+    total = weights.sum()
+    changes = np.empty((len(origins), len(goals)), np.float64)
+    for a in range(len(origins)):
+        for b in range(len(goals)):
+            changes[a, b] = total * ground[origins[a], goals[b]]
+    least = 1e-12 * ground[-1].max()
+    capacity = max(widest_member(members, indptr), len(center_points)) + 2
+    vectors, indices, tables = make_scratch(capacity)
+    at_sinks = np.empty(capacity, np.float64)
+    at_sources = np.empty(capacity, np.float64)
+    reach = np.empty(len(goals), np.float64)
+    for place in range(len(members)):
+        load_flow(
+            members[place], indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables
+        )
+        if indices[SIZES, 0] == 0 or indices[SIZES, 1] == 0:
+            continue
+        for a in range(len(origins)):
+            origin = ground[origins[a]]
+            _residual_lengths(origin, least, indices, tables, at_sinks, at_sources)
+            shorter = False
+            for source in range(indices[SIZES, 0]):
+                point = indices[SOURCE_POINT, source]
+                length = at_sources[source]
+                if length < origin[point] - least:
+                    if not shorter:
+                        shorter = True
+                        for b in range(len(goals)):
+                            reach[b] = origin[goals[b]]
+                    for b in range(len(goals)):
+                        reach[b] = min(reach[b], length + ground[point, goals[b]])
+            if shorter:
+                for b in range(len(goals)):
+                    changes[a, b] += weights[place] * (reach[b] - origin[goals[b]])
+    return changes
+
+
+@njit(nogil=True, cache=True)
+def _residual_lengths(origin, least, indices, tables, at_sinks, at_sources):
+    """Write the shortest residual ways from a point (``origin``: its row of the ground cost) to all sources.
+
+    Rounds of relaxation: back along flow from sinks to sources, forward from sources to sinks. There are no negative
+    cycles, because the flow is optimal. Writes ``at_sinks`` and ``at_sources``.
+    """
+    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
+    for sink in range(n_sinks):
+        at_sinks[sink] = origin[indices[SINK_POINT, sink]]
+    for source in range(n_sources):
+        at_sources[source] = origin[indices[SOURCE_POINT, source]]
+    for _ in range(n_sources):
+        changed = False
+        for source in range(n_sources):
+            for sink in range(n_sinks):
+                arc = source * n_sinks + sink
+                if tables[FLOW, arc] > 0.5 and at_sinks[sink] - tables[COST, arc] < at_sources[source] - least:
+                    at_sources[source] = at_sinks[sink] - tables[COST, arc]
+                    changed = True
+        if not changed:
+            break
+        for source in range(n_sources):
+            for sink in range(n_sinks):
+                length = at_sources[source] + tables[COST, source * n_sinks + sink]
+                at_sinks[sink] = min(at_sinks[sink], length)

@@ -43,8 +43,8 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
         wanted = int(n_clusters * math.sqrt(n_rows))
     else:
         raise ValueError(
-            "n_clusters must be an integer >= 1, 'sqrt', 'log2', a number f > 0.0 meaning f·√rows, or a function of the "
-            f"number of rows, not {n_clusters!r}"
+            "n_clusters must be an integer >= 1, 'sqrt', 'log2', a number f > 0.0 meaning f·√rows, or a function of "
+            f"the number of rows, not {n_clusters!r}"
         )
     return min(max(int(wanted), 1), max(n_rows, 1))
 
@@ -230,6 +230,20 @@ def nearest(
     return search.labels, search.distances
 
 
+def distances_to_centers(
+    rows: TreeRows,
+    labels: Int32,
+    centers: Centers,
+    ground: NDArray[Any],
+    root_cost: Float64,
+    n_jobs: int | None = None,
+) -> Float64:
+    """Return the exact distance of each row to the centre of its label."""
+    search = Search(rows, np.asarray(ground), root_cost, n_jobs)
+    search.labels = labels
+    return search.measure(centers, np.arange(len(rows)))
+
+
 def _updated(
     search: Search, centers: Centers, weights: Float64, due: NDArray[np.bool_], update: CenterUpdate
 ) -> Centers:
@@ -328,7 +342,7 @@ def _spread_seeds(search: Search, k: int, rng: np.random.Generator) -> Centers:
 
 def _costs(rows: TreeRows, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Float64, Float64]:
     """Return the two cost matrices as the compiled code wants them, after checking that they fit the rows."""
-    costs = check_ground(ground) if check else np.ascontiguousarray(ground, np.float64)
+    costs = check_ground(ground) if check else np.ascontiguousarray(ground)
     if costs.shape != (rows.n_points + 1,) * 2:
         raise ValueError(f"ground has shape {costs.shape}, but the rows have {rows.n_points} points and ⊥")
     n_roots = int(rows.roots.max(initial=0)) + 1

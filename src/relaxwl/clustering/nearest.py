@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +15,23 @@ from relaxwl.unfolding import TreeRows
 
 # Rows of one task; fixed, so that results do not depend on the number of workers.
 CHUNK_ROWS = 1024
-# Pivots of the first bound. Few, because that bound is computed for every centre.
+# Pivots of the first bound: few, because that bound is computed for every centre.
 N_PIVOTS = 12
+# Pivots of the second bound, computed only for centres that the first could not rule out.
+MAX_PIVOTS = 256
 # Pairs of rows that pivots are judged by.
 SAMPLE = 256
 
 
-def lipschitz_functions(ground: Float64) -> Float64:
-    """Return, for every point q and pivot p (⊥ included), M[q, p] - M[⊥, p], without the row of ⊥.
+def lipschitz_functions(ground: NDArray[Any]) -> Float64:
+    """Return, for every point q and many pivots p (⊥ among them), M[q, p] - M[⊥, p], without the row of ⊥.
 
     Each column is 1-Lipschitz in q by the triangle inequality and 0 at ⊥, so by Kantorovich duality
     ``|Σ (x - y) · column| <= W(x, y)`` for measures x and y of any mass.
     """
-    return np.ascontiguousarray(ground[:-1] - ground[-1])
+    pivots = np.unique(np.linspace(0, len(ground) - 1, min(len(ground), MAX_PIVOTS)).astype(np.int64))
+    chosen = ground[:, pivots].astype(np.float64)
+    return np.ascontiguousarray(chosen[:-1] - chosen[-1])
 
 
 def choose_pivots(embeddings: Float64, n_pivots: int) -> Int64:
@@ -61,7 +66,7 @@ class Search:
     """
 
     rows: TreeRows
-    ground: Float64
+    ground: NDArray[Any]
     root_cost: Float64
     n_jobs: int | None = None
     labels: Int32 = field(init=False)

@@ -25,15 +25,16 @@ LANES = 256
 SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
 # `indices` (int64, 6 × side); SIZES holds the number of sources and of sinks:
 SIZES, SOURCE_POINT, SINK_POINT, REACHED_FROM, ENTERED_BY, SETTLED = range(6)
-# `tables` (float64, 2 × side²), each flat and row-major over sources × sinks:
-COST, FLOW = range(2)
+# `tables` (float64, 3 × side²), flat: COST and FLOW are row-major over sources × sinks; INFLOW is the same flow by
+# sinks × sources, so that who sends to a sink is found in one sweep over neighbours in memory:
+COST, FLOW, INFLOW = range(3)
 
 
 @njit(nogil=True, cache=True)
 def make_scratch(capacity):
     """Return the scratch arrays (`vectors`, `indices`, `tables`) for measures of at most `capacity` points."""
     side = capacity + 2
-    return np.empty((8, side), np.float64), np.empty((6, side), np.int64), np.empty((2, side * side), np.float64)
+    return np.empty((8, side), np.float64), np.empty((6, side), np.int64), np.empty((3, side * side), np.float64)
 
 
 @njit(nogil=True, cache=True)
@@ -142,6 +143,9 @@ def start_flow(vectors, indices, tables):
     for i in range(1, n_sources):
         for j in range(n_sinks):
             vectors[SINK_PRICE, j] = min(vectors[SINK_PRICE, j], tables[COST, i * n_sinks + j])
+    for arc in range(n_sources * n_sinks):
+        tables[FLOW, arc] = 0.0
+        tables[INFLOW, arc] = 0.0
     for j in range(n_sinks):
         vectors[LEFT_DEMAND, j] = vectors[DEMAND, j]
         dual += vectors[DEMAND, j] * vectors[SINK_PRICE, j]
@@ -149,7 +153,6 @@ def start_flow(vectors, indices, tables):
         base = i * n_sinks
         price = np.inf
         for j in range(n_sinks):
-            tables[FLOW, base + j] = 0.0
             price = min(price, tables[COST, base + j] - vectors[SINK_PRICE, j])
         vectors[SOURCE_PRICE, i] = price
         left = vectors[SUPPLY, i]
@@ -162,6 +165,7 @@ def start_flow(vectors, indices, tables):
             ):
                 amount = min(left, vectors[LEFT_DEMAND, j])
                 tables[FLOW, base + j] = amount
+                tables[INFLOW, j * n_sources + i] = amount
                 vectors[LEFT_DEMAND, j] -= amount
                 left -= amount
         vectors[LEFT_SUPPLY, i] = left
@@ -191,8 +195,12 @@ def shortest_path(origin, vectors, indices, tables):
         nearest = -1
         shortest = np.inf
         for j in range(n_sinks):
-            if indices[SETTLED, j] == 0 and vectors[SINK_LENGTH, j] < shortest:
-                shortest = vectors[SINK_LENGTH, j]
+            length = vectors[SINK_LENGTH, j]
+            # Among equally near sinks one with demand left ends the search.
+            if indices[SETTLED, j] == 0 and (
+                length < shortest or (length == shortest and vectors[LEFT_DEMAND, j] > 0.0)
+            ):
+                shortest = length
                 nearest = j
         if nearest < 0:
             break
@@ -201,7 +209,7 @@ def shortest_path(origin, vectors, indices, tables):
             break
         indices[SETTLED, nearest] = 1
         for i in range(n_sources):
-            if indices[ENTERED_BY, i] < 0 and tables[FLOW, i * n_sinks + nearest] > 0.0:
+            if tables[INFLOW, nearest * n_sources + i] > 0.0 and indices[ENTERED_BY, i] < 0:
                 indices[ENTERED_BY, i] = nearest
                 vectors[SOURCE_LENGTH, i] = shortest
                 relax(i, shortest, vectors, indices, tables)
@@ -218,20 +226,28 @@ def shortest_path(origin, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def relax(i, base_length, vectors, indices, tables):
-    """Shorten the paths to all unsettled sinks through source `i`, itself at distance `base_length`."""
+    """Shorten the paths to all sinks through source `i`, itself at distance `base_length`.
+
+    Settled sinks are at most as far as that, so nothing changes for them and no test is needed.
+    """
     n_sinks = indices[SIZES, 1]
-    base = i * n_sinks
+    # Views and selections instead of sums of indices and branches: the compiler can use vector registers.
+    costs = tables[COST, i * n_sinks : (i + 1) * n_sinks]
+    lengths = vectors[SINK_LENGTH]
+    reached_from = indices[REACHED_FROM]
     price = vectors[SOURCE_PRICE, i]
     for j in range(n_sinks):
-        through = base_length + max(0.0, tables[COST, base + j] - vectors[SINK_PRICE, j] - price)
-        if through < vectors[SINK_LENGTH, j] and indices[SETTLED, j] == 0:
-            vectors[SINK_LENGTH, j] = through
-            indices[REACHED_FROM, j] = i
+        step = costs[j] - vectors[SINK_PRICE, j] - price
+        through = base_length + (step if step > 0.0 else 0.0)
+        known = lengths[j]
+        reached_from[j] = i if through < known else reached_from[j]
+        lengths[j] = through if through < known else known
 
 
 @njit(nogil=True, cache=True)
 def augment(origin, target, vectors, indices, tables):
     """Send as much as possible from `origin` to `target` along the path found; writes flow and what is left."""
+    n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     amount = min(vectors[LEFT_SUPPLY, origin], vectors[LEFT_DEMAND, target])
     sink = target
@@ -247,6 +263,7 @@ def augment(origin, target, vectors, indices, tables):
     while True:
         if not lost:
             tables[FLOW, source * n_sinks + sink] += amount
+            tables[INFLOW, sink * n_sources + source] = tables[FLOW, source * n_sinks + sink]
         if source == origin:
             break
         sink = indices[ENTERED_BY, source]
@@ -254,6 +271,7 @@ def augment(origin, target, vectors, indices, tables):
         before = tables[FLOW, arc]
         after = before - amount
         tables[FLOW, arc] = after if after > RESIDUE * before else 0.0
+        tables[INFLOW, sink * n_sources + source] = tables[FLOW, arc]
         source = indices[REACHED_FROM, sink]
     if lost:
         if vectors[LEFT_DEMAND, target] <= amount:

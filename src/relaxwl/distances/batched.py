@@ -67,7 +67,7 @@ def row_distances(
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, root_cost, masses) if whole else np.dtype(np.float64)
     out = np.empty((len(rows_a.roots), len(rows_b.roots)), dtype)
-    root_cost = np.ascontiguousarray(root_cost)
+    ground, root_cost = _readable(ground, dtype), np.ascontiguousarray(root_cost)
     few_a, many_a = _split_by_units(rows_a)
     few_b, many_b = _split_by_units(rows_b)
     tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, root_cost, out)
@@ -115,6 +115,7 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
     mass = float(row_masses(rows).max(initial=0))
     dtype = distance_dtype(ground, root_matrix, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((n_rows + 1, n_rows + 1), dtype)
+    ground = _readable(ground, dtype)
     few, many = _split_by_units(rows)
     tasks = _unit_tasks(rows, few, rows, few, ground, root_matrix, out)
     tasks += _single_tasks(rows, many, rows, few, ground, root_matrix, out, mirror=True)
@@ -150,6 +151,11 @@ def whole_dtype(largest: float) -> np.dtype[Any]:
         if largest <= np.iinfo(candidate).max:
             return np.dtype(candidate)
     return np.dtype(np.float64)
+
+
+def _readable(ground: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
+    return np.ascontiguousarray(ground, dtype if dtype.kind == "u" else None)
 
 
 def is_whole(values: NDArray[Any]) -> bool:

@@ -326,7 +326,7 @@ class TreeMapping:
             phrases.append(f"{_counted(n_edges, 'edge', 'edges')} relabelled")
         return ", ".join(phrases) or "no difference"
 
-    def to_svg(self, max_nodes: int = 100, *, title: str | None = None) -> str:
+    def to_svg(self, max_nodes: int = 100, *, title: str | None = None, embed_style: bool = True) -> str:
         """Return a drawing of both trees and the mapping as SVG text.
 
         Mapped vertices are joined by dashed lines, deleted ones are red, inserted ones blue, relabelled ones yellow.
@@ -337,11 +337,12 @@ class TreeMapping:
             Vertices that are drawn at most of each tree; a mark says how many more there are.
         title : str, optional
             What a screen reader says; cost and difference by default.
+        embed_style : bool, default=True
+            Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """
         outlines = (self.source.outline(max_nodes), self.target.outline(max_nodes))
         index = [{path: i for i, path in enumerate(outline.paths())} for outline in outlines]
         drawn = [(index[0][p], index[1][q]) for p, q in self.pairs if p in index[0] and q in index[1]]
-        edges = [[outline.edges for outline in outlines][side] for side in (0, 1)]
         labelled = self.source.has_edge_labels or self.target.has_edge_labels
         return drawing.mapping_svg(
             _plain_tree(outlines[0]),
@@ -349,10 +350,11 @@ class TreeMapping:
             drawn,
             states=self._states(index),
             edge_labels=(_edge_texts(outlines[0]), _edge_texts(outlines[1])) if labelled else None,
-            relabelled_edges=[(i, j) for i, j in drawn if edges[0][i] != edges[1][j]],
+            relabelled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
             hidden=(outlines[0].hidden, outlines[1].hidden),
             title=title or f"Mapping between two trees, cost {self.cost:g}: {self.describe()}",
             captions=(f"{self.source.size:,} vertices", f"{self.target.size:,} vertices, cost {self.cost:g}"),
+            embed_style=embed_style,
         )
 
     def _states(self, index: Sequence[dict[Path, int]]) -> tuple[list[str], list[str]]:

@@ -1,1 +1,25 @@
-"""Nested cross-validation, its records and tables."""
+"""Nested cross-validation of kernels, its records and tables."""
+
+from relaxwl.evaluation.folds import DEFAULT_C
+from relaxwl.evaluation.progress import ProgressEvent
+from relaxwl.evaluation.protocol import cross_validate
+from relaxwl.evaluation.results import Cell, DatasetRecord, FoldRecord, OutOfTime, Results, ResultStore
+from relaxwl.evaluation.statistics import describe_dataset
+from relaxwl.evaluation.tables import Table, dataset_table, results_table, runtime_table
+
+__all__ = [
+    "DEFAULT_C",
+    "Cell",
+    "DatasetRecord",
+    "FoldRecord",
+    "OutOfTime",
+    "ProgressEvent",
+    "ResultStore",
+    "Results",
+    "Table",
+    "cross_validate",
+    "dataset_table",
+    "describe_dataset",
+    "results_table",
+    "runtime_table",
+]

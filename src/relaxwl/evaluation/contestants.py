@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from relaxwl.kernels import registry
 from relaxwl.kernels.base import GraphKernel
 
 Variant = tuple[dict[str, Any], GraphKernel]
@@ -74,6 +73,8 @@ def _listed(kernels: Any) -> list[Any]:
 def _one(kernel: Any) -> Contestant:
     if not isinstance(kernel, str):
         return _estimator(kernel, type(kernel).__name__)
+    from relaxwl.kernels import registry
+
     entry = registry.get(kernel)
     return Contestant(entry.name, entry.title, entry.variants)
 
@@ -101,9 +102,7 @@ def is_reseeded(kernel: GraphKernel) -> bool:
 
 
 def _identifying(kernel: GraphKernel) -> dict[str, Any]:
-    return {
-        name: value for name, value in kernel.get_params().items() if name.rpartition("__")[2] not in NOT_IDENTITY
-    }
+    return {name: value for name, value in kernel.get_params().items() if name.rpartition("__")[2] not in NOT_IDENTITY}
 
 
 def _stable(value: Any) -> str:

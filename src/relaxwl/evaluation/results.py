@@ -17,8 +17,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.graphs.arrays import Float64
-
 Scalar = str | int | float | bool | None
 
 
@@ -72,13 +70,13 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class OutOfTime:
-    """A repetition that was given up because it took longer than ``time_limit`` seconds."""
+    """A repetition that took longer than ``time_limit`` seconds (None: than a limit that the kernel itself has)."""
 
     key: Key
     title: str
     settings: dict[str, Any]
     repetition: int
-    time_limit: float
+    time_limit: float | None
     reason: str
     finished_at: str
 
@@ -213,9 +211,9 @@ class Results(Sequence[Record]):
         return _unique(record.key.kernel for record in self._evaluated())
 
     @property
-    def dataset_records(self) -> dict[str, DatasetRecord]:
-        """What is known about each data set, the latest if there are several of one name."""
-        return {record.name: record for record in self._records if isinstance(record, DatasetRecord)}
+    def dataset_records(self) -> dict[tuple[str, str], DatasetRecord]:
+        """What is known about each data set, by name and fingerprint."""
+        return {(r.name, r.fingerprint): r for r in self._records if isinstance(r, DatasetRecord)}
 
     @property
     def sketches(self) -> list[GramSketch]:
@@ -373,7 +371,7 @@ class ResultStore:
     def load(self) -> Results:
         """Read all records; of two for the same fold the first counts.
 
-        A line that is no record (the last one, if the machine went down while it was written) is dropped with a warning.
+        A line that is no record (the last, if the machine went down while it was written) is dropped with a warning.
         """
         if not self.path.exists():
             return Results([])

@@ -16,7 +16,13 @@ TREE_DEPTH = 4
 
 
 def describe_dataset(
-    name: str, graphs: Any, y: Sequence[Any], *, fingerprint: str = "", tree_depth: int = TREE_DEPTH, n_jobs: int | None = None
+    name: str,
+    graphs: Any,
+    y: Sequence[Any],
+    *,
+    fingerprint: str = "",
+    tree_depth: int = TREE_DEPTH,
+    n_jobs: int | None = None,
 ) -> DatasetRecord:
     """Return the row of the data-set table.
 

@@ -78,7 +78,7 @@ def score_path(gram: Float64, y: Int64, fit: Int64, held_out: Int64, scale: floa
 
 
 def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> Prediction:
-    """Fit on a scaled (n, n) training matrix with classes ``y`` and predict the rows of the (m, n) matrix ``unseen``."""
+    """Fit on a scaled (n, n) training matrix and predict the rows of the equally scaled (m, n) matrix ``unseen``."""
     started = time.perf_counter()
     machine = _fitted(training, y, C)
     classes = _predicted(machine, unseen)

@@ -169,7 +169,7 @@ def _check_repetitions(
         if not len(bad):
             continue
         edge = int(bad[0])
-        source, target = (int(node) for node in edges[edge])
+        source, target = sorted(int(node) for node in edges[edge])
         graph = int(np.searchsorted(offsets, source, side="right")) - 1
         start = int(offsets[graph])
         place = f" ({where(edge)})" if where is not None else ""

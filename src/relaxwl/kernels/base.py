@@ -123,19 +123,23 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def depth_kernel_matrices(self, X: Any, Y: Any = None) -> list[Float64]:
         """Return the Gram matrices of this kernel cut at depth 0, 1, ... ``max_depth``, all from one fit."""
-        return self._prefix_grams(self._apply(X), None if Y is None else self._apply(Y))
+        return self._prefix_grams(self._apply(X), None if Y is None else self._apply(Y), self.similarity)
 
     def fit_depth_kernel_matrices(self, X: Any) -> list[Float64]:
         """Fit, and return the Gram matrices of ``X`` for every depth up to ``max_depth``."""
-        return self._prefix_grams(self._fit(X), None)
+        return self._prefix_grams(self._fit(X), None, self.similarity)
 
     def fit_candidates(self, X: Any) -> list[Candidate]:
         """Fit, and return one Gram matrix of ``X`` for each depth from 0 to ``max_depth``."""
-        return _by_depth(self.fit_depth_kernel_matrices(X))
+        return self._candidates(self._fit(X), None)
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return one Gram matrix between ``X`` and ``Y`` for each depth from 0 to ``max_depth``."""
-        return _by_depth(self.depth_kernel_matrices(X, Y))
+        return self._candidates(self._apply(X), None if Y is None else self._apply(Y))
+
+    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
+        matrices = self._prefix_grams(counts_x, counts_y, self.similarity)
+        return [Candidate({"max_depth": depth}, matrix) for depth, matrix in enumerate(matrices)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features; each says its depth and what it counts."""
@@ -197,13 +201,13 @@ class CountKernel(TransformerMixin, GraphKernel):
         y = None if counts_y is None else self._joined(counts_y, intersect=intersect)
         matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
         if self.normalize:
-            norms_x = self._squared_norms(x)
-            _divide_by_norms(matrix, norms_x, norms_x if y is None else self._squared_norms(y))
+            norms_x = _squared_norms(x, intersect)
+            _divide_by_norms(matrix, norms_x, norms_x if y is None else _squared_norms(y, intersect))
         return matrix
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
         """Sum the Gram matrices of single depths; normalise each sum by itself."""
-        intersect = self.similarity == "intersection"
+        intersect = similarity == "intersection"
         sums: list[Float64] = []
         norms_x, norms_y = np.zeros(1), np.zeros(1)
         results = []
@@ -213,22 +217,19 @@ class CountKernel(TransformerMixin, GraphKernel):
             y = None if counts_y is None else self._joined(counts_y, only, intersect=intersect)
             part = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
             sums.append(part + sums[-1] if sums else part)
-            norms_x = norms_x + self._squared_norms(x)
-            norms_y = norms_x if y is None else norms_y + self._squared_norms(y)
+            norms_x = norms_x + _squared_norms(x, intersect)
+            norms_y = norms_x if y is None else norms_y + _squared_norms(y, intersect)
             results.append(sums[-1].copy() if self.normalize else sums[-1])
             if self.normalize:
                 _divide_by_norms(results[-1], norms_x, norms_y)
         return results
 
-    def _squared_norms(self, joined: Counts) -> Float64:
-        """Return k(G, G) of each graph, with everything that was not met in fitting."""
-        if self.similarity == "intersection":
-            return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
-        return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
 
-
-def _by_depth(matrices: list[Float64]) -> list[Candidate]:
-    return [Candidate({"max_depth": depth}, matrix) for depth, matrix in enumerate(matrices)]
+def _squared_norms(joined: Counts, intersect: bool) -> Float64:
+    """Return k(G, G) of each graph, with everything that was not met in fitting."""
+    if intersect:
+        return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
+    return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counter, Counts, make_counter
 from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding.encoding import check_edge_labels
 
 # Children named in a feature name before it is cut short.
 NAMED_CHILDREN = 6
@@ -141,12 +143,6 @@ class WeisfeilerLehman(CountKernel):
         return str(self.node_vocabulary_[code]) if self.node_vocabulary_ is not None else "·"
 
 
-def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
-    """Refuse to use edge labels that are not there."""
-    if edge_labels and graphs.edge_vocabulary is None and graphs.n_edges > 0:
-        raise ValueError("edge_labels=True, but the graphs have no edge labels; use edge_labels=False")
-
-
 def matched_codes(
     graphs: GraphCollection,
     node_vocabulary: tuple[object, ...] | None,
@@ -164,11 +160,3 @@ def matched_codes(
     if edge_vocabulary is not None and graphs.edge_vocabulary is not None and edges is not None:
         edges = match_codes(graphs.edge_vocabulary, edge_vocabulary)[edges]
     return roots, edges
-
-
-def known_or_new(located: Int32, n_known: int) -> Int32:
-    """Turn row numbers with -1 for unknown rows into ids: the unknown ones are numbered from ``n_known`` on."""
-    unknown = located < 0
-    ids = located.copy()
-    ids[unknown] = n_known + np.arange(int(unknown.sum()), dtype=np.int32)
-    return ids

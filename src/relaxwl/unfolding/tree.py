@@ -14,6 +14,8 @@ from functools import cmp_to_key
 from hashlib import blake2b
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+from numpy.typing import NDArray
+
 from relaxwl import drawing
 from relaxwl.graphs.labels import Label, label_order, plain_label
 
@@ -369,6 +371,7 @@ class UnfoldingTree:
         *,
         collapse: bool = False,
         title: str | None = None,
+        embed_style: bool = True,
     ) -> str:
         """Return a drawing as SVG text, fit for a light and a dark background.
 
@@ -380,6 +383,8 @@ class UnfoldingTree:
             Draw equal siblings once, with their number.
         title : str, optional
             What a screen reader says; the size and depth of the tree by default.
+        embed_style : bool, default=True
+            Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """
         outline = self.outline(max_nodes, collapse=collapse)
         return drawing.tree_svg(
@@ -389,6 +394,7 @@ class UnfoldingTree:
             counts=outline.counts,
             hidden=outline.hidden,
             title=title or f"Tree of {self._size:,} vertices and depth {self._depth}, root {self._label}",
+            embed_style=embed_style,
         )
 
     def _repr_svg_(self) -> str:
@@ -455,7 +461,14 @@ class UnfoldingTree:
         return (_from_table, (table,))
 
 
-def unfolding_tree(graph: GraphView, node: int, depth: int, *, edge_labels: bool = False) -> UnfoldingTree:
+def unfolding_tree(
+    graph: GraphView,
+    node: int,
+    depth: int,
+    *,
+    edge_labels: bool = False,
+    node_labels: Sequence[Any] | NDArray[Any] | None = None,
+) -> UnfoldingTree:
     """Return the unfolding tree of a vertex: its label, below it the trees of its neighbours, one depth less.
 
     Parameters
@@ -468,6 +481,8 @@ def unfolding_tree(graph: GraphView, node: int, depth: int, *, edge_labels: bool
         Depth of the tree; 0 is the label alone.
     edge_labels : bool, default=False
         Whether the labels of the graph's edges go into the tree.
+    node_labels : sequence or array of shape (n_nodes,) or (n_nodes, d), optional
+        Labels to use in place of the graph's own: a label, an attribute vector, or a pair of the two per vertex.
 
     Returns
     -------
@@ -478,15 +493,15 @@ def unfolding_tree(graph: GraphView, node: int, depth: int, *, edge_labels: bool
         raise ValueError(f"depth must be at least 0, got {depth}")
     if not 0 <= node < graph.n_nodes:
         raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")
+    if node_labels is not None and len(node_labels) != graph.n_nodes:
+        raise ValueError(f"node_labels has {len(node_labels)} entries for {graph.n_nodes} vertices")
     neighbors: dict[int, list[int]] = {}
     reach = [{int(node)}]
     for _ in range(depth):
         for vertex in reach[-1] - neighbors.keys():
             neighbors[vertex] = [int(other) for other in graph.neighbors(vertex)]
         reach.append({other for vertex in reach[-1] for other in neighbors[vertex]})
-    labels = {
-        vertex: UNLABELLED if (label := graph.node_label(vertex)) is None else label for vertex in set().union(*reach)
-    }
+    labels = {vertex: _label_of(graph, vertex, node_labels) for vertex in set().union(*reach)}
     edges = {vertex: graph.edge_labels_of(vertex) for vertex in neighbors} if edge_labels else {}
     if edge_labels and any(names is None for names in edges.values()):
         raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
@@ -500,6 +515,12 @@ def unfolding_tree(graph: GraphView, node: int, depth: int, *, edge_labels: bool
             tree = UnfoldingTree(labels[vertex], below, edges[vertex] if edge_labels and below else None)
             trees[vertex] = shared.setdefault(tree, tree)
     return trees[int(node)]
+
+
+def _label_of(graph: GraphView, vertex: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:
+    """Return the label that stands for a vertex in trees."""
+    label = graph.node_label(vertex) if node_labels is None else node_labels[vertex]
+    return UNLABELLED if label is None else plain_label(label)
 
 
 def _group(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, ...]:

@@ -73,7 +73,7 @@ class PersistentWL(DepthFeatures):
 
     Examples
     --------
-    >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3), (1, 3)], "CCNN")])
+    >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3), (1, 3)], list("CCNN"))])
     >>> kernel = PersistentWL(max_depth=0, cycles=True).fit(graphs)
     >>> kernel.get_feature_names_out().tolist()
     ['depth 0: C', 'depth 0: N', 'depth 0: cycles at C', 'depth 0: cycles at N']

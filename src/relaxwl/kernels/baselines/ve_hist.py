@@ -32,7 +32,7 @@ class VertexEdgeHistogram(FlatFeatures):
 
     Examples
     --------
-    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], "CNC"), (2, [(0, 1)], "CC")])
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], list("CNC")), (2, [(0, 1)], list("CC"))])
     >>> kernel = VertexEdgeHistogram().fit(graphs)
     >>> kernel.get_feature_names_out().tolist()
     ['vertex C', 'vertex N', 'edge C–C', 'edge C–N']

@@ -1,0 +1,385 @@
+"""Barycentres: measures with the smallest sum of transport distances to the members of a cluster, in five ways."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+
+from relaxwl.clustering import _compiled
+from relaxwl.distances.transport import check_ground
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
+
+logger = logging.getLogger(__name__)
+
+Method = Literal["median", "lp", "entropic", "medoid", "mean"]
+Center = tuple[Int32, Float64]
+
+# Rounds of matched medians: they stop by themselves after a handful, this only bounds the worst case.
+MEDIAN_ROUNDS = 100
+# Regularisation of the entropic barycentre in units of the ground cost, and when its iteration ends.
+REGULARIZATION = 0.05
+ENTROPIC_TOLERANCE = 1e-9
+ENTROPIC_ROUNDS = 2000
+# Masses below this part of the total are what an iteration leaves behind, not mass.
+NEGLIGIBLE = 1e-10
+
+
+class CenterUpdate(Protocol):
+    """One improvement of the centre of one cluster; safe to call from several threads.
+
+    The members are rows of ``indptr``, ``points`` and ``masses``. The result is a measure with ascending points. It need
+    not be better than the current one: the caller compares.
+    """
+
+    def __call__(  # noqa: D102
+        self,
+        members: Int64,
+        weights: Float64,
+        indptr: Int64,
+        points: Int32,
+        masses: Float64,
+        ground: Float64,
+        current_points: Int32,
+        current_masses: Float64,
+    ) -> Center: ...
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """Weighted members (rows of a CSR structure) over a ground cost with ⊥ last."""
+
+    members: Int64
+    weights: Float64
+    indptr: Int64
+    points: Int32
+    masses: Float64
+    ground: Float64
+
+    def cost(self, center: Center) -> float:
+        """Return the weighted sum of the exact distances of all members to a centre."""
+        return float(_compiled.center_cost(*self._arrays(), *center, self.ground))
+
+    def descend(self, center: Center) -> Center:
+        """Return the centre after rounds of matched medians and moves of single units, as long as they improve it."""
+        points, masses = _compiled.median_descent(*self._arrays(), *center, self.ground, MEDIAN_ROUNDS)
+        return points, masses
+
+    def medoid(self) -> Center:
+        """Return the best member."""
+        return self.member(int(_compiled.medoid(*self._arrays(), self.ground)))
+
+    def member(self, place: int) -> Center:
+        """Return the points and masses of the member at a place of ``members``."""
+        row = self.members[place]
+        span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
+        return self.points[span], self.masses[span]
+
+    def compact(self) -> tuple[scipy.sparse.csr_array, Float64, Int64]:
+        """Return the members' masses over the points that they use, the ground between these and ⊥, and the points."""
+        starts = self.indptr[self.members]
+        lengths = self.indptr[self.members + 1] - starts
+        entries = expand_spans(starts, lengths)
+        support, columns = np.unique(self.points[entries], return_inverse=True)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        shape = (len(self.members), len(support))
+        matrix = scipy.sparse.csr_array((self.masses[entries], columns, indptr), shape=shape)
+        kept = np.append(support, len(self.ground) - 1)
+        return matrix, self.ground[np.ix_(kept, kept)], support.astype(np.int64)
+
+    def _arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
+        return self.members, self.weights, self.indptr, self.points, self.masses
+
+
+def transport_barycenter(
+    points: Any, ground: ArrayLike, method: Method = "median", weights: ArrayLike | None = None
+) -> Float64:
+    """Return a measure with a small weighted sum of transport distances to the given ones.
+
+    Distances are those of :func:`relaxwl.transport_distance`: the lighter side is filled up at the blank ⊥, the last
+    ground point. So the mass of the barycentre is free. Only points that some measure uses get mass.
+
+    Parameters
+    ----------
+    points : array or sparse matrix (n, k)
+        Measures, one a row: masses of at least 0 at the k ground points other than ⊥.
+    ground : array (k + 1, k + 1)
+        Costs between the points, ⊥ last: a pseudo-metric.
+    method : {"median", "lp", "entropic", "medoid", "mean"}
+        ``"median"`` gives whole-number masses (so the barycentre of children is again a tree) for whole-number masses;
+        a local search by matched medians, as a rule within a few thousandths of the optimum. ``"lp"`` is the optimum, by
+        linear programming: slow. ``"entropic"`` regularises the transport (strength 0.05) as in much of the literature.
+        ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
+    weights : array (n,), optional
+        Weights of the measures, at least 0; all 1 by default.
+
+    Returns
+    -------
+    barycenter : float64 array (k,)
+        Masses.
+
+    See Also
+    --------
+    relaxwl.transport_distance : The distance that is summed.
+    relaxwl.WassersteinKMeans : Clustering around such barycentres.
+
+    Examples
+    --------
+    Points 0 and 1 are close; ⊥ is far from both. Two of three measures have two units.
+
+    >>> ground = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+    >>> measures = np.array([[2, 0], [1, 1], [0, 1]])
+    >>> transport_barycenter(measures, ground)
+    array([1., 1.])
+    >>> transport_barycenter(measures, ground, method="mean")
+    array([1.        , 0.66666667])
+    """
+    costs = np.ascontiguousarray(check_ground(ground), np.float64)
+    measures = _measures(points, len(costs) - 1)
+    importance = _importance(weights, measures.shape[0])
+    members = np.flatnonzero(importance > 0)
+    cluster = _Cluster(
+        members,
+        importance[members],
+        measures.indptr.astype(np.int64),
+        measures.indices.astype(np.int32),
+        measures.data,
+        costs,
+    )
+    center_points, center_masses = _solver(method)(cluster)
+    barycenter = np.zeros(len(costs) - 1)
+    barycenter[center_points] = center_masses
+    return barycenter
+
+
+def center_update(method: str) -> CenterUpdate:
+    """Return the function by which k-means improves a centre.
+
+    ``"median"`` moves on from the current centre by one round of matched medians. All other methods start afresh.
+    """
+    if method == "median":
+        return _median_update
+    solve = _solver(method)
+
+    def update(
+        members: Int64,
+        weights: Float64,
+        indptr: Int64,
+        points: Int32,
+        masses: Float64,
+        ground: Float64,
+        current_points: Int32,
+        current_masses: Float64,
+    ) -> Center:
+        weighted = np.flatnonzero(weights > 0)
+        if len(weighted) == 0:
+            return current_points, current_masses
+        return solve(_Cluster(members[weighted], weights[weighted], indptr, points, masses, ground))
+
+    return update
+
+
+def _median_update(
+    members: Int64,
+    weights: Float64,
+    indptr: Int64,
+    points: Int32,
+    masses: Float64,
+    ground: Float64,
+    current_points: Int32,
+    current_masses: Float64,
+) -> Center:
+    new_points, new_masses = _compiled.median_step(
+        members, weights, indptr, points, masses, current_points, current_masses, ground
+    )
+    return new_points, new_masses
+
+
+def _solver(method: str) -> Callable[[_Cluster], Center]:
+    solvers = {"median": _median, "lp": _lp, "entropic": _entropic, "medoid": _Cluster.medoid, "mean": _mean}
+    if method not in solvers:
+        raise ValueError(f"method must be one of {', '.join(solvers)}, not {method!r}")
+    return solvers[method]
+
+
+# ------------------------------------------------------------------------------------------------------ methods
+
+
+def _mean(cluster: _Cluster) -> Center:
+    matrix, _, support = cluster.compact()
+    return _sparse((cluster.weights @ matrix) / cluster.weights.sum(), support)
+
+
+def _median(cluster: _Cluster) -> Center:
+    """Improve several starts by rounds of matched medians and return the best."""
+    used = cluster.compact()[0].data
+    if (used != np.rint(used)).any():
+        raise ValueError(
+            "method 'median' needs measures with whole-number masses; use method 'lp', 'entropic' or 'mean' for real ones"
+        )
+    best: Center = np.empty(0, np.int32), np.empty(0)
+    best_cost = np.inf
+    for start in _starts(cluster):
+        center = cluster.descend(start)
+        cost = cluster.cost(center)
+        if cost < best_cost:
+            best, best_cost = center, cost
+    return best
+
+
+def _starts(cluster: _Cluster) -> list[Center]:
+    points, masses = _mean(cluster)
+    rounded = np.rint(masses)
+    kept = rounded > 0
+    return [cluster.medoid(), (points[kept], rounded[kept])]
+
+
+def _lp(cluster: _Cluster) -> Center:
+    """Solve the linear program of the barycentre.
+
+    Variables are the masses b of the barycentre and x[i, q, p], what member i sends from q to p. All that a member does
+    not send goes to ⊥, and all that the barycentre does not receive comes from there; so its mass has no limit. With
+    these two written into the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``, and an arc that saves nothing
+    is left out: the way through ⊥ is as good.
+    """
+    matrix, ground, support = cluster.compact()
+    n_points = len(support)
+    deleting = ground[:-1, -1]
+    savings = deleting[:, None] + deleting - ground[:-1, :-1]
+    useful, targets = np.nonzero(savings > 1e-12 * ground.max(initial=1.0))
+    arcs_of = np.searchsorted(useful, np.arange(n_points + 1))
+    entries = np.repeat(np.arange(matrix.nnz), np.diff(arcs_of)[matrix.indices])
+    arcs = expand_spans(arcs_of[matrix.indices], np.diff(arcs_of)[matrix.indices])
+    member = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))[entries]
+    costs = np.concatenate(
+        [deleting * cluster.weights.sum(), -cluster.weights[member] * savings[useful[arcs], targets[arcs]]]
+    )
+    # Rows of the program: what a member has at a point; what the barycentre has at a point, once for every member.
+    n_arcs, columns = len(arcs), n_points + np.arange(len(arcs))
+    received, inverse = np.unique(member * n_points + targets[arcs], return_inverse=True)
+    rows = np.concatenate([entries, matrix.nnz + inverse, matrix.nnz + np.arange(len(received))])
+    values = np.concatenate([np.ones(2 * n_arcs), -np.ones(len(received))])
+    constraints = scipy.sparse.csr_array(
+        (values, (rows, np.concatenate([columns, columns, received % n_points]))),
+        shape=(matrix.nnz + len(received), n_points + n_arcs),
+    )
+    limits = np.concatenate([matrix.data, np.zeros(len(received))])
+    solution = linprog(costs, A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs")
+    if solution.status != 0:
+        raise RuntimeError(f"the linear program of a barycentre was not solved: {solution.message}")
+    return _sparse(solution.x[:n_points], support)
+
+
+def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Center:
+    """Return the entropic barycentre by iterative Bregman projections.
+
+    All members are filled up at ⊥ to one total, the larger of the greatest mass and twice the mean mass: the former so
+    that all fit, the latter because an exact barycentre then fits. The regularisation is doubled until the iteration
+    converges.
+    """
+    matrix, ground, support = cluster.compact()
+    dense = matrix.toarray()
+    sums = dense.sum(axis=1)
+    total = max(float(sums.max()), 2 * float(np.average(sums, weights=cluster.weights)))
+    if total == 0:
+        return np.empty(0, np.int32), np.empty(0)
+    histograms = np.column_stack([dense, total - sums]) / total
+    weights = cluster.weights / cluster.weights.sum()
+    while True:
+        barycenter, error = bregman_barycenter(histograms, ground, regularization, weights)
+        if error <= ENTROPIC_TOLERANCE or regularization > ground.max():
+            break
+        regularization *= 2
+        logger.debug("the entropic barycentre did not converge; regularisation is now %g", regularization)
+    return _sparse(barycenter[:-1] * total, support)
+
+
+def bregman_barycenter(
+    histograms: Float64, costs: Float64, regularization: float, weights: Float64
+) -> tuple[Float64, float]:
+    """Return the entropic barycentre of histograms of sum 1 (one a row), and how far the iteration is from its end.
+
+    Iterative Bregman projections in the logarithmic domain: scalings alternate between the histograms and their common
+    other marginal, which is the weighted geometric mean.
+    """
+    log_kernel = -costs / regularization
+    with np.errstate(divide="ignore"):
+        log_histograms = np.log(histograms)
+    scaling = np.zeros_like(histograms)
+    barycenter, error = np.full(histograms.shape[1], 1 / histograms.shape[1]), np.inf
+    for _ in range(ENTROPIC_ROUNDS):
+        reached = _log_products(scaling, log_kernel)
+        sent = _log_products(log_histograms - reached, log_kernel)
+        marginals = scaling + sent
+        log_barycenter = weights @ marginals
+        scaling = log_barycenter - sent
+        barycenter = np.exp(log_barycenter)
+        error = float(np.abs(np.exp(marginals) - barycenter).sum(axis=1).max())
+        if error <= ENTROPIC_TOLERANCE or not np.isfinite(error):
+            break
+    return barycenter, error
+
+
+def _log_products(logs: Float64, log_kernel: Float64) -> Float64:
+    """Return log(exp(logs) @ exp(log_kernel)), for any size of the logarithms (log_kernel is symmetric).
+
+    The plain product is right unless it underflows; the few entries that do are summed one by one around their maxima.
+    """
+    peaks = logs.max(axis=1, keepdims=True)
+    products = np.exp(logs - peaks) @ np.exp(log_kernel)
+    low_rows, low_columns = np.nonzero(products < 1e-250)
+    with np.errstate(divide="ignore"):
+        out: Float64 = np.log(products) + peaks
+    if len(low_rows):
+        block = max(1, (1 << 22) // logs.shape[1])
+        for start in range(0, len(low_rows), block):
+            rows, columns = low_rows[start : start + block], low_columns[start : start + block]
+            terms = logs[rows] + log_kernel[columns]
+            top = terms.max(axis=1)
+            out[rows, columns] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+    return out
+
+
+# ------------------------------------------------------------------------------------------------------- inputs
+
+
+def _measures(points: Any, n_points: int) -> scipy.sparse.csr_array:
+    """Return the measures as a canonical CSR array of positive float64 masses; refuse what is none."""
+    array = points if scipy.sparse.issparse(points) else np.asarray(points)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"points must hold real numbers, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != n_points:
+        raise ValueError(
+            f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, got {array.shape}"
+        )
+    if array.shape[0] == 0:
+        raise ValueError("points must have at least one row: nothing has no barycentre")
+    measures = scipy.sparse.csr_array(array, dtype=np.float64, copy=True)
+    measures.sum_duplicates()
+    measures.eliminate_zeros()
+    wrong = np.flatnonzero(~(np.isfinite(measures.data) & (measures.data > 0)))
+    if len(wrong):
+        row = int(np.searchsorted(measures.indptr, wrong[0], side="right")) - 1
+        raise ValueError(f"points must hold finite masses of at least 0, got {measures.data[wrong[0]]} in row {row}")
+    return measures
+
+
+def _importance(weights: ArrayLike | None, n_measures: int) -> Float64:
+    if weights is None:
+        return np.ones(n_measures)
+    importance = np.asarray(weights, np.float64)
+    if importance.shape != (n_measures,) or not (np.isfinite(importance) & (importance >= 0)).all():
+        raise ValueError(f"weights must be {n_measures} finite numbers of at least 0, one for each row of points")
+    if not importance.any():
+        raise ValueError("weights must not all be 0")
+    return importance
+
+
+def _sparse(masses: NDArray[Any], support: Int64) -> Center:
+    """Return the points that carry more than a negligible part of the mass, and their masses."""
+    kept = masses > NEGLIGIBLE * masses.sum()
+    return support[kept].astype(np.int32), masses[kept].astype(np.float64)

@@ -1,0 +1,195 @@
+"""Ways to group the distinct trees of one depth.
+
+A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centres of the groups, and
+``predict(rows)`` where graphs that were not in fitting are to be scored. ``ground`` is the matrix of distances between
+the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take the
+ground as a second argument; it is then given one that covers points and roots that fitting has not seen.
+"""
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from relaxwl.clustering.centers import Centers, centers_from_rows
+from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, nearest, number_of_clusters
+from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.unfolding import TreeRows
+
+
+class Ground(np.ndarray):
+    """Distances between points, ⊥ last, together with the costs between root codes, ⊥ last, in ``roots``."""
+
+    roots: Float64
+
+    def __new__(cls, points: NDArray[Any], roots: Float64) -> Self:
+        """View ``points`` as a ground and attach ``roots``."""
+        ground = np.ascontiguousarray(points).view(cls)
+        ground.roots = np.ascontiguousarray(roots, np.float64)
+        return ground
+
+    def __array_finalize__(self, origin: Any) -> None:
+        self.roots = getattr(origin, "roots", np.zeros((1, 1)))
+
+    @property
+    def points(self) -> NDArray[Any]:
+        """The distances as a plain array."""
+        return self.view(np.ndarray)
+
+
+class Partitioner(Protocol):
+    """What :class:`relaxwl.RelaxedWeisfeilerLehman` asks of a way to group trees."""
+
+    def fit(self, rows: TreeRows, ground: Ground, rng: np.random.Generator) -> tuple[Int32, Centers]:
+        """Group rows; return a label for each and the centres of the groups."""
+
+    def predict(self, rows: TreeRows, ground: Ground) -> Int32:
+        """Return the group of each row; numbers from the number of groups on are groups of their own."""
+
+
+def as_ground(ground: NDArray[Any], rows: TreeRows) -> Ground:
+    """Return a ground as it is; give a plain matrix the cost 1 between different roots of these rows."""
+    if isinstance(ground, Ground):
+        return ground
+    return Ground(ground, 1.0 - np.eye(int(rows.roots.max(initial=0)) + 2))
+
+
+class IdentityPartitioner(BaseEstimator):
+    """Every distinct tree is a group of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
+
+    def fit(
+        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Centers]:
+        """Return each row as its own group."""
+        self.rows_ = rows
+        return np.arange(len(rows), dtype=np.int32), centers_from_rows(rows, np.arange(len(rows)))
+
+    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+        """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
+        return known_or_new(self.rows_.locate(rows), len(self.rows_))
+
+
+class KMeansPartitioner(BaseEstimator):
+    """Wasserstein k-means; the parameters are those of :class:`relaxwl.WassersteinKMeans`."""
+
+    def __init__(
+        self,
+        n_clusters: NumberOfClusters = "sqrt",
+        center: str = "median",
+        init: str = "random",
+        max_iter: int = 20,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.center = center
+        self.init = init
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Centers]:
+        """Cluster the rows."""
+        ground = as_ground(ground, rows)
+        kmeans = WassersteinKMeans(
+            self.n_clusters, self.center, self.init, self.max_iter, self.n_jobs, rng, self.verbose
+        ).fit(rows, ground=ground.points, root_cost=ground.roots, check=False)
+        self.ground_, self.centers_ = ground, kmeans.centers_
+        self.distances_, self.n_iter_ = kmeans.distances_, kmeans.n_iter_
+        return kmeans.labels_, kmeans.centers_
+
+    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+        """Return the nearest centre of each row."""
+        ground = self.ground_ if ground is None else as_ground(ground, rows)
+        return nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)[0]
+
+
+class KMedoidsPartitioner(BaseEstimator):
+    """k-medoids: centres are rows, found by alternating assignment and the best member of each cluster.
+
+    All pairs of rows are compared, so memory grows with the square of their number.
+    """
+
+    def __init__(self, n_clusters: NumberOfClusters = "sqrt", max_iter: int = 20, n_jobs: int | None = None) -> None:
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def fit(self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Centers]:
+        """Cluster the rows around rows."""
+        ground = as_ground(ground, rows)
+        distances = level_distances(rows, ground.points, ground.roots, self.n_jobs)[:-1, :-1]
+        k = number_of_clusters(self.n_clusters, len(rows))
+        medoids = np.sort(rng.choice(len(rows), k, replace=False))
+        for _ in range(self.max_iter):
+            better = _best_members(distances, medoids, np.argmin(distances[:, medoids], axis=1))
+            if np.array_equal(better, medoids):
+                break
+            medoids = better
+        labels = np.argmin(distances[:, medoids], axis=1).astype(np.int32)
+        self.ground_, self.centers_ = ground, centers_from_rows(rows, medoids)
+        self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
+        return labels, self.centers_
+
+    predict = KMeansPartitioner.predict
+
+
+def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int64:
+    """Return, for each cluster, the member with the smallest sum of distances to the others; the lowest of equals."""
+    best = medoids.copy()
+    for cluster in range(len(medoids)):
+        members = np.flatnonzero(labels == cluster)
+        if len(members):
+            sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)
+            best[cluster] = members[np.argmin(sums)]
+    return best
+
+
+class RadiusPartitioner(BaseEstimator):
+    """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
+
+    Rows are taken in canonical order, so the groups depend on the trees alone. Graphs met later join the nearest
+    leader within the radius; others become groups of their own.
+    """
+
+    def __init__(self, radius: float = 1.0, n_jobs: int | None = None) -> None:
+        self.radius = radius
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Centers]:
+        """Group the rows around leaders."""
+        if not self.radius >= 0:
+            raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
+        ground = as_ground(ground, rows)
+        distance = np.full(len(rows), np.inf)
+        labels = np.full(len(rows), -1, np.int32)
+        leaders: list[int] = []
+        while (labels < 0).any():
+            leader = int(np.argmax(labels < 0))
+            here = row_distances(rows.take(np.array([leader])), rows, ground.points, ground.roots, self.n_jobs)[0]
+            closer = (here <= self.radius) & (here < distance)
+            labels[closer], distance[closer] = len(leaders), here[closer]
+            leaders.append(leader)
+        self.ground_, self.distances_ = ground, distance
+        self.centers_ = centers_from_rows(rows, np.array(leaders))
+        return labels, self.centers_
+
+    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+        """Return the nearest leader within the radius, or a new group."""
+        ground = self.ground_ if ground is None else as_ground(ground, rows)
+        labels, distances = nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)
+        return known_or_new(np.where(distances <= self.radius, labels, -1).astype(np.int32), len(self.centers_))
+
+
+def known_or_new(located: Int32, n_known: int) -> Int32:
+    """Turn numbers with -1 for unknown rows into ids: the unknown ones are numbered from ``n_known`` on."""
+    unknown = located < 0
+    ids = located.copy()
+    ids[unknown] = n_known + np.arange(int(unknown.sum()), dtype=np.int32)
+    return ids

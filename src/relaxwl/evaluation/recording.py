@@ -1,0 +1,193 @@
+"""Turns what happened in a fold into records, and keeps them."""
+
+import datetime
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import relaxwl
+from relaxwl.evaluation.contestants import Contestant
+from relaxwl.evaluation.folds import Settings, Split, kernel_seed
+from relaxwl.evaluation.results import FoldRecord, GramSketch, Key, OutOfTime, Record, Results, ResultStore
+from relaxwl.evaluation.selection import Choice
+from relaxwl.evaluation.sketches import sketch_gram
+from relaxwl.evaluation.statistics import describe_dataset
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Int64
+
+# Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
+DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is evaluated on (``y`` holds codes that index ``classes``), under which settings and with which means."""
+
+    name: str
+    fingerprint: str
+    graphs: GraphCollection
+    y: Int64
+    classes: list[Any]
+    settings: Settings
+    n_jobs: int | None
+    time_limit: float | None
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Makes the records of one kernel on one data set."""
+
+    contestant: Contestant
+    data: Data
+    key: Key
+
+    @classmethod
+    def of(cls, contestant: Contestant, data: Data) -> "Recorder":
+        """Return the recorder of a kernel, with the fingerprint of everything that its numbers depend on."""
+        parts = [data.fingerprint, contestant.identity(), json.dumps(data.settings.as_json(), sort_keys=True)]
+        fingerprint = hashlib.sha256("|".join(parts).encode()).hexdigest()[:DIGITS]
+        return cls(contestant, data, Key(data.name, contestant.name, data.fingerprint, fingerprint))
+
+    def fold(self, repetition: int, fold: int, split: Split, choice: Choice) -> FoldRecord:
+        """Return the record of an evaluated fold."""
+        data = self.data
+        if choice.prediction is None:
+            raise ValueError(f"the kernel {self.contestant.name} has no variants")
+        classes = choice.prediction.classes
+        return FoldRecord(
+            key=self.key,
+            title=self.contestant.title,
+            settings=data.settings.as_json(),
+            repetition=repetition,
+            fold=fold,
+            kernel_seed=kernel_seed(data.settings.random_state, repetition),
+            accuracy=float(np.mean(classes == data.y[split.test])),
+            inner_accuracy=choice.correct / len(split.train),
+            parameters={name: _plain(value) for name, value in choice.parameters.items()},
+            test_indices=split.test.tolist(),
+            targets=[data.classes[code] for code in data.y[split.test]],
+            predictions=[data.classes[code] for code in classes],
+            n_candidates=choice.n_candidates,
+            n_fits=choice.n_fits,
+            n_unconverged=choice.n_unconverged + (not choice.prediction.converged),
+            converged=choice.prediction.converged,
+            fit_seconds=round(choice.fit_seconds, 6),
+            transform_seconds=round(choice.transform_seconds, 6),
+            svm_seconds=round(choice.svm_seconds, 6),
+            peak_memory_mb=peak_memory_mb(),
+            n_jobs=data.n_jobs,
+            versions=versions(),
+            finished_at=_now(),
+        )
+
+    def out_of_time(self, repetition: int, reason: str) -> OutOfTime:
+        """Return the record of a repetition that was given up."""
+        settings, limit = self.data.settings.as_json(), self.data.time_limit
+        return OutOfTime(self.key, self.contestant.title, settings, repetition, limit, reason, _now())
+
+    def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
+        """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
+        parameters = {name: _plain(value) for name, value in choice.parameters.items()}
+        names = [str(label) for label in self.data.classes]
+        classes = self.data.y[positions]
+        return sketch_gram(np.asarray(choice.gram), classes, names, self.key, self.contestant.title, parameters)
+
+
+class Keeper:
+    """What is known, from the store or computed now; everything new goes to the store at once."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store if store is None or isinstance(store, ResultStore) else ResultStore(store)
+        self._known = Results([]) if self._store is None else self._store.load()
+        self._folds = {(r.key, r.repetition, r.fold): r for r in self._known.folds}
+        self._sketches = {sketch.key: sketch for sketch in self._known.sketches}
+        self._used: dict[int, Record] = {}
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take in new records, all at once."""
+        if self._store is not None:
+            self._store.append(records)
+        self._use(records)
+
+    def describe(self, data: Data) -> None:
+        """Take in what the data set looks like, unless it is known."""
+        known = self._known.dataset_records.get((data.name, data.fingerprint))
+        if known is not None:
+            self._use([known])
+            return
+        labels = [data.classes[code] for code in data.y]
+        self.add([describe_dataset(data.name, data.graphs, labels, fingerprint=data.fingerprint, n_jobs=data.n_jobs)])
+
+    def has_fold(self, key: Key, repetition: int, fold: int) -> bool:
+        """Say whether a fold is known, and if so take it into the results."""
+        record = self._folds.get((key, repetition, fold))
+        self._use([] if record is None else [record])
+        return record is not None
+
+    def has_sketch(self, key: Key) -> bool:
+        """Say whether there is a picture of a kernel's Gram matrix, and if so take it into the results."""
+        sketch = self._sketches.get(key)
+        self._use([] if sketch is None else [sketch])
+        return sketch is not None
+
+    def gave_up(self, key: Key, repetition: int, time_limit: float | None) -> bool:
+        """Say whether the kernel was out of time here before, with at least as much time as it would get now."""
+        given_up = [
+            record
+            for record in self._known
+            if isinstance(record, OutOfTime)
+            and (record.key, record.repetition) == (key, repetition)
+            and (record.time_limit is None or (time_limit is not None and record.time_limit >= time_limit))
+        ]
+        self._use(given_up[:1])
+        return bool(given_up)
+
+    def results(self) -> Results:
+        """Return what this evaluation asked for, computed or found."""
+        return Results(self._used.values())
+
+    def _use(self, records: Sequence[Record]) -> None:
+        self._used.update({id(record): record for record in records})
+        self._sketches.update({record.key: record for record in records if isinstance(record, GramSketch)})
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what the numbers depend on."""
+    return {
+        "relaxwl": relaxwl.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "platform": platform.platform(),
+    }
+
+
+def peak_memory_mb() -> float | None:
+    """Return the most memory that this process has had so far, or None where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS counts bytes, Linux counts kilobytes.
+    return round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1)

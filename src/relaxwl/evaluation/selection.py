@@ -1,0 +1,179 @@
+"""The choice of parameters within a fold: every setting of a fitted kernel, every C, scored on the training part."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from relaxwl._execution import map_chunks
+from relaxwl.evaluation.folds import Settings, Split
+from relaxwl.evaluation.progress import Share
+from relaxwl.evaluation.svm import (
+    PathScores,
+    Prediction,
+    predict,
+    score_path,
+    submatrix,
+    training_scale,
+    unconverged_is_counted,
+)
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.base import Candidate, GraphKernel
+from relaxwl.kernels.limits import current_deadline
+
+
+@dataclass
+class Choice:
+    """The best setting found so far for a fold, the predictions with it, and what the search has cost."""
+
+    correct: int = -1
+    parameters: dict[str, Any] = field(default_factory=dict)
+    prediction: Prediction | None = None
+    gram: Float64 | None = None
+    n_candidates: int = 0
+    n_fits: int = 0
+    n_unconverged: int = 0
+    fit_seconds: float = 0.0
+    transform_seconds: float = 0.0
+    svm_seconds: float = 0.0
+
+    def count(self, scores: PathScores) -> None:
+        """Add up what a path of C values has cost."""
+        self.n_fits += scores.n_fits
+        self.n_unconverged += scores.n_unconverged
+        self.svm_seconds += scores.seconds
+
+
+@dataclass(frozen=True)
+class FittedVariant:
+    """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their price.
+
+    ``positions`` says where each candidate stands among all that the kernel offers.
+    """
+
+    parameters: dict[str, Any]
+    kernel: GraphKernel
+    positions: list[int]
+    candidates: list[Candidate]
+    seconds: float
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the Gram matrices take."""
+        return sum(candidate.matrix.nbytes for candidate in self.candidates)
+
+
+def fit_variant(
+    parameters: dict[str, Any], kernel: GraphKernel, graphs: GraphCollection, settings: Settings
+) -> FittedVariant:
+    """Fit a kernel, and check the Gram matrices of the settings that are asked for."""
+    started = time.perf_counter()
+    offered = kernel.fit_candidates(graphs)
+    seconds = time.perf_counter() - started
+    positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, settings.depths)]
+    if not positions:
+        raise ValueError(f"depths={list(settings.depths or ())} leaves none of the settings that {kernel} offers")
+    chosen = [offered[i] for i in positions]
+    for candidate in chosen:
+        if candidate.matrix.shape != (len(graphs), len(graphs)) or not np.isfinite(candidate.matrix).all():
+            raise ValueError(f"{kernel} gave no finite square Gram matrix with {candidate.parameters}")
+    return FittedVariant(parameters, kernel, positions, chosen, seconds)
+
+
+def _is_wanted(candidate: Candidate, depths: tuple[int, ...] | None) -> bool:
+    return depths is None or candidate.parameters.get("max_depth", depths[0]) in depths
+
+
+class Selection:
+    """Folds in which fitted kernels compete, one after the other.
+
+    A fold predicts as soon as a kernel is better than those before, and not when all are known: so the Gram matrices of
+    one kernel at a time are in memory, and the price is a few fits more among hundreds.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        The folds; positions refer to rows of the Gram matrices.
+    y : array of class codes
+        Classes of the rows. Those of test graphs are not used (in the inductive protocol they are not even there).
+    C : sequence of float
+        Penalties, ascending.
+    n_jobs : int, optional
+        Number of threads.
+    """
+
+    def __init__(self, splits: Sequence[Split], y: Int64, C: Sequence[float], n_jobs: int | None) -> None:
+        self.splits, self.y, self.C, self.n_jobs = splits, y, C, n_jobs
+        self.choices = [Choice() for _ in splits]
+
+    def enter(self, fitted: FittedVariant, meter: Share, unseen: Callable[[int], Float64] | None = None) -> None:
+        """Let a fitted kernel compete in every fold.
+
+        ``unseen(position)`` returns the Gram matrix between test and training graphs in the candidate at ``position``;
+        without it the test graphs are rows of the candidates' own matrices.
+        """
+        scales = [
+            [training_scale(candidate.matrix.diagonal()[split.train]) for split in self.splits]
+            for candidate in fitted.candidates
+        ]
+        with unconverged_is_counted():
+            correct = self._inner_scores(fitted, scales, meter)
+            improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
+            map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
+        for choice in self.choices:
+            choice.n_candidates += len(fitted.candidates)
+            choice.fit_seconds += fitted.seconds
+
+    def _inner_scores(self, fitted: FittedVariant, scales: list[list[float]], meter: Share) -> Int64:
+        """Return how many training graphs inner folds got right: (n_folds, n_candidates, n_C)."""
+        tasks = [
+            (fold, position, inner)
+            for position in range(len(fitted.candidates))
+            for fold, split in enumerate(self.splits)
+            for inner in split.inner
+        ]
+        deadline = current_deadline()
+
+        def scored(task: tuple[int, int, tuple[Int64, Int64]]) -> PathScores:
+            deadline.check()
+            fold, position, (fit, held_out) = task
+            gram = fitted.candidates[position].matrix
+            scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C)
+            meter.advance(1 / len(tasks), "choosing")
+            return scores
+
+        correct = np.zeros((len(self.splits), len(fitted.candidates), len(self.C)), np.int64)
+        for (fold, position, _), scores in zip(tasks, map_chunks(scored, tasks, self.n_jobs), strict=True):
+            correct[fold, position] += scores.correct
+            self.choices[fold].count(scores)
+        return correct
+
+    def _predict(
+        self,
+        fitted: FittedVariant,
+        scales: list[list[float]],
+        correct: Int64,
+        unseen: Callable[[int], Float64] | None,
+        fold: int,
+    ) -> None:
+        """Fit on a fold's whole training part with the best setting, and predict its test part."""
+        split, choice = self.splits[fold], self.choices[fold]
+        # The first maximum in row-major order: of equals the first candidate, and of its C the smallest.
+        position, penalty = divmod(int(correct[fold].argmax()), len(self.C))
+        candidate, scale = fitted.candidates[position], scales[position][fold]
+        training = submatrix(candidate.matrix, split.train, split.train, scale)
+        if unseen is None:
+            rows = submatrix(candidate.matrix, split.test, split.train, scale)
+        else:
+            rows = unseen(position) * scale
+        choice.prediction = predict(training, rows, self.y[split.train], self.C[penalty])
+        choice.n_fits += 1
+        choice.svm_seconds += choice.prediction.seconds
+        choice.correct = int(correct[fold].max())
+        choice.parameters = {**fitted.parameters, **candidate.parameters, "C": self.C[penalty]}
+        # One picture of the matrix is enough, so the other folds let it go.
+        choice.gram = candidate.matrix if fold == 0 else None

@@ -1,0 +1,326 @@
+"""Tables of results, data sets and runtimes, as text, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxwl.evaluation.results import Cell, DatasetRecord, Results
+
+OUT_OF_TIME = "–"
+UNFINISHED = "…"
+BOLD_ON, BOLD_OFF = "\x1b[1m", "\x1b[0m"
+LATEX_ESCAPES = str.maketrans(
+    {
+        "&": r"\&",
+        "%": r"\%",
+        "#": r"\#",
+        "_": r"\_",
+        "$": r"\$",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "±": r"$\pm$",
+        "–": "--",
+        "…": r"\dots{}",
+        "×": r"$\times$",
+        "λ": r"$\lambda$",
+        "√": r"$\sqrt{}$",
+    }
+)
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """What stands in a cell; ``values`` is what CSV shows in its place."""
+
+    text: str
+    bold: bool = False
+    values: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; ``names`` are the columns that it becomes in CSV. All but the first are aligned to the right."""
+
+    title: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be written in several formats.
+
+    Examples
+    --------
+    >>> table = Table("Sizes", (Column("what"), Column("n")), ((TableCell("graphs"), TableCell("12", bold=True)),), ())
+    >>> print(table.to_markdown())
+    **Sizes**
+    <BLANKLINE>
+    | what | n |
+    |:--|--:|
+    | graphs | **12** |
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    notes: tuple[str, ...]
+
+    def to_text(self, *, ansi: bool = False) -> str:
+        """Return aligned plain text; bold cells carry a star, or with ``ansi`` are bold in a terminal."""
+        heads = [TableCell(column.title) for column in self.columns]
+        lines = [heads, *self.rows]
+        texts = [[cell.text + ("*" if cell.bold and not ansi else "") for cell in line] for line in lines]
+        widths = [max(len(line[i]) for line in texts) for i in range(len(self.columns))]
+        out = [self.title]
+        for cells, line in zip(lines, texts, strict=True):
+            padded = [
+                text.rjust(w) if i else text.ljust(w) for i, (text, w) in enumerate(zip(line, widths, strict=True))
+            ]
+            styled = [BOLD_ON + t + BOLD_OFF if ansi and c.bold else t for c, t in zip(cells, padded, strict=True)]
+            out.append("  ".join(styled).rstrip())
+            if cells is heads:
+                out.append("  ".join("-" * width for width in widths))
+        return "\n".join([*out, *self.notes])
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table with its title and notes."""
+        bar = "|:--|" + "--:|" * (len(self.columns) - 1)
+        head = _markdown_row(column.title for column in self.columns)
+        body = [_markdown_row(f"**{c.text}**" if c.bold else c.text for c in row) for row in self.rows]
+        notes = ["", *(f"{note}  " for note in self.notes)] if self.notes else []
+        return "\n".join([f"**{self.title}**", "", head, bar, *body, *notes]).rstrip()
+
+    def to_csv(self) -> str:
+        """Return comma-separated values: numbers without signs and marks, one in each column."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([name for column in self.columns for name in (column.names or (column.title,))])
+        for row in self.rows:
+            writer.writerow([value for cell in row for value in (cell.values or (cell.text,))])
+        return out.getvalue()
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table in the style of the ``booktabs`` package."""
+        heads = " & ".join(column.title.translate(LATEX_ESCAPES) for column in self.columns)
+        body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in self.rows]
+        caption = ". ".join(part.rstrip(".") for part in (self.title, *self.notes)) + "."
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{caption.translate(LATEX_ESCAPES)}}}",
+                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+                r"\toprule",
+                heads + r" \\",
+                r"\midrule",
+                *body,
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+            ]
+        )
+
+    def render(self, form: str, *, ansi: bool = False) -> str:
+        """Return the table in one of the formats ``text``, ``markdown``, ``csv`` and ``latex``."""
+        match form:
+            case "text":
+                return self.to_text(ansi=ansi)
+            case "markdown":
+                return self.to_markdown()
+            case "csv":
+                return self.to_csv()
+            case "latex":
+                return self.to_latex()
+        raise ValueError(f"form must be one of text, markdown, csv, latex, not {form!r}")
+
+
+def results_table(
+    results: Results, reference: Mapping[str, Mapping[str, tuple[float, float] | None]] | None = None
+) -> Table:
+    """Return the accuracies: a row for each kernel, a column for each data set.
+
+    Parameters
+    ----------
+    results : Results
+        Records of one run; of several runs take :meth:`Results.split`.
+    reference : mapping, optional
+        Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, to stand in a column beside ours.
+
+    Raises
+    ------
+    ValueError
+        If the records come from runs that differ in settings, data or version.
+    """
+    results.require_one_run()
+    datasets, kernels = results.datasets, results.kernels
+    cells = {(kernel, name): results.cell(name, kernel) for kernel in kernels for name in datasets}
+    columns = [Column("kernel")]
+    rows = {kernel: [TableCell(_title([cells[kernel, name] for name in datasets]))] for kernel in kernels}
+    for name in datasets:
+        columns.append(Column(name, (f"{name} mean", f"{name} std", f"{name} repetitions")))
+        best = max((_percent(cells[k, name]) for k in kernels if cells[k, name].finished), default=None)
+        for kernel in kernels:
+            rows[kernel].append(_accuracy_cell(cells[kernel, name], best))
+        published = {} if reference is None else {k: reference.get(k, {}).get(name) for k in kernels}
+        if any(published.values()):
+            columns.append(Column(f"{name} published", (f"{name} published mean", f"{name} published std")))
+            for kernel in kernels:
+                rows[kernel].append(_published_cell(published[kernel]))
+    return Table(
+        "Accuracy", tuple(columns), tuple(tuple(row) for row in rows.values()), _accuracy_notes(results, cells.values())
+    )
+
+
+def runtime_table(results: Results) -> Table:
+    """Return the runtimes: for each kernel and data set the seconds to compute all Gram matrices once.
+
+    Raises
+    ------
+    ValueError
+        If the records come from runs that differ in settings, data or version.
+    """
+    results.require_one_run()
+    names = ("kernel seconds", "svm seconds", "peak memory MB")
+    columns = [Column(data, tuple(f"{data} {name}" for name in names)) for data in results.datasets]
+    rows = []
+    for kernel in results.kernels:
+        cells = [results.cell(name, kernel) for name in results.datasets]
+        rows.append((TableCell(_title(cells)), *map(_runtime_cell, cells)))
+    notes = (
+        "Seconds to fit the kernel and compute its Gram matrices in all settings, once; "
+        "after the plus sign, seconds to choose parameters and train in one fold",
+    )
+    return Table("Runtime", (Column("kernel"), *columns), tuple(rows), notes)
+
+
+def dataset_table(records: Iterable[DatasetRecord] | Results) -> Table:
+    """Return what the data sets look like, a row for each.
+
+    ``records`` come from :func:`relaxwl.evaluation.describe_dataset`, or are those that results hold.
+
+    Examples
+    --------
+    >>> from relaxwl.evaluation import describe_dataset
+    >>> from relaxwl.graphs import GraphCollection
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> print(dataset_table([describe_dataset("two", graphs, [0, 1])]).to_csv())
+    data set,graphs,classes,vertices,edges,density,degree,labels,trees 0,trees 1,trees 2,trees 3,trees 4
+    two,2,2,3.0,2.5,0.8333333333333333,1.6666666666666667,0,1,2,3,3,3
+    <BLANKLINE>
+    """
+    described = list(records.dataset_records.values()) if isinstance(records, Results) else list(records)
+    n_depths = max((len(record.distinct_trees) for record in described), default=0)
+    titles = ("data set", "graphs", "classes", "vertices", "edges", "density", "degree", "labels")
+    columns = [*map(Column, titles), *(Column(f"trees {depth}") for depth in range(n_depths))]
+    rows = tuple(_dataset_row(record, n_depths) for record in described)
+    notes = (
+        "Vertices, edges, density and degree are means over the graphs (degree: over the vertices); "
+        "trees i is the number of distinct unfolding trees of depth i",
+    )
+    return Table("Data sets", tuple(columns), rows, notes)
+
+
+def _title(cells: Sequence[Cell]) -> str:
+    """Return a kernel's title, which data sets without results for it do not know."""
+    return next((cell.title for cell in cells if cell.title != cell.kernel), cells[0].kernel)
+
+
+def _percent(cell: Cell) -> float:
+    """Return the mean accuracy as the table shows it, so that equal numbers are equally good."""
+    return round(100 * cell.mean, 2)
+
+
+def _accuracy_cell(cell: Cell, best: float | None) -> TableCell:
+    if not cell.finished:
+        text = OUT_OF_TIME if cell.out_of_time else UNFINISHED
+        return TableCell(text, values=("", "", "out of time" if cell.out_of_time else 0))
+    text = f"{_percent(cell):.2f} ± {100 * cell.std:.2f}"
+    return TableCell(text, bold=_percent(cell) == best, values=(100 * cell.mean, 100 * cell.std, len(cell.accuracies)))
+
+
+def _published_cell(published: tuple[float, float] | None) -> TableCell:
+    if published is None:
+        return TableCell(OUT_OF_TIME, values=("", ""))
+    return TableCell(f"{published[0]:.2f} ± {published[1]:.2f}", values=published)
+
+
+def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
+    shown = list(cells)
+    finished = [cell for cell in shown if cell.finished]
+    counts = sorted({len(cell.accuracies) for cell in finished})
+    notes = []
+    if results.folds:
+        settings = results.folds[0].settings
+        repetitions = " or ".join(map(str, counts)) or "0"
+        notes.append(
+            f"Accuracy in %, mean ± standard deviation over {repetitions} repetitions of "
+            f"{settings['n_folds']}-fold cross-validation ({settings['protocol']}); the best is marked"
+        )
+    if any(cell.out_of_time for cell in shown):
+        notes.append(f"{OUT_OF_TIME} out of time")
+    if any(not cell.finished and not cell.out_of_time for cell in shown):
+        notes.append(f"{UNFINISHED} not finished")
+    if len(counts) > 1:
+        notes.append("Not all repetitions are finished: the means rest on different numbers of them")
+    unconverged = sum(record.n_unconverged for record in results.folds)
+    if unconverged:
+        total = sum(record.n_fits for record in results.folds)
+        notes.append(f"{unconverged} of {total} SVM fits, most of them with large C, reached the iteration limit")
+    return tuple(notes)
+
+
+def _runtime_cell(cell: Cell) -> TableCell:
+    if not cell.records:
+        return TableCell(OUT_OF_TIME if cell.out_of_time else UNFINISHED, values=("", "", ""))
+    kernel = float(np.mean([record.fit_seconds + record.transform_seconds for record in cell.records]))
+    svm = float(np.mean([record.svm_seconds for record in cell.records]))
+    peak = max((record.peak_memory_mb or 0.0 for record in cell.records), default=0.0)
+    return TableCell(f"{format_seconds(kernel)} + {format_seconds(svm)}", values=(kernel, svm, peak or ""))
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration as people read it.
+
+    >>> [format_seconds(value) for value in (0.0123, 2.5, 61.2, 725, 7300)]
+    ['0.012 s', '2.5 s', '61 s', '12 min', '2.0 h']
+    """
+    if seconds < 1:
+        return f"{seconds:.3f} s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _dataset_row(record: DatasetRecord, n_depths: int) -> tuple[TableCell, ...]:
+    trees = [*record.distinct_trees, *[None] * (n_depths - len(record.distinct_trees))]
+    exact: list[Any] = [
+        record.n_graphs,
+        len(record.class_sizes),
+        record.mean_nodes,
+        record.mean_edges,
+        record.mean_density,
+        record.mean_degree,
+        record.n_node_labels or 0,
+    ]
+    forms = (",d", "d", ",.1f", ",.1f", ".3f", ".2f", "d")
+    cells = [TableCell(format(value, form), values=(value,)) for value, form in zip(exact, forms, strict=True)]
+    counts = [TableCell("" if n is None else f"{n:,}", values=("" if n is None else n,)) for n in trees]
+    return (TableCell(record.name), *cells, *counts)
+
+
+def _markdown_row(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
+
+
+def _latex_cell(cell: TableCell) -> str:
+    text = cell.text.translate(LATEX_ESCAPES)
+    return rf"\textbf{{{text}}}" if cell.bold else text

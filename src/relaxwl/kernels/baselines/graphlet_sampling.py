@@ -1,0 +1,180 @@
+"""GS: how often small subgraphs occur, estimated from random samples."""
+
+import itertools
+import logging
+import math
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import check_random_state
+
+from relaxwl._execution import map_chunks
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Int64
+from relaxwl.kernels.baselines import _compiled
+from relaxwl.kernels.baselines._features import FlatFeatures
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.limits import current_deadline
+
+logger = logging.getLogger(__name__)
+
+# Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
+ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
+# Graphs of one task.
+GRAPHS_PER_TASK = 16
+
+
+class GraphletSampling(FlatFeatures):
+    """The graphlet kernel on sampled subgraphs.
+
+    For each graph, ``n_samples`` vertex subsets are drawn: a size uniform from 3 to ``max_size``, then that many
+    distinct vertices, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic to
+    one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 vertices; k(G, G') is the dot product. Labels are ignored. A graph
+    with fewer than 3 vertices yields itself.
+
+    The samples of a graph depend on the seed and on the graph alone, so a graph has the same features whichever
+    collection it comes in, and unseen graphs are treated as fitted ones are. The sampling law and the default number of
+    samples, ⌈2·(a·log₁₀ 2 + log₁₀ 1/δ) / ε²⌉ with a assumed graphlet types, are those of GraKeL.
+
+    Parameters
+    ----------
+    max_size : {3, 4, 5}
+        Largest number of vertices of a graphlet.
+    n_samples : int, optional
+        Samples from each graph; by default from ``epsilon`` and ``delta``.
+    epsilon, delta : float
+        With probability at least 1 − δ the sampled frequencies should be within ε of the true ones in L1.
+    normalize : bool
+        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    random_state : int, RandomState or None
+        The seed; None takes a new one at each fit.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    time_limit : float, optional
+        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
+
+    References
+    ----------
+    Shervashidze et al., Efficient graphlet kernels for large graph comparison, AISTATS 2009.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (4, [(0, 1), (1, 2), (0, 2)])])
+    >>> kernel = GraphletSampling(max_size=3, n_samples=100, random_state=0).fit(graphs)
+    >>> kernel.get_feature_names_out().tolist()
+    ['3 vertices, 1 edge: 0–1', '3 vertices, 2 edges: 0–1, 0–2', '3 vertices, 3 edges: 0–1, 0–2, 1–2']
+    >>> kernel.transform(graphs[:1]).toarray()
+    array([[  0., 100.,   0.]])
+    """
+
+    def __init__(
+        self,
+        max_size: int = 5,
+        n_samples: int | None = None,
+        epsilon: float = 0.1,
+        delta: float = 0.1,
+        normalize: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.max_size = max_size
+        self.n_samples = n_samples
+        self.epsilon = epsilon
+        self.delta = delta
+        self.normalize = normalize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        if self.max_size not in ASSUMED_TYPES:
+            raise ValueError(f"max_size must be 3, 4 or 5, not {self.max_size!r}")
+        if self.n_samples is not None and not self.n_samples >= 1:
+            raise ValueError(f"n_samples must be an integer >= 1 or None, not {self.n_samples!r}")
+        for name in ("epsilon", "delta"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+
+    def _fit_block(self, graphs: GraphCollection) -> Counts:
+        self.n_samples_ = self._sample_size()
+        self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        counts = self._sampled(graphs)
+        self.graphlets_ = np.flatnonzero(counts.any(axis=0))
+        return self._in_columns(counts)
+
+    def _block(self, graphs: GraphCollection) -> Counts:
+        return self._in_columns(self._sampled(graphs))
+
+    def _sample_size(self) -> int:
+        if self.n_samples is not None:
+            return int(self.n_samples)
+        types = ASSUMED_TYPES[self.max_size]
+        return math.ceil(2 * (types * math.log10(2) + math.log10(1 / self.delta)) / self.epsilon**2)
+
+    def _sampled(self, graphs: GraphCollection) -> Int64:
+        """Return the counts of all graphlet types, (n_graphs, n_types)."""
+        counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
+        spans = [
+            (start, min(start + GRAPHS_PER_TASK, graphs.n_graphs)) for start in range(0, graphs.n_graphs, GRAPHS_PER_TASK)
+        ]
+        map_chunks(partial(self._sample_span, graphs, counts, current_deadline()), spans, self.n_jobs)
+        return counts
+
+    def _sample_span(self, graphs, counts, deadline, span) -> None:  # type: ignore[no-untyped-def]
+        """Write the counts of a span of graphs."""
+        deadline.check()
+        classes, class_starts, _ = _catalogue()
+        for graph in range(*span):
+            _compiled.sample_graphlets(
+                int(graphs.offsets[graph]), int(graphs.offsets[graph + 1]), graphs.indptr, graphs.indices,
+                np.uint64(self.seed_), self.n_samples_, int(self.max_size), classes, class_starts, counts[graph],
+            )  # fmt: skip
+
+    def _in_columns(self, counts: Int64) -> Counts:
+        """Keep the types met in fitting as columns; the others count in the graph's own norm."""
+        unknown = np.delete(counts, self.graphlets_, axis=1).astype(np.float64)
+        matrix = csr_array(counts[:, self.graphlets_].astype(np.float64))
+        return Counts(matrix, (unknown**2).sum(axis=1), unknown.sum(axis=1))
+
+    def _column_names(self) -> list[str]:
+        types = _catalogue()[2]
+        return [_graphlet_name(*types[number]) for number in self.graphlets_]
+
+
+@cache
+def _catalogue() -> tuple[Int64, Int64, list[tuple[int, int]]]:
+    """Return the type of each (size, mask), where each size begins, and (size, smallest mask) of each type."""
+    largest = max(ASSUMED_TYPES)
+    classes, starts, types = [], [0], []
+    for size in range(largest + 1):
+        smallest = _smallest_masks(size)
+        representatives, numbers = np.unique(smallest, return_inverse=True)
+        classes.append(numbers + len(types))
+        starts.append(starts[-1] + len(smallest))
+        types += [(size, int(mask)) for mask in representatives]
+    return np.concatenate(classes), np.array(starts[:-1]), types
+
+
+def _smallest_masks(size: int) -> Int64:
+    """Return, for every graph on ``size`` vertices as a bit mask of its pairs, the smallest mask isomorphic to it."""
+    bit = {(i, j): j * (j - 1) // 2 + i for j in range(size) for i in range(j)}
+    masks: Int64 = np.arange(1 << len(bit))
+    smallest = masks.copy()
+    for order in itertools.permutations(range(size)):
+        renamed = np.zeros_like(masks)
+        for (i, j), place in bit.items():
+            pair = (min(order[i], order[j]), max(order[i], order[j]))
+            renamed |= ((masks >> place) & 1) << bit[pair]
+        np.minimum(smallest, renamed, out=smallest)
+    return smallest
+
+
+def _graphlet_name(size: int, mask: int) -> str:
+    pairs = [(i, j) for j in range(size) for i in range(j) if mask >> (j * (j - 1) // 2 + i) & 1]
+    edges = ", ".join(f"{i}–{j}" for i, j in sorted(pairs))
+    counted = f"{size} vert{'ex' if size == 1 else 'ices'}, {len(pairs)} edge{'' if len(pairs) == 1 else 's'}"
+    return f"{counted}: {edges}" if edges else counted

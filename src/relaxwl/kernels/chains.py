@@ -1,0 +1,231 @@
+"""The one loop behind both relaxed kernels: refine, group, and feed the next refinement.
+
+R-WL feeds it the ids of the trees themselves, R-WL* the numbers of their groups. Everything else is the same: rows of
+one depth over points of the depth below, distances between the points, groups of rows, distances between what is fed.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl.clustering.centers import Centers
+from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
+from relaxwl.distances.batched import level_distances, row_distances, row_sums
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.unfolding import TreeRows, leaves, refine
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Graphs with codes for their roots and edges, and the costs between codes, ⊥ last."""
+
+    graphs: GraphCollection
+    roots: Int32
+    root_costs: Float64
+    edges: Int32 | None
+    edge_costs: Float64 | None
+    n_edge_codes: int
+
+
+@dataclass
+class Level:
+    """One depth of a fitted chain.
+
+    Attributes
+    ----------
+    rows : TreeRows or None
+        The distinct trees; kept where unseen trees must be told from known ones.
+    partitioners : list of Partitioner
+        The fitted partitioners, one a partition.
+    centers : list of Centers
+        The groups' centres, one set a partition.
+    fed : array (n + 1, n + 1)
+        Distances between what this depth feeds to the next (groups or trees), ⊥ last.
+    """
+
+    rows: TreeRows | None
+    partitioners: list[Partitioner]
+    centers: list[Centers]
+    fed: NDArray[Any] = field(default_factory=lambda: np.zeros((1, 1)))
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The groups of one depth: the distinct rows, the row of each vertex, and the group of each row by partition."""
+
+    rows: TreeRows
+    row_of_node: Int32
+    labels: list[Int32]
+    ground: Ground
+
+
+def fit_chain(
+    encoded: Encoded,
+    max_depth: int,
+    make_partitioners: Callable[[int], list[Partitioner]],
+    generators: Callable[[int, int], np.random.Generator],
+    feed_groups: bool,
+    n_jobs: int | None,
+) -> Iterator[tuple[Level, Grouped]]:
+    """Yield the levels of a chain from depth 0 to ``max_depth``, each with the groups of the fitted graphs.
+
+    ``make_partitioners(depth)`` returns fresh partitioners, ``generators(depth, i)`` the random numbers of the i-th.
+    With ``feed_groups`` there is one partitioner a depth, and its groups feed the next depth; else the trees do.
+    """
+    fed_ids, fed = np.empty(0, np.int32), np.zeros((1, 1))
+    for depth in range(max_depth + 1):
+        rows, local = _refined(encoded, depth, fed_ids, len(fed) - 1, n_jobs)
+        ground = Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
+        partitioners = make_partitioners(depth)
+        fitted = [
+            partitioner.fit(rows, ground, generators(depth, index)) for index, partitioner in enumerate(partitioners)
+        ]
+        level = Level(rows, partitioners, [centers for _, centers in fitted])
+        labels = [labels for labels, _ in fitted]
+        if depth < max_depth:
+            fed = group_distances(level.centers[0], ground, n_jobs) if feed_groups else _trees(rows, ground, n_jobs)
+            level.fed = fed
+            fed_ids = labels[0][local] if feed_groups else local
+        if feed_groups and not isinstance(partitioners[0], IdentityPartitioner):
+            level.rows = None
+        yield level, Grouped(rows, local, labels, ground)
+
+
+def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs: int | None) -> Iterator[Grouped]:
+    """Yield the groups of graphs that may not have been in fitting; group numbers from k on are new groups."""
+    fed_ids, n_known, fed = np.empty(0, np.int32), 0, np.zeros((1, 1))
+    for depth, level in enumerate(levels):
+        rows, local = _refined(encoded, depth, fed_ids, n_known, n_jobs)
+        rows, ground = _covering(rows, fed, n_known, encoded)
+        labels = [_predict(partitioner, rows, ground, level) for partitioner in level.partitioners]
+        yield Grouped(rows, local, labels, ground)
+        if depth + 1 == len(levels):
+            return
+        if feed_groups:
+            known: TreeRows | Centers = level.centers[0]
+            row_ids = labels[0]
+        else:
+            known = level.rows  # type: ignore[assignment]
+            row_ids = known_or_new(known.locate(rows), len(known))  # type: ignore[union-attr]
+        n_known = len(known)
+        fed = _extended(level.fed, known, rows, row_ids, ground, n_jobs)
+        fed_ids = row_ids[local]
+
+
+def _refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[TreeRows, Int32]:
+    if depth == 0:
+        return leaves(encoded.roots)
+    return refine(
+        encoded.graphs,
+        encoded.roots,
+        fed_ids,
+        n_known,
+        edge_codes=encoded.edges,
+        n_edge_codes=encoded.n_edge_codes,
+        n_jobs=n_jobs,
+    )
+
+
+def _predict(partitioner: Partitioner, rows: TreeRows, ground: Ground, level: Level) -> Int32:
+    """Ask a partitioner for the groups of rows; one that takes rows alone gets rows alone."""
+    if not hasattr(partitioner, "predict"):
+        raise TypeError(
+            f"{type(partitioner).__name__} has no predict(rows), so graphs that were not in fitting cannot be scored"
+        )
+    if len(inspect.signature(partitioner.predict).parameters) > 1:
+        return partitioner.predict(rows, ground)
+    return partitioner.predict(rows)  # type: ignore[call-arg]
+
+
+# ------------------------------------------------------------------------------------------- distances between points
+
+
+def point_costs(fed: NDArray[Any], edge_costs: Float64 | None, n_edge_codes: int) -> NDArray[Any]:
+    """Return the distances between all points (edge code, id), ⊥ last: γ(edge, edge') + distance of the children."""
+    if edge_costs is None:
+        return fed
+    n_fed = len(fed) - 1
+    edges = np.repeat(np.arange(n_edge_codes), n_fed)
+    children = np.tile(np.arange(n_fed), n_edge_codes)
+    return _pair_costs(edges, children, fed, edge_costs)
+
+
+def _pair_costs(edges: NDArray[Any], children: NDArray[Any], fed: NDArray[Any], edge_costs: Float64) -> Float64:
+    edges, children = np.append(edges, len(edge_costs) - 1), np.append(children, len(fed) - 1)
+    return np.asarray(edge_costs[np.ix_(edges, edges)] + fed[np.ix_(children, children)])
+
+
+def _covering(rows: TreeRows, fed: NDArray[Any], n_known: int, encoded: Encoded) -> tuple[TreeRows, Ground]:
+    """Return the rows and a ground that covers all their points, those unknown in fitting last.
+
+    Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
+    """
+    n_points = rows.n_points
+    unknown, renamed = np.unique(rows.points[rows.points >= n_points], return_inverse=True)
+    n_total = max(len(fed) - 1, 1)
+    edges, children = np.divmod(unknown - n_points, n_total)
+    if encoded.edge_costs is None:
+        kept = np.concatenate([np.arange(n_known), children, [len(fed) - 1]]).astype(np.int64)
+        costs = fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)]
+    else:
+        known_edges = np.repeat(np.arange(encoded.n_edge_codes), n_known)
+        known_children = np.tile(np.arange(n_known), encoded.n_edge_codes)
+        costs = _pair_costs(np.append(known_edges, edges), np.append(known_children, children), fed, encoded.edge_costs)
+    if len(unknown):
+        points = rows.points.copy()
+        points[points >= n_points] = n_points + renamed
+        rows = TreeRows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, len(costs) - 1)
+    return rows, Ground(costs, encoded.root_costs)
+
+
+def _trees(rows: TreeRows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
+    return level_distances(rows, ground.points, ground.roots, n_jobs)
+
+
+def group_distances(centers: Centers, ground: Ground, n_jobs: int | None) -> Float64:
+    """Return the exact distances between centres, ⊥ last."""
+    out = np.zeros((len(centers) + 1, len(centers) + 1))
+    distances = row_distances(centers, centers, ground.points, ground.roots, n_jobs)
+    # Both triangles are solved; their mean is exactly symmetric, also where masses are real numbers.
+    out[:-1, :-1] = (distances + distances.T) / 2
+    out[-1, :-1] = out[:-1, -1] = blank_distances(centers, ground)
+    return out
+
+
+def blank_distances(rows: TreeRows | Centers, ground: Ground) -> Float64:
+    """Return the cost of deleting each row: its root, and all its children."""
+    deletions = rows.counts * ground.points[rows.points, -1].astype(np.float64)
+    return np.asarray(ground.roots[rows.roots, -1] + row_sums(rows, deletions))
+
+
+def _extended(
+    fed: NDArray[Any], known: TreeRows | Centers, rows: TreeRows, ids: Int32, ground: Ground, n_jobs: int | None
+) -> NDArray[Any]:
+    """Return the distances between what was fed in fitting and the new ids, ⊥ last.
+
+    New ids (from ``len(known)`` on) stand for rows as they are; their distances are computed now.
+    """
+    n_known = len(known)
+    first = np.flatnonzero(ids >= n_known)
+    if not len(first):
+        return fed
+    new = rows.take(first[np.argsort(ids[first], kind="stable")])
+    size = n_known + len(new)
+    to_known = row_distances(new, known, ground.points, ground.roots, n_jobs)
+    among_new = row_distances(new, new, ground.points, ground.roots, n_jobs)
+    to_blank = blank_distances(new, ground)
+    dtype = np.result_type(fed, to_known, among_new, np.min_scalar_type(to_blank.max()))
+    if dtype.kind in "iu" and not (to_blank == np.rint(to_blank)).all():
+        dtype = np.dtype(np.float64)
+    out = np.zeros((size + 1, size + 1), dtype)
+    out[:n_known, :n_known] = fed[:-1, :-1]
+    out[-1, :n_known] = out[:n_known, -1] = fed[-1, :-1]
+    out[n_known:size, :n_known], out[:n_known, n_known:size] = to_known, to_known.T
+    out[n_known:size, n_known:size] = among_new
+    out[-1, n_known:size] = out[n_known:size, -1] = to_blank
+    return out

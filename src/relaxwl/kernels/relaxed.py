@@ -1,0 +1,338 @@
+"""The relaxed Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are similar."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl._progress import report
+from relaxwl.clustering.kmeans import NumberOfClusters
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
+from relaxwl.costs import EditCost
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Int32
+from relaxwl.inputs import as_collection
+from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel
+from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain
+from relaxwl.kernels.counting import Counter, Counts, join_counts, make_counter
+from relaxwl.kernels.memory import check_exact_memory
+from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
+from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+
+UNSEEN = ("relabel", "error")
+
+
+class RelaxedWeisfeilerLehman(CountKernel):
+    """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of groups of similar neighbourhoods.
+
+    The distinct unfolding trees of each depth are grouped by their tree edit distance, several times with different
+    seeds, and a graph is described by how many of its vertices fall into each group.
+
+    Parameters
+    ----------
+    max_depth : int
+        Depth of the largest trees.
+    n_partitions : int
+        Number of independent groupings.
+    n_clusters : int, "sqrt", "log2", float or callable
+        Number of groups at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
+    approximate : bool
+        True is R-WL*: after grouping a depth, trees are replaced by the centres of their groups in all deeper trees.
+        False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
+    partitioner : object, optional
+        Another way to group trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
+    center : {"median", "lp", "entropic", "medoid", "mean"}
+        How k-means finds centres.
+    max_iter : int
+        Rounds of k-means.
+    cost : EditCost, optional
+        Costs of relabelling, inserting and deleting; 1 for everything by default.
+    edge_labels : bool
+        Whether edge labels count.
+    base : {"subtree", "edge", "shortest-path"}
+        What is counted in the graphs relabelled by groups.
+    similarity : {"dot", "intersection"}
+        How :meth:`kernel_matrix` compares two graphs' counts.
+    depth_weights : sequence of float, optional
+        A weight >= 0 for each depth; all 1 by default.
+    normalize : bool
+        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    unseen : {"relabel", "error"}
+        What to do with labels that were not met in fitting: take them as new labels, or refuse them.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Seeds the groupings.
+    verbose : int
+        1 logs each depth, 2 also the rounds of k-means.
+
+    Attributes
+    ----------
+    partitions_ : list of list of Partition
+        ``partitions_[p][depth]``: the groups, their sizes, members and centres.
+
+    References
+    ----------
+    Schulz, Horváth, Welke and Wrobel, A generalized Weisfeiler-Lehman graph kernel.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges(
+    ...     [(4, [(0, 1), (0, 2), (0, 3)]), (5, [(0, 1), (0, 2), (0, 3), (0, 4)]), (4, [(0, 1), (1, 2), (2, 3)])]
+    ... )
+    >>> kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=2, random_state=0)
+    >>> kernel.fit_transform(graphs).toarray()
+    array([[4., 3., 1.],
+           [5., 4., 1.],
+           [4., 4., 0.]])
+    >>> print(kernel.partitions_[0][1].center_tree(1))
+    0(0,0,0)
+    """
+
+    def __init__(
+        self,
+        max_depth: int = 4,
+        n_partitions: int = 3,
+        n_clusters: NumberOfClusters = "sqrt",
+        approximate: bool = True,
+        partitioner: Any = None,
+        center: str = "median",
+        max_iter: int = 20,
+        cost: EditCost | None = None,
+        edge_labels: bool = False,
+        base: str = "subtree",
+        similarity: str = "dot",
+        depth_weights: Sequence[float] | None = None,
+        normalize: bool = False,
+        unseen: str = "relabel",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.n_partitions = n_partitions
+        self.n_clusters = n_clusters
+        self.approximate = approximate
+        self.partitioner = partitioner
+        self.center = center
+        self.max_iter = max_iter
+        self.cost = cost
+        self.edge_labels = edge_labels
+        self.base = base
+        self.similarity = similarity
+        self.depth_weights = depth_weights
+        self.normalize = normalize
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ----------------------------------------------------------------------------------------------- fitting
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        if isinstance(self.n_partitions, bool) or not isinstance(self.n_partitions, (int, np.integer)):
+            raise ValueError(f"n_partitions must be an integer, not {self.n_partitions!r}")
+        if self.n_partitions < 1:
+            raise ValueError(f"n_partitions must be at least 1, not {self.n_partitions}")
+        if self.unseen not in UNSEEN:
+            raise ValueError(f"unseen must be one of {', '.join(UNSEEN)}, not {self.unseen!r}")
+        if self.cost is not None and not isinstance(self.cost, EditCost):
+            raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        if graphs.n_nodes == 0:
+            raise ValueError("the graphs have no vertices: there is nothing to fit")
+        cost = EditCost() if self.cost is None else self.cost
+        seed = _seed(self.random_state)
+        self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed % 2**32)
+        self.edge_encoding_ = EdgeEncoding.fit(graphs, cost, self.edge_labels)
+        encoded = self._encode(graphs)
+        if not self.approximate:
+            check_exact_memory(encoded, self.max_depth, self.n_jobs)
+        self.chains_: list[list[Level]] = []
+        self.partitions_: list[list[Partition]] = [[] for _ in range(self.n_partitions)]
+        self._counters: list[list[Counter]] = [[] for _ in range(self.n_partitions)]
+        counts: list[list[Counts]] = [[] for _ in range(self.n_partitions)]
+        progress = _Progress(self)
+        for first in range(self.n_partitions if self.approximate else 1):
+            levels: list[Level] = []
+            below: Trees | None = None
+            for level, grouped in self._chain(encoded, first, seed):
+                depth = len(levels)
+                levels.append(level)
+                for place, centers in enumerate(level.centers):
+                    index = first + place
+                    self._describe(graphs, depth, index, place, grouped, centers, below)
+                    counter = make_counter(self.base, self.edge_labels)
+                    ids = grouped.labels[place][grouped.row_of_node]
+                    counts[index].append(counter.fit(graphs, ids, len(centers), self.n_jobs))
+                    self._counters[index].append(counter)
+                    progress.step(depth, index, grouped, centers)
+                below = self._trees(grouped, depth, first, below)
+            self.chains_.append(levels)
+        return _by_depth(counts)
+
+    def _chain(self, encoded: Encoded, first: int, seed: int) -> Iterator[tuple[Level, Grouped]]:
+        return fit_chain(
+            encoded,
+            self.max_depth,
+            self._make_partitioners,
+            lambda depth, index: np.random.default_rng([seed, first + index, depth]),
+            self.approximate,
+            self.n_jobs,
+        )
+
+    def _make_partitioners(self, depth: int) -> list[Partitioner]:
+        """Return fresh partitioners for a depth: one for a chain of groups, all for a chain of trees."""
+        number = 1 if self.approximate else self.n_partitions
+        if depth == 0 and self.root_encoding_.codebook is None:
+            return [IdentityPartitioner() for _ in range(number)]
+        if self.partitioner is not None:
+            return [deepcopy(self.partitioner) for _ in range(number)]
+        return [
+            KMeansPartitioner(
+                self.n_clusters, self.center, max_iter=self.max_iter, n_jobs=self.n_jobs, verbose=self.verbose - 1
+            )
+            for _ in range(number)
+        ]
+
+    def _encode(self, graphs: GraphCollection) -> Encoded:
+        roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
+        names = self.root_encoding_.symbols if self.root_encoding_.codebook is None else None
+        edges, edge_costs = self.edge_encoding_.encode(graphs, names, self.unseen)
+        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.edge_encoding_.n_codes)
+
+    def _describe(
+        self,
+        graphs: GraphCollection,
+        depth: int,
+        index: int,
+        place: int,
+        grouped: Grouped,
+        centers: Any,
+        below: Trees | None,
+    ) -> None:
+        self.partitions_[index].append(
+            describe_partition(
+                graphs,
+                depth,
+                index,
+                place,
+                grouped,
+                centers,
+                self.root_encoding_,
+                self.edge_encoding_.labels,
+                below,
+                self.n_jobs,
+            )  # fmt: skip
+        )
+
+    def _trees(self, grouped: Grouped, depth: int, first: int, below: Trees | None) -> Trees:
+        """Return what the trees of the next depth are drawn with: centres, or the trees themselves."""
+        if self.approximate:
+            return self.partitions_[first][depth]
+        return ExactTrees(grouped.rows, self.root_encoding_, self.edge_encoding_.labels, below)
+
+    # ------------------------------------------------------------------------------------------- unseen graphs
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        counts: list[list[Counts]] = [[] for _ in range(self.n_partitions)]
+        for index, depth, ids in self._labelled(graphs):
+            counts[index].append(self._counters[index][depth].count(graphs, ids, self.n_jobs))
+        return _by_depth(counts)
+
+    def _labelled(self, graphs: GraphCollection) -> Iterator[tuple[int, int, Int32]]:
+        """Yield (partition, depth, group of each vertex)."""
+        encoded = self._encode(graphs)
+        for first, levels in enumerate(self.chains_):
+            for depth, grouped in enumerate(apply_chain(levels, encoded, self.approximate, self.n_jobs)):
+                for place, labels in enumerate(grouped.labels):
+                    yield first + place, depth, labels[grouped.row_of_node]
+
+    def node_groups(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[partition][depth]``, the group of every vertex, all graphs' vertices in order.
+
+        Numbers from the number of groups on are labels (or trees) that were not met in fitting.
+        """
+        check_is_fitted(self)
+        groups: list[list[Int32]] = [[] for _ in range(self.n_partitions)]
+        for index, _, ids in self._labelled(as_collection(X)):
+            groups[index].append(ids)
+        return groups
+
+    def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
+        """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
+        for batch in batches:
+            yield self.transform(batch)
+
+    def _column_names(self) -> list[str]:
+        names = []
+        for depth in range(self.max_depth + 1):
+            for index, partition in enumerate(self.partitions_):
+                groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
+                counter = self._counters[index][depth]
+                names += [
+                    f"depth {depth}, partition {index}: {counter.describe(column, groups)}"
+                    for column in range(counter.n_columns)
+                ]
+        return names
+
+
+class SelectedRelaxedWeisfeilerLehman(RelaxedWeisfeilerLehman):
+    """R-WL or R-WL* whose depth *and* similarity are left to model selection: twice the candidates from one fit."""
+
+    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
+        return [
+            Candidate({"max_depth": depth, "similarity": similarity}, matrix)
+            for similarity in SIMILARITIES
+            for depth, matrix in enumerate(self._prefix_grams(counts_x, counts_y, similarity))
+        ]
+
+
+def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
+    """Put the partitions of each depth side by side."""
+    return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
+
+
+def _group_name(partition: Partition, group: int) -> str:
+    """Name a group by its number and its centre, if that is small enough to be read."""
+    tree = partition.center_tree(group)
+    return f"#{group} {tree}" if tree.size <= 12 else f"#{group} {tree.label}(… {tree.size} vertices)"
+
+
+def _seed(random_state: Any) -> int:
+    """Turn any of scikit-learn's kinds of random state into one number."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")
+
+
+class _Progress:
+    """Says, after each grouping, how far the fit is and how long it may take."""
+
+    def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
+        self.verbose = kernel.verbose
+        self.total = kernel.n_partitions * (kernel.max_depth + 1)
+        self.done = 0
+        self.start = time.perf_counter()
+
+    def step(self, depth: int, index: int, grouped: Grouped, centers: Any) -> None:
+        """Log one line."""
+        self.done += 1
+        elapsed = time.perf_counter() - self.start
+        report(
+            self.verbose,
+            "partition %d, depth %d: %d trees in %d groups; %.1f s so far, about %.1f s left",
+            index, depth, len(grouped.rows), len(centers), elapsed, elapsed * (self.total - self.done) / self.done,
+        )  # fmt: skip

@@ -1,0 +1,332 @@
+"""Pictures of results: each function returns a matplotlib figure (the ``plot`` extra).
+
+Figures are drawn in one ink on no background, so that the same figure can be saved as a file on white or put into a
+page, where the ink becomes the page's own text colour, light or dark. Series differ in colour (of a palette that
+colour-blind people can tell apart) and in marker.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+
+from relaxwl.evaluation.results import Cell, DatasetRecord, GramSketch, Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1e2a35"
+# Okabe and Ito's palette in an order that keeps neighbours apart, without the yellow that vanishes on white.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", "p")
+EMPHASIS, PLAIN = "#d55e00", "#0072b2"
+STYLE: dict[str, Any] = {
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.axisbelow": True,
+    "grid.color": INK,
+    "grid.alpha": 0.15,
+    "grid.linewidth": 0.7,
+    "font.size": 10,
+    "legend.frameon": False,
+    "svg.hashsalt": "relaxwl",
+}
+Arguments = ParamSpec("Arguments")
+NO_MATPLOTLIB = "plots need matplotlib; install it with: pip install 'relaxwl[plot]'"
+
+
+def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """Let a function draw in the package's style, and say what is missing where matplotlib is not installed."""
+
+    @functools.wraps(draw)
+    def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
+        try:
+            from matplotlib import rc_context
+        except ImportError:
+            raise ImportError(NO_MATPLOTLIB) from None
+        with rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+@_styled
+def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float] | None = None) -> Figure:
+    """Draw the kernels' accuracies on one data set, with error bars of one standard deviation, best at the top.
+
+    A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
+    """
+    cells = [results.cell(dataset, kernel) for kernel in results.kernels]
+    cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: cell.mean)
+    _require(cells, f"no finished results on {dataset}")
+    figure, axes = _figure(4.6, 0.9 + 0.33 * len(cells))
+    for row, cell in enumerate(cells):
+        color = EMPHASIS if is_relaxed(cell.kernel) else PLAIN
+        marker = "D" if is_relaxed(cell.kernel) else "o"
+        axes.errorbar(
+            100 * cell.mean, row, xerr=100 * cell.std, fmt=marker, color=color, markersize=6, capsize=3, linewidth=1.6
+        )
+        axes.annotate(
+            f"{100 * cell.mean:.1f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9
+        )
+    share = _majority_share(cells[0])
+    axes.axvline(100 * share, color=INK, linewidth=1, linestyle=":", alpha=0.6)
+    axes.set_yticks(range(len(cells)), [cell.title for cell in cells])
+    axes.set_ylim(-0.6, len(cells) - 0.4)
+    if xlim is not None:
+        axes.set_xlim(*xlim)
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_title(dataset)
+    axes.set_xlabel("accuracy, %")
+    return figure
+
+
+@_styled
+def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
+    """Draw the kernels' accuracies against the density of data sets that differ in little else."""
+    density = {record.name: record.mean_density for record in results.dataset_records.values()}
+    ordered = sorted((name for name in datasets if name in density), key=lambda name: (density[name], name))
+    _require(ordered, "no data sets with a known density")
+    figure, axes = _figure(6.2, 3.9)
+    ends: list[tuple[float, str, str]] = []
+    for number, kernel in enumerate(results.kernels):
+        cells = [results.cell(name, kernel) for name in ordered]
+        shown = [(x, cell) for x, cell in enumerate(cells) if cell.finished]
+        if not shown:
+            continue
+        xs, means, stds = zip(*((x, 100 * cell.mean, 100 * cell.std) for x, cell in shown), strict=True)
+        color, marker = _series(number)
+        width = 2.4 if is_relaxed(kernel) else 1.3
+        axes.errorbar(xs, means, yerr=stds, color=color, marker=marker, markersize=5.5, linewidth=width, capsize=2.5)
+        ends.append((means[-1], shown[-1][1].title, color))
+    axes.set_xticks(range(len(ordered)), [f"{name}\n{density[name]:.3g}" for name in ordered])
+    axes.set_xlim(-0.2, len(ordered) - 0.85)
+    axes.grid(axis="y")
+    axes.set_ylabel("accuracy, %")
+    axes.set_xlabel("data set and mean density, sparse to dense")
+    _label_ends(axes, ends)
+    return figure
+
+
+@_styled
+def runtime_figure(results: Results) -> Figure:
+    """Draw how long each kernel's Gram matrices take on each data set, on a logarithmic scale."""
+    cells = {(k, d): results.cell(d, k) for k in results.kernels for d in results.datasets}
+    timed = {place: cell for place, cell in cells.items() if cell.records}
+    _require(timed, "no finished results")
+    kernels = [kernel for kernel in results.kernels if any(place[0] == kernel for place in timed)]
+    figure, axes = _figure(6.2, 1.5 + 0.36 * len(kernels) + 0.2 * ((len(results.datasets) - 1) // 4))
+    for number, dataset in enumerate(results.datasets):
+        points = [
+            (float(np.mean([r.fit_seconds + r.transform_seconds for r in timed[k, dataset].records])), row)
+            for row, k in enumerate(reversed(kernels))
+            if (k, dataset) in timed
+        ]
+        color, marker = _series(number)
+        xs, ys = zip(*points, strict=True) if points else ((), ())
+        axes.plot(xs, ys, linestyle="none", color=color, marker=marker, markersize=7, alpha=0.9, label=dataset)
+    titles = {place[0]: cell.title for place, cell in timed.items()}
+    axes.set_yticks(range(len(kernels)), [titles[kernel] for kernel in reversed(kernels)])
+    axes.set_ylim(-0.6, len(kernels) - 0.4)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.grid(visible=True)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("seconds for the Gram matrices of all settings, once")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, handletextpad=0.3, columnspacing=1.2, borderaxespad=0)
+    return figure
+
+
+@_styled
+def distinct_trees_figure(records: Iterable[DatasetRecord]) -> Figure:
+    """Draw how the number of distinct unfolding trees grows with the depth."""
+    described = [record for record in records if record.distinct_trees]
+    _require(described, "no data sets with counted trees")
+    figure, axes = _figure(6.2, 3.7)
+    ends = []
+    for number, record in enumerate(described):
+        color, marker = _series(number)
+        counts = record.distinct_trees
+        axes.plot(range(len(counts)), counts, color=color, marker=marker, markersize=5.5, linewidth=1.6)
+        ends.append((float(counts[-1]), record.name, color))
+    deepest = max(len(record.distinct_trees) for record in described) - 1
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks(range(deepest + 1))
+    axes.set_xlim(-0.15, deepest + 0.15)
+    axes.grid(axis="y")
+    axes.set_xlabel("depth")
+    axes.set_ylabel("distinct trees")
+    _label_ends(axes, ends)
+    return figure
+
+
+@_styled
+def gram_figure(sketch: GramSketch) -> Figure:
+    """Draw a Gram matrix, cosine-normalised and sorted by class: blocks on the diagonal are classes that it sees."""
+    figure, axes = _figure(3.7, 3.7)
+    axes.imshow(np.array(sketch.blocks), cmap="viridis", extent=(0, 1, 1, 0), interpolation="nearest", aspect="equal")
+    for end in sketch.class_ends[:-1]:
+        axes.axhline(end, color="white", linewidth=0.8)
+        axes.axvline(end, color="white", linewidth=0.8)
+    starts = [0.0, *sketch.class_ends[:-1]]
+    middles = [(start + end) / 2 for start, end in zip(starts, sketch.class_ends, strict=True)]
+    axes.set_yticks(middles, sketch.class_names)
+    axes.set_xticks(middles, sketch.class_names)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title(f"{sketch.title} on {sketch.key.dataset}")
+    return figure
+
+
+@_styled
+def embedding_figure(sketch: GramSketch) -> Figure:
+    """Draw the graphs in the plane of their first two kernel principal components, marked by class."""
+    figure, axes = _figure(3.9, 3.7)
+    points, classes = np.array(sketch.coordinates).reshape(-1, 2), np.array(sketch.classes)
+    size = float(np.clip(4000 / max(len(points), 1), 8, 30))
+    for code, name in enumerate(sketch.class_names):
+        color, marker = _series(code)
+        members = points[classes == code]
+        axes.scatter(members[:, 0], members[:, 1], s=size, color=color, marker=marker, alpha=0.65, linewidths=0, label=name)
+    for number, (label, share) in enumerate(zip((axes.set_xlabel, axes.set_ylabel), sketch.explained, strict=True), 1):
+        label(f"component {number} ({100 * share:.0f} % of variance)")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_title(f"{sketch.title} on {sketch.key.dataset}")
+    axes.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, fontsize=8, handletextpad=0.1, columnspacing=1.0
+    )
+    return figure
+
+
+# ----------------------------------------------------------------------------------------- writing figures
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file of its own (SVG, PNG, PDF: by the ending), on white."""
+    from matplotlib import rc_context
+
+    ending = Path(path).suffix.lower()
+    metadata = {"Date": None} if ending == ".svg" else None
+    with rc_context({**STYLE, "svg.fonttype": "path"}):
+        figure.savefig(path, facecolor="white", bbox_inches="tight", dpi=160, metadata=metadata)
+
+
+def inline_svg(figure: Figure, name: str, description: str) -> str:
+    """Return a figure as an SVG element for a page: in the page's text colour and fonts, with a text for readers aloud.
+
+    ``name`` must be unique on the page; it keeps the identifiers of several figures apart.
+    """
+    from matplotlib import rc_context
+
+    buffer = io.StringIO()
+    with rc_context({**STYLE, "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    svg = svg.replace(INK, "currentColor")
+    return _labelled(svg, description)
+
+
+def _labelled(svg: str, description: str) -> str:
+    """Give the outer element its accessible name, and let the page decide about its width."""
+    head, rest = svg.split(">", 1)
+    width = re.search(r'width="([\d.]+)pt"', head)
+    head = re.sub(r' (width|height)="[\d.]+pt"', "", head)
+    pixels = round(float(width.group(1)) * 4 / 3) if width else 600
+    return f'{head} role="img" aria-label="{escape(description)}" style="max-width:{pixels}px">{rest}'
+
+
+def is_relaxed(kernel: str) -> bool:
+    """Say whether a kernel's name belongs to the relaxed family, which pictures let stand out."""
+    return kernel.lower().startswith(("rwl", "relaxed", "r-wl"))
+
+
+# ----------------------------------------------------------------------------------------- inside
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _series(number: int) -> tuple[str, str]:
+    return COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
+
+
+def _require(what: Sequence[Any] | Mapping[Any, Any], complaint: str) -> None:
+    if not what:
+        raise ValueError(f"there is nothing to draw: {complaint}")
+
+
+def _majority_share(cell: Cell) -> float:
+    """Return the share of the most frequent class among all test graphs."""
+    targets = [target for record in cell.records for target in record.targets]
+    return max(targets.count(target) for target in set(targets)) / len(targets)
+
+
+def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+    """Write the name of each line at its right end, moved apart where they would overlap."""
+    low, high = axes.get_ylim()
+    logarithmic = axes.get_yscale() == "log"
+    span = np.log([low, high]) if logarithmic else np.array([low, high])
+    values = np.log([end[0] for end in ends]) if logarithmic else np.array([end[0] for end in ends])
+    heights = (values - span[0]) / (span[1] - span[0])
+    for (_, name, color), height in zip(ends, spread_apart(heights, 0.062), strict=True):
+        axes.annotate(name, (1.015, height), xycoords="axes fraction", color=color, va="center", fontsize=9)
+
+
+def spread_apart(heights: Any, gap: float) -> list[float]:
+    """Move positions so that neighbours are at least ``gap`` apart, keeping their order and middle.
+
+    >>> [round(float(height), 3) for height in spread_apart([0.5, 0.52, 0.9], 0.1)]
+    [0.46, 0.56, 0.9]
+    """
+    order = np.argsort(heights, kind="stable")
+    groups: list[list[float]] = []
+    for height in np.asarray(heights, float)[order]:
+        groups.append([float(height)])
+        # A group occupies (size - 1) gaps around the mean of its members; overlapping groups become one.
+        while len(groups) > 1 and _bottom(groups[-1], gap) - _top(groups[-2], gap) < gap:
+            last = groups.pop()
+            groups[-1] += last
+    placed = [_bottom(group, gap) + i * gap for group in groups for i in range(len(group))]
+    result = np.empty(len(order))
+    result[order] = placed
+    return result.tolist()
+
+
+def _bottom(group: list[float], gap: float) -> float:
+    return float(np.mean(group)) - gap * (len(group) - 1) / 2
+
+
+def _top(group: list[float], gap: float) -> float:
+    return float(np.mean(group)) + gap * (len(group) - 1) / 2

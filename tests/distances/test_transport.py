@@ -1,0 +1,280 @@
+"""The exact transport solver against linear programming, assignment and POT."""
+
+import numpy as np
+import ot
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_transport as naive
+from relaxwl.distances import _compiled
+from relaxwl.distances.transport import check_ground, transport_distance
+
+RELATIVE = 1e-9
+
+
+def random_ground(rng, n_points, kind):
+    """Return a pseudo-metric over n_points and ⊥: Euclidean, whole, with duplicates, uniform or of two scales."""
+    places = rng.random((n_points + 1, 3))
+    if kind == "duplicates":
+        places[: n_points // 2] = places[rng.integers(0, n_points // 2 + 1, n_points // 2)]
+    if kind == "scales":
+        places *= 10.0 ** rng.integers(-6, 7, (n_points + 1, 1))
+    ground = np.abs(places[:, None] - places[None]).sum(-1)
+    if kind == "whole":
+        ground = np.ceil(5 * ground)
+    if kind == "uniform":
+        ground = 1.0 - np.eye(n_points + 1)
+    return ground
+
+
+KINDS = ["euclidean", "whole", "duplicates", "scales", "uniform"]
+
+
+def random_measure(rng, n_points, kind):
+    """Return masses: real, whole, sparse, huge and tiny together, or few equal ones."""
+    if kind == "real":
+        return rng.random(n_points)
+    if kind == "whole":
+        return rng.integers(0, 4, n_points).astype(float)
+    if kind == "sparse":
+        return rng.random(n_points) * (rng.random(n_points) < 0.3)
+    if kind == "scales":
+        return 10.0 ** rng.uniform(-6, 6, n_points) * (rng.random(n_points) < 0.7)
+    return (rng.random(n_points) < 0.5) / 3.0
+
+
+MASSES = ["real", "whole", "sparse", "scales", "equal"]
+
+
+def by_pot(x, y, ground):
+    a, b = naive.padded(x, y)
+    total = a.sum()
+    if total == 0:
+        return 0.0
+    return ot.emd2(a / total, b / b.sum(), np.ascontiguousarray(ground, float), numItermax=10**7) * total
+
+
+def solve_twice(x, y, ground):
+    """Return the distance with closed forms, and by shortest paths alone."""
+    spans = []
+    for masses in (x, y):
+        points = np.flatnonzero(masses).astype(np.int32)
+        spans += [points, masses[points].astype(float), 0, len(points)]
+    scratch = _compiled.make_scratch(len(x) + len(y))
+    quick = _compiled.pair_distance(*spans, ground, np.inf, *scratch)
+    return quick, _compiled.pair_plan(*spans, ground, *scratch)[0]
+
+
+@pytest.mark.parametrize("masses", MASSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_the_linear_program(kind, masses):
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        n_points = int(rng.integers(1, 9))
+        ground = random_ground(rng, n_points, kind)
+        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
+        quick, paths = solve_twice(x, y, ground)
+        # HiGHS itself is accurate to about 1e-7 of the largest term only when scales mix.
+        tolerance = 1e-6 if "scales" in (kind, masses) else RELATIVE
+        assert quick == pytest.approx(naive.transport_by_program(x, y, ground), rel=tolerance, abs=1e-9)
+        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
+
+
+@pytest.mark.parametrize("masses", MASSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_pot(kind, masses):
+    rng = np.random.default_rng(11)
+    for _ in range(12):
+        n_points = int(rng.integers(2, 60))
+        ground = random_ground(rng, n_points, kind)
+        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
+        quick, paths = solve_twice(x, y, ground)
+        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
+        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12)
+
+
+def test_whole_problems_are_exact():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n_points = int(rng.integers(1, 12))
+        ground = random_ground(rng, n_points, "whole")
+        x, y = rng.integers(0, 4, n_points), rng.integers(0, 4, n_points)
+        assert transport_distance(x, y, ground, check=False) == naive.transport_by_units(x, y, ground)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("mass_scale", [1e-12, 1.0, 1e12])
+def test_scaling_costs_and_masses_scales_the_distance(scale, mass_scale):
+    rng = np.random.default_rng(5)
+    for n_points in (3, 10, 40):
+        ground = random_ground(rng, n_points, "euclidean")
+        x, y = rng.random(n_points), rng.random(n_points)
+        expected = transport_distance(x, y, ground) * scale * mass_scale
+        assert transport_distance(mass_scale * x, mass_scale * y, scale * ground) == pytest.approx(
+            expected, rel=RELATIVE
+        )
+
+
+def test_disjoint_large_supports():
+    rng = np.random.default_rng(2)
+    ground = random_ground(rng, 400, "euclidean")
+    x, y = np.zeros(400), np.zeros(400)
+    x[:200], y[200:] = rng.random(200), rng.random(200)
+    assert transport_distance(x, y, ground, check=False) == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
+
+
+@pytest.mark.slow
+def test_ten_thousand_problems():
+    rng = np.random.default_rng(2024)
+    for number in range(10_000):
+        n_points = int(rng.integers(1, 201 if number % 20 == 0 else 40))
+        ground = random_ground(rng, n_points, KINDS[number % 5])
+        kind = MASSES[number // 5 % 5]
+        x, y = random_measure(rng, n_points, kind), random_measure(rng, n_points, kind)
+        quick, paths = solve_twice(x, y, ground)
+        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
+        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12), number
+        if n_points < 12 and "scales" not in (kind, KINDS[number % 5]):
+            assert quick == pytest.approx(naive.transport_by_program(x, y, ground), rel=RELATIVE, abs=1e-9), number
+
+
+def problem(max_points=7):
+    """Return a strategy for (x, y, ground) with whole masses and a whole metric."""
+
+    def build(drawn):
+        x, y, places = drawn
+        places = np.array(places, float)
+        return np.array(x), np.array(y), np.abs(places[:, None] - places[None]).sum(-1)
+
+    def sized(n):
+        masses = st.lists(st.integers(0, 5), min_size=n, max_size=n)
+        place = st.tuples(st.integers(0, 6), st.integers(0, 6))
+        return st.tuples(masses, masses, st.lists(place, min_size=n + 1, max_size=n + 1)).map(build)
+
+    return st.integers(0, max_points).flatmap(sized)
+
+
+@settings(deadline=None, max_examples=150)
+@given(problem())
+def test_plan_has_the_marginals_and_the_cost(drawn):
+    x, y, ground = drawn
+    distance, plan = transport_distance(x, y, ground, return_plan=True)
+    padded_x, padded_y = naive.padded(x, y)
+    moved = plan.toarray()
+    assert (moved >= 0).all()
+    np.testing.assert_array_equal(moved.sum(axis=1), padded_x)
+    np.testing.assert_array_equal(moved.sum(axis=0), padded_y)
+    np.testing.assert_array_equal(np.diagonal(moved)[:-1], np.minimum(x, y))
+    assert (moved * ground).sum() == distance == naive.transport_by_units(x, y, ground)
+
+
+@settings(deadline=None, max_examples=100)
+@given(problem(), st.integers(0, 60))
+def test_early_end_never_passes_the_distance(drawn, cutoff):
+    x, y, ground = drawn
+    spans = []
+    for masses in (x, y):
+        points = np.flatnonzero(masses).astype(np.int32)
+        spans += [points, masses[points].astype(float), 0, len(points)]
+    value = _compiled.pair_distance(*spans, ground, float(cutoff), *_compiled.make_scratch(20))
+    distance = transport_distance(x, y, ground, check=False)
+    assert value == distance if distance <= cutoff else cutoff < value <= distance
+
+
+@settings(deadline=None, max_examples=100)
+@given(problem(), st.data())
+def test_metric_axioms(drawn, data):
+    x, y, ground = drawn
+    z = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(x), max_size=len(x))), int)
+    forth = transport_distance(x, y, ground)
+    assert forth == transport_distance(y, x, ground)
+    assert transport_distance(x, x, ground) == 0
+    assert forth <= transport_distance(x, z, ground) + transport_distance(z, y, ground)
+
+
+def test_real_plans_have_the_marginals():
+    rng = np.random.default_rng(4)
+    for n_points in (2, 5, 30):
+        ground = random_ground(rng, n_points, "euclidean")
+        x, y = rng.random(n_points), rng.random(n_points)
+        distance, plan = transport_distance(x, y, ground, return_plan=True)
+        padded_x, padded_y = naive.padded(x, y)
+        np.testing.assert_allclose(plan.sum(axis=1), padded_x, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(plan.sum(axis=0), padded_y, rtol=1e-12, atol=1e-14)
+        assert (plan.toarray() * ground).sum() == pytest.approx(distance, rel=1e-12)
+
+
+def test_sparse_vectors_and_small_types_are_read():
+    ground = (1 - np.eye(4)).astype(np.uint8)
+    x, y = np.array([0, 2, 1]), np.array([1, 0, 1])
+    expected = transport_distance(x, y, ground)
+    for make in (scipy.sparse.csr_array, scipy.sparse.csr_matrix, scipy.sparse.coo_array):
+        assert transport_distance(make(x.reshape(1, -1)), make(y.reshape(1, -1)), ground) == expected
+    assert transport_distance(scipy.sparse.coo_array(x), y.tolist(), ground.astype(np.float32)) == expected
+
+
+def test_nothing_but_the_blank():
+    assert transport_distance([], [], [[0.0]]) == 0
+    assert transport_distance([0, 0], [0, 0], 1 - np.eye(3)) == 0
+    distance, plan = transport_distance([0, 0], [0, 3], 1 - np.eye(3), return_plan=True)
+    assert distance == 3
+    assert plan.toarray()[2, 1] == 3
+
+
+@pytest.mark.parametrize(
+    ("ground", "message"),
+    [
+        ([[0, 1], [2, 0]], r"symmetric, but ground\[0, ⊥\] = 1.0 and ground\[⊥, 0\] = 2.0"),
+        ([[1, 1], [1, 0]], "diagonal"),
+        ([[0, -1], [-1, 0]], "negative"),
+        ([[0, np.nan], [np.nan, 0]], "finite"),
+        ([[0, 1, 2]], "square"),
+        ([[0, 9, 1], [9, 0, 1], [1, 1, 0]], r"triangle inequality: ground\[0, 1\] = 9.0 > ground\[0, ⊥\]"),
+    ],
+)
+def test_a_ground_that_is_no_pseudo_metric_is_refused(ground, message):
+    with pytest.raises(ValueError, match=message):
+        check_ground(ground)
+
+
+def test_pseudo_metrics_pass_the_check():
+    rng = np.random.default_rng(0)
+    for kind in KINDS:
+        ground = random_ground(rng, 40, kind)
+        np.testing.assert_array_equal(check_ground(ground), ground)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        ([1.0], "one mass for each of the 2 points"),
+        ([1.0, 1.0, 1.0], "one mass for each of the 2 points"),
+        ([1.0, -1.0], "at least 0, got -1.0 at point 1"),
+        ([np.nan, 1.0], "finite"),
+        ([[1.0, 1.0]], "one vector"),
+        (scipy.sparse.csr_array(np.eye(2)), "one sparse row vector"),
+    ],
+)
+def test_bad_measures_are_refused(x, message):
+    ground = 1 - np.eye(3)
+    with pytest.raises(ValueError, match=message):
+        transport_distance(x, [1, 1], ground)
+    with pytest.raises(ValueError, match=message.replace("x ", "y ")):
+        transport_distance([1, 1], x, ground)
+
+
+def test_bad_types_are_refused():
+    with pytest.raises(TypeError, match="x must hold real numbers"):
+        transport_distance(["a", "b"], [1, 1], 1 - np.eye(3))
+    with pytest.raises(TypeError, match="ground must be an array of real numbers"):
+        transport_distance([1, 1], [1, 1], np.eye(3).astype(complex))
+
+
+def test_inputs_are_left_alone():
+    x, y, ground = np.array([3.0, 0, 1]), np.array([0, 2.0, 2]), 1 - np.eye(4)
+    kept = x.copy(), y.copy(), ground.copy()
+    transport_distance(x, y, ground, return_plan=True)
+    for now, before in zip((x, y, ground), kept, strict=True):
+        np.testing.assert_array_equal(now, before)
