@@ -1,9 +1,21 @@
 """Fixtures for all tests."""
 
+import hashlib
 import os
 from pathlib import Path
 
-import pytest
+# Numba's cache notices a change in a function's own file, but not in another file that it calls. A cache of its own for
+# every state of the compiled code keeps stale machine code out of the tests. This must be set before Numba is imported.
+_SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
+_COMPILED = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_SOURCE.rglob("_compiled.py")))).hexdigest()
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_SOURCE.parents[1] / "build" / "numba" / _COMPILED[:16]))
+
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
+
+# No deadlines: the first call of a compiled function takes seconds, and machines are noisy.
+hypothesis.settings.register_profile("relaxwl", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("relaxwl")
 
 
 def unavailable(what: str) -> None:

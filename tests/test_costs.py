@@ -220,6 +220,17 @@ def test_accepted_edges_are_exactly_those_that_keep_a_metric(matrix, edge_blank,
             cost.edge_matrix("xy", "abc")
 
 
+def test_edges_are_checked_against_costs_of_codes():
+    cost = EditCost.from_attributes(blank=1)
+    assert cost.edge_matrix("xy").shape == (3, 3)
+    near, far = cost.codebook([[0.0], [0.5]]).node_matrix(), cost.codebook([[0.0], [9.0]]).node_matrix()
+    assert cost.edge_matrix("xy", node_costs=near).shape == (3, 3)
+    with pytest.raises(ValueError, match=r"label 'code 0' by 'code 1' costs 2, .* \(2\); use edge_blank ≥ 0.5"):
+        cost.edge_matrix("xy", node_costs=far)
+    roomy = EditCost.from_attributes(blank=1, edge_blank=0.5)
+    assert roomy.edge_matrix("xy", node_costs=far).shape == (3, 3)
+
+
 # -- attributes ------------------------------------------------------------------------------------------------------
 
 rows = hnp.arrays(np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.integers(-3, 3).map(float))

@@ -1,3 +1,36 @@
-"""Relaxed Weisfeiler-Lehman graph kernels."""
+"""Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike."""
+
+from relaxwl import datasets, kernels
+from relaxwl.clustering.barycenter import transport_barycenter
+from relaxwl.clustering.kmeans import WassersteinKMeans
+from relaxwl.costs import EditCost
+from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
+from relaxwl.distances.transport import transport_distance
+from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
+from relaxwl.graphs import Graph, GraphCollection
+from relaxwl.inputs import as_collection
+from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "EditCost",
+    "Graph",
+    "GraphCollection",
+    "RelaxedWeisfeilerLehman",
+    "TreeMapping",
+    "UnfoldingTree",
+    "WassersteinKMeans",
+    "WeisfeilerLehman",
+    "as_collection",
+    "datasets",
+    "distinct_tree_distances",
+    "kernels",
+    "transport_barycenter",
+    "transport_distance",
+    "tree_distances",
+    "tree_edit_distance",
+    "tree_edit_mapping",
+    "unfolding_tree",
+]

@@ -218,7 +218,13 @@ class EditCost:
             _check_metric(matrix, names)
         return matrix
 
-    def edge_matrix(self, labels: Iterable[Label], node_labels: Iterable[Label] | None = None) -> FloatArray:
+    def edge_matrix(
+        self,
+        labels: Iterable[Label],
+        node_labels: Iterable[Label] | None = None,
+        *,
+        node_costs: FloatArray | None = None,
+    ) -> FloatArray:
         """Return γ over the given distinct edge labels and, last, the blank: float64 of shape (e + 1, e + 1).
 
         A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
@@ -232,8 +238,10 @@ class EditCost:
         labels : iterable of distinct edge labels
             The edge labels in use.
         node_labels : iterable of distinct vertex labels, optional
-            The vertex labels in use. None stands for all that a matrix lists, or any two for uniform costs; other
-            costs are then not checked.
+            The vertex labels in use. None stands for all that a matrix lists, or any two for uniform costs.
+        node_costs : ndarray of shape (k + 1, k + 1), optional
+            γ over the vertex labels or codes in use, the blank last, where the caller has it already. Costs made
+            from a callable or from attributes are checked against edges only if this or ``node_labels`` is given.
 
         Examples
         --------
@@ -243,28 +251,31 @@ class EditCost:
                [0.5, 0.5, 0. ]])
         """
         names = _distinct(labels)
-        matrix = _uniform_matrix(len(names), self.edge_relabel, self.edge_blank)
         if len(names) > 1:
             nodes = self._rule.known_labels() if node_labels is None else _distinct(node_labels)
-            self._check_edges(names, nodes)
-        return matrix
+            if node_costs is None:
+                node_costs = self._rule.matrix(nodes)
+            elif node_labels is None:
+                nodes = tuple(f"code {code}" for code in range(len(node_costs) - 1))
+            self._check_edges(names, nodes, node_costs)
+        return _uniform_matrix(len(names), self.edge_relabel, self.edge_blank)
 
-    def _check_edges(self, edges: tuple[Label, ...], nodes: tuple[Label, ...]) -> None:
+    def _check_edges(self, edges: tuple[Label, ...], nodes: tuple[Label, ...], node_costs: FloatArray) -> None:
         """Raise unless replacing an edge and its vertex costs at most deleting and inserting them."""
-        if not nodes:
+        blank = node_costs[:-1, -1]
+        slack = blank[:, None] + blank[None, :] - node_costs[:-1, :-1]
+        if not slack.size:
             return
-        matrix = self._rule.matrix(nodes)
-        blank = matrix[:-1, -1]
-        slack = blank[:, None] + blank[None, :] - matrix[:-1, :-1]
         a, b = np.unravel_index(int(np.argmin(slack)), slack.shape)
         allowed = 2 * self.edge_blank + float(slack[a, b])
         if self.edge_relabel > allowed + RELATIVE_TOLERANCE * max(1.0, self.edge_relabel):
             needed = self.edge_blank + (self.edge_relabel - allowed) / 2
+            cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
             raise ValueError(
                 f"edge costs: replacing the edge label {edges[0]!r} by {edges[1]!r} costs {self.edge_relabel:g} and "
-                f"the vertex label {nodes[a]!r} by {nodes[b]!r} costs {matrix[a, b]:g}, together more than deleting "
-                f"and inserting both ({2 * self.edge_blank + blank[a] + blank[b]:g}); use edge_relabel ≤ "
-                f"{allowed:g} or edge_blank ≥ {needed:g}"
+                f"the vertex label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
+                f"deleting and inserting both ({2 * self.edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
+                f"edge_blank ≥ {needed:g}"
             )
 
     def codebook(

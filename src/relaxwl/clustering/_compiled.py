@@ -209,11 +209,22 @@ def center_cost(members, weights, indptr, points, masses, center_points, center_
 
 
 @njit(nogil=True, cache=True)
+def weighted_mean(members, weights, indptr, points, masses, n_points):
+    """Return the weighted mean of the members, float64 (n_points,)."""
+    mean = np.zeros(n_points, np.float64)
+    for place in range(len(members)):
+        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
+            mean[points[entry]] += weights[place] * masses[entry]
+    return mean / weights.sum()
+
+
+@njit(nogil=True, cache=True)
 def medoid(members, weights, indptr, points, masses, ground):
     """Return the place of the member with the smallest weighted sum of exact distances to all members.
 
     Where the sum S of one member is known, the triangle inequality bounds that of every other at distance d from below
     by ``|total weight · d - S|``: most members are never solved. The next one to try is the one with the lowest bound.
+    Ties go to the first member in the order of content, so the order of members does not matter.
     """
     n = len(members)
     blank = ground.shape[0] - 1
@@ -228,7 +239,7 @@ def medoid(members, weights, indptr, points, masses, ground):
     best, best_cost = 0, np.inf
     for _ in range(n):
         candidate = np.argmin(bounds)
-        if bounds[candidate] >= best_cost:
+        if bounds[candidate] > best_cost or bounds[candidate] == np.inf:
             break
         row = members[candidate]
         cost = 0.0
@@ -239,12 +250,29 @@ def medoid(members, weights, indptr, points, masses, ground):
                 ground, np.inf, vectors, indices, tables,
             )  # fmt: skip
             cost += weights[place] * distances[place]
-        if cost < best_cost:
+        if cost < best_cost or (cost == best_cost and _precedes(row, members[best], indptr, points, masses)):
             best, best_cost = candidate, cost
         for place in range(n):
-            bounds[place] = max(bounds[place], abs(total_weight * distances[place] - cost))
-        bounds[candidate] = np.inf
+            if distances[place] > 0.0:
+                bounds[place] = max(bounds[place], abs(total_weight * distances[place] - cost))
+            else:
+                bounds[place] = np.inf
     return best
+
+
+@njit(nogil=True, cache=True)
+def _precedes(row, other, indptr, points, masses):
+    """Tell whether one row comes before another in the order of content: points first, then masses."""
+    length = indptr[row + 1] - indptr[row]
+    if length != indptr[other + 1] - indptr[other]:
+        return length < indptr[other + 1] - indptr[other]
+    for offset in range(length):
+        a, b = indptr[row] + offset, indptr[other] + offset
+        if points[a] != points[b]:
+            return points[a] < points[b]
+        if masses[a] != masses[b]:
+            return masses[a] < masses[b]
+    return False
 
 
 @njit(nogil=True, cache=True)
@@ -306,7 +334,7 @@ def median_step(members, weights, indptr, points, masses, center_points, center_
     """
     units, saved = matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground)
     if saved <= 0.0:
-        units, saved = best_move(members, weights, indptr, points, masses, center_points, center_masses, ground)
+        units, saved = best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground)
     return sparse_units(units)
 
 
@@ -323,7 +351,7 @@ def median_descent(members, weights, indptr, points, masses, center_points, cent
                 members, weights, indptr, points, masses, center_points, center_masses, ground
             )
         else:
-            units, saved = best_move(members, weights, indptr, points, masses, center_points, center_masses, ground)
+            units, saved = best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground)
         if saved > 0.0:
             center_points, center_masses = sparse_units(units)
         elif matching:
@@ -582,37 +610,74 @@ BULK = 16.0
 
 
 @njit(nogil=True, cache=True)
-def best_move(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (units, saved): the centre after the best move of one unit (or more of the same), and what it saves.
+def best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return (units, saved): the centre after the best moves of single units, and what they save.
 
     A move takes a unit from a point of the centre, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
-    the exact cost is computed for all moves at once. ``units`` is as in `matched_medians`.
+    the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
+    better than the best one alone. ``units`` is as in `matched_medians`.
     """
     blank = ground.shape[0] - 1
     origins = np.append(center_points.astype(np.int64), blank)
-    used = np.zeros(blank + 1, np.bool_)
-    used[blank] = True
-    for place in range(len(members)):
-        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            used[points[entry]] = True
-    goals = np.flatnonzero(used)
-    changes = move_changes(
+    goals = _used_points(members, indptr, points, blank)
+    changes, cost = move_changes(
         members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals
     )
     units = np.zeros(blank + 1, np.float64)
     for entry in range(len(center_points)):
         units[center_points[entry]] = center_masses[entry]
+    units[blank] = np.inf
     best = np.argmin(changes)
     origin, goal = origins[best // len(goals)], goals[best % len(goals)]
     saved = -changes[best // len(goals), best % len(goals)]
     if saved <= negligible(weights, ground):
         return units, 0.0
-    units[blank] = np.inf
+    together = units.copy()
+    if _make_moves(changes, origins, goals, -0.5 * saved, together) > 1:
+        new_points, new_masses = sparse_units(together)
+        new_cost = center_cost(members, weights, indptr, points, masses, new_points, new_masses, ground)
+        if cost - new_cost > saved:
+            return together, cost - new_cost
     units[origin] -= 1.0
     units[goal] += 1.0
     if (origin < blank and units[origin] >= BULK) or (origin == blank and units[goal] >= BULK):
         saved += _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground)
     return units, saved
+
+
+@njit(nogil=True, cache=True)
+def _used_points(members, indptr, points, blank):
+    """Return the points that some member uses, ascending, and ⊥."""
+    used = np.zeros(blank + 1, np.bool_)
+    used[blank] = True
+    for place in range(len(members)):
+        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
+            used[points[entry]] = True
+    return np.flatnonzero(used)
+
+
+@njit(nogil=True, cache=True)
+def _make_moves(changes, origins, goals, limit, units):
+    """Make moves in ``units`` by rising change, as long as it lies below ``limit``, each point taking part in one.
+
+    Returns the number of moves.
+    """
+    free = np.ones(len(units), np.bool_)
+    n_moves = 0
+    while True:
+        best, a, b = limit, -1, -1
+        for i in range(len(origins)):
+            if free[origins[i]]:
+                for j in range(len(goals)):
+                    if changes[i, j] < best and free[goals[j]]:
+                        best, a, b = changes[i, j], i, j
+        if a < 0:
+            return n_moves
+        units[origins[a]] -= 1.0
+        units[goals[b]] += 1.0
+        free[origins[a]] = False
+        free[goals[b]] = False
+        n_moves += 1
 
 
 @njit(nogil=True, cache=True)
@@ -646,72 +711,105 @@ def _extend_move(origin, goal, members, weights, indptr, points, masses, units, 
 
 @njit(nogil=True, cache=True)
 def move_changes(members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals):
-    """Return the change of the exact cost, float64 (origins, goals), if one unit moves from an origin to a goal.
+    """Return the change of the exact cost, float64 (origins, goals), if one unit moves, and the cost as it is.
 
-    For one member it is the length of the shortest way from origin to goal in the residual network of its optimal flow:
-    any step from point to point at its cost, and back along an arc with flow at minus its cost. Most ways are single
-    steps; so all changes begin as such, and the rest is what ways along flow save.
+    For one member the change is the length of the shortest way from origin to goal in the residual network of its
+    optimal flow: any step from point to point at its cost, and back along an arc with flow at minus its cost. Most ways
+    are single steps; so all changes begin as such, and what ways along flow save is added.
     """
     total = weights.sum()
-    changes = np.empty((len(origins), len(goals)), np.float64)
-    for a in range(len(origins)):
-        for b in range(len(goals)):
-            changes[a, b] = total * ground[origins[a], goals[b]]
     least = 1e-12 * ground[-1].max()
+    # Copies with the goals side by side let the inner loops run over whole vector registers.
+    steps = _columns(ground, origins, goals)
+    between = _columns(ground, goals, goals)
+    changes = total * steps
+    place_of = np.zeros(ground.shape[0], np.int64)
+    place_of[goals] = np.arange(len(goals))
     capacity = max(widest_member(members, indptr), len(center_points)) + 2
     vectors, indices, tables = make_scratch(capacity)
+    arcs = np.empty((2, capacity * capacity), np.int64)
     at_sinks = np.empty(capacity, np.float64)
     at_sources = np.empty(capacity, np.float64)
     reach = np.empty(len(goals), np.float64)
+    cost = 0.0
     for place in range(len(members)):
         load_flow(
             members[place], indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables
         )
-        if indices[SIZES, 0] == 0 or indices[SIZES, 1] == 0:
-            continue
+        n_arcs, member_cost = _list_arcs(indices, tables, arcs)
+        cost += weights[place] * member_cost
         for a in range(len(origins)):
             origin = ground[origins[a]]
-            _residual_lengths(origin, least, indices, tables, at_sinks, at_sources)
-            shorter = False
+            if not _residual_lengths(origin, least, n_arcs, arcs, indices, tables, at_sinks, at_sources):
+                continue
+            reach[:] = steps[a]
             for source in range(indices[SIZES, 0]):
                 point = indices[SOURCE_POINT, source]
                 length = at_sources[source]
                 if length < origin[point] - least:
-                    if not shorter:
-                        shorter = True
-                        for b in range(len(goals)):
-                            reach[b] = origin[goals[b]]
-                    for b in range(len(goals)):
-                        reach[b] = min(reach[b], length + ground[point, goals[b]])
-            if shorter:
-                for b in range(len(goals)):
-                    changes[a, b] += weights[place] * (reach[b] - origin[goals[b]])
-    return changes
+                    onward = between[place_of[point]]
+                    for b in range(len(reach)):
+                        way = length + onward[b]
+                        reach[b] = way if way < reach[b] else reach[b]
+            weight = weights[place]
+            row, direct = changes[a], steps[a]
+            for b in range(len(reach)):
+                row[b] += weight * (reach[b] - direct[b])
+    return changes, cost
 
 
 @njit(nogil=True, cache=True)
-def _residual_lengths(origin, least, indices, tables, at_sinks, at_sources):
+def _columns(ground, rows, columns):
+    """Return ``ground[rows][:, columns]``."""
+    out = np.empty((len(rows), len(columns)), np.float64)
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            out[i, j] = ground[rows[i], columns[j]]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _list_arcs(indices, tables, arcs):
+    """Write the sources and sinks of all arcs with flow into ``arcs``; return their number and the cost of the flow."""
+    n_arcs, cost = 0, 0.0
+    n_sinks = indices[SIZES, 1]
+    for source in range(indices[SIZES, 0]):
+        for sink in range(n_sinks):
+            arc = source * n_sinks + sink
+            if tables[FLOW, arc] > 0.5:
+                cost += tables[FLOW, arc] * tables[COST, arc]
+                arcs[0, n_arcs], arcs[1, n_arcs] = source, sink
+                n_arcs += 1
+    return n_arcs, cost
+
+
+@njit(nogil=True, cache=True)
+def _residual_lengths(origin, least, n_arcs, arcs, indices, tables, at_sinks, at_sources):
     """Write the shortest residual ways from a point (``origin``: its row of the ground cost) to all sources.
 
     Rounds of relaxation: back along flow from sinks to sources, forward from sources to sinks. There are no negative
-    cycles, because the flow is optimal. Writes ``at_sinks`` and ``at_sources``.
+    cycles, because the flow is optimal. Returns whether any way is shorter than a single step. Writes ``at_sinks`` and
+    ``at_sources``.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
     for sink in range(n_sinks):
         at_sinks[sink] = origin[indices[SINK_POINT, sink]]
     for source in range(n_sources):
         at_sources[source] = origin[indices[SOURCE_POINT, source]]
-    for _ in range(n_sources):
+    for turn in range(n_sources + 1):
         changed = False
-        for source in range(n_sources):
-            for sink in range(n_sinks):
-                arc = source * n_sinks + sink
-                if tables[FLOW, arc] > 0.5 and at_sinks[sink] - tables[COST, arc] < at_sources[source] - least:
-                    at_sources[source] = at_sinks[sink] - tables[COST, arc]
-                    changed = True
+        for place in range(n_arcs):
+            source, sink = arcs[0, place], arcs[1, place]
+            length = at_sinks[sink] - tables[COST, source * n_sinks + sink]
+            if length < at_sources[source] - least:
+                at_sources[source] = length
+                changed = True
         if not changed:
             break
         for source in range(n_sources):
+            base = source * n_sinks
+            length = at_sources[source]
             for sink in range(n_sinks):
-                length = at_sources[source] + tables[COST, source * n_sinks + sink]
-                at_sinks[sink] = min(at_sinks[sink], length)
+                way = length + tables[COST, base + sink]
+                at_sinks[sink] = way if way < at_sinks[sink] else at_sinks[sink]
+    return turn > 0

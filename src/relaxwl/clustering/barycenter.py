@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -20,7 +20,9 @@ Method = Literal["median", "lp", "entropic", "medoid", "mean"]
 Center = tuple[Int32, Float64]
 
 # Rounds of matched medians: they stop by themselves after a handful, this only bounds the worst case.
-MEDIAN_ROUNDS = 100
+MEDIAN_ROUNDS = 1000
+# Members that the medoid is sought among as a start of the median; all of them if there are no more than these.
+SAMPLE = 32
 # Regularisation of the entropic barycentre in units of the ground cost, and when its iteration ends.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-9
@@ -69,15 +71,20 @@ class _Cluster:
         points, masses = _compiled.median_descent(*self._arrays(), *center, self.ground, MEDIAN_ROUNDS)
         return points, masses
 
+    def mean(self) -> Float64:
+        """Return the weighted mean as masses over all points."""
+        mean: Float64 = _compiled.weighted_mean(*self._arrays(), len(self.ground) - 1)
+        return mean
+
     def medoid(self) -> Center:
         """Return the best member."""
-        return self.member(int(_compiled.medoid(*self._arrays(), self.ground)))
-
-    def member(self, place: int) -> Center:
-        """Return the points and masses of the member at a place of ``members``."""
-        row = self.members[place]
+        row = self.members[int(_compiled.medoid(*self._arrays(), self.ground))]
         span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return self.points[span], self.masses[span]
+
+    def part(self, places: Int64) -> "_Cluster":
+        """Return the cluster of the members at some places of ``members``."""
+        return replace(self, members=self.members[places], weights=self.weights[places])
 
     def compact(self) -> tuple[scipy.sparse.csr_array, Float64, Int64]:
         """Return the members' masses over the points that they use, the ground between these and ⊥, and the points."""
@@ -178,7 +185,7 @@ def center_update(method: str) -> CenterUpdate:
         weighted = np.flatnonzero(weights > 0)
         if len(weighted) == 0:
             return current_points, current_masses
-        return solve(_Cluster(members[weighted], weights[weighted], indptr, points, masses, ground))
+        return solve(_Cluster(members, weights, indptr, points, masses, ground).part(weighted))
 
     return update
 
@@ -210,32 +217,18 @@ def _solver(method: str) -> Callable[[_Cluster], Center]:
 
 
 def _mean(cluster: _Cluster) -> Center:
-    matrix, _, support = cluster.compact()
-    return _sparse((cluster.weights @ matrix) / cluster.weights.sum(), support)
+    return _sparse(cluster.mean())
 
 
 def _median(cluster: _Cluster) -> Center:
-    """Improve several starts by rounds of matched medians and return the best."""
-    used = cluster.compact()[0].data
-    if (used != np.rint(used)).any():
+    """Descend from the rounded mean and from a medoid, and return the better end."""
+    if (cluster.masses != np.rint(cluster.masses)).any():
         raise ValueError(
-            "method 'median' needs measures with whole-number masses; use method 'lp', 'entropic' or 'mean' for real ones"
+            "method 'median' needs points with whole-number masses; for real ones use method 'lp', 'entropic' or 'mean'"
         )
-    best: Center = np.empty(0, np.int32), np.empty(0)
-    best_cost = np.inf
-    for start in _starts(cluster):
-        center = cluster.descend(start)
-        cost = cluster.cost(center)
-        if cost < best_cost:
-            best, best_cost = center, cost
-    return best
-
-
-def _starts(cluster: _Cluster) -> list[Center]:
-    points, masses = _mean(cluster)
-    rounded = np.rint(masses)
-    kept = rounded > 0
-    return [cluster.medoid(), (points[kept], rounded[kept])]
+    spread = np.linspace(0, len(cluster.members) - 1, min(len(cluster.members), SAMPLE)).astype(np.int64)
+    starts = [_sparse(np.rint(cluster.mean())), cluster.part(spread).medoid()]
+    return min((cluster.descend(start) for start in starts), key=cluster.cost)
 
 
 def _lp(cluster: _Cluster) -> Center:
@@ -271,7 +264,7 @@ def _lp(cluster: _Cluster) -> Center:
     solution = linprog(costs, A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs")
     if solution.status != 0:
         raise RuntimeError(f"the linear program of a barycentre was not solved: {solution.message}")
-    return _sparse(solution.x[:n_points], support)
+    return _spread(solution.x[:n_points], support)
 
 
 def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Center:
@@ -295,7 +288,7 @@ def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Cent
             break
         regularization *= 2
         logger.debug("the entropic barycentre did not converge; regularisation is now %g", regularization)
-    return _sparse(barycenter[:-1] * total, support)
+    return _spread(barycenter[:-1] * total, support)
 
 
 def bregman_barycenter(
@@ -379,7 +372,13 @@ def _importance(weights: ArrayLike | None, n_measures: int) -> Float64:
     return importance
 
 
-def _sparse(masses: NDArray[Any], support: Int64) -> Center:
+def _sparse(masses: Float64) -> Center:
     """Return the points that carry more than a negligible part of the mass, and their masses."""
-    kept = masses > NEGLIGIBLE * masses.sum()
-    return support[kept].astype(np.int32), masses[kept].astype(np.float64)
+    kept = np.flatnonzero(masses > NEGLIGIBLE * masses.sum())
+    return kept.astype(np.int32), masses[kept]
+
+
+def _spread(masses: Float64, support: Int64) -> Center:
+    """Return masses over some points as a centre."""
+    places, kept = _sparse(masses)
+    return support[places].astype(np.int32), kept

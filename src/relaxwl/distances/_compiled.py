@@ -1,14 +1,15 @@
 """Exact transport between small sparse measures, one pair at a time and in batches.
 
-A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The
-blank ⊥ is the last point of the square ``ground`` array, a free reservoir that no measure stores. The
-distance of two measures is the cheapest transport after the lighter one has been filled up at ⊥.
+A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The blank ⊥ is
+the last point of the square ``ground`` array, a free reservoir that no measure stores. The distance of two measures is
+the cheapest transport after the lighter one has been filled up at ⊥.
 
-Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a
-pair is first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed
-form or by successive shortest paths (`solve_loaded`). A pair's work happens in one `Scratch`, allocated once a batch.
+Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
+first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed form or by
+successive shortest paths (`solve_loaded`). All this happens in three scratch arrays that a batch allocates once. Rows
+with few units of mass have an engine of their own (`unit_block`), which solves hundreds of pairs at a time.
 
-Masses and costs are held in float64. Integral ones give exact results as long as totals stay below 2**50.
+Masses and costs are held in float64. Whole ones give exact results as long as totals stay below 2**50.
 """
 
 import numpy as np
@@ -41,7 +42,7 @@ def make_scratch(capacity):
 def load_difference(
     points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
 ):
-    """Write the padded difference of two measures into `scratch`: sources with supply, sinks with demand.
+    """Write the padded difference of two measures into the scratch arrays: sources with supply, sinks with demand.
 
     Mass common to both stays put, which is optimal under a pseudo-metric. The heavier side decides where ⊥
     (point `blank`) is appended: as a sink if `a` is heavier, as a source if `b` is.
@@ -91,7 +92,7 @@ def load_difference(
 
 @njit(nogil=True, cache=True)
 def load_costs(ground, vectors, indices, tables):
-    """Gather the sources × sinks part of `ground` into `scratch.cost` (flat, row-major)."""
+    """Gather the sources × sinks part of `ground` into ``tables[COST]``; writes nothing else."""
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     for i in range(n_sources):
@@ -104,7 +105,8 @@ def load_costs(ground, vectors, indices, tables):
 def two_rows(tables, row_step, column_step, first_supply, vectors, side, n):
     """Return the exact cost when two nodes face `n`: node 0 takes, by cost difference, what suits it best.
 
-    The cost of pair (r, j) is ``cost[r * row_step + j * column_step]``; `demand` is used up (written).
+    The cost of pair (r, j) is ``tables[COST, r * row_step + j * column_step]``; the masses of the `n`, which are
+    ``vectors[side]``, are used up (written).
     """
     left = first_supply
     total = 0.0
@@ -133,7 +135,7 @@ def start_flow(vectors, indices, tables):
 
     Sink prices are column minima, source prices what is left of row minima; so every reduced cost
     ``cost - sink_price - source_price`` is at least zero and the dual value bounds the cost from below.
-    Writes all state of the solver in `scratch`.
+    Writes prices, flow, and the supply and demand left.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -176,9 +178,9 @@ def start_flow(vectors, indices, tables):
 def shortest_path(origin, vectors, indices, tables):
     """Find the nearest sink with demand left from source `origin`; return it, or -1 if there is none.
 
-    Dijkstra's algorithm on reduced costs (clamped at zero against rounding): forward arcs to every sink,
-    backward arcs along positive flow. Writes `length`, `source_length`, `reached_from`, `entered_by`, `state`
-    (0 unseen, 1 settled), and moves the prices so that the path found has reduced cost zero.
+    Dijkstra's algorithm on reduced costs (clamped at zero against rounding): forward arcs to every sink, backward arcs
+    along positive flow. Writes the lengths, REACHED_FROM (the source before a sink), ENTERED_BY (the sink before a
+    source, -1 if it was not reached) and SETTLED, and moves the prices so that the path found has reduced cost zero.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -285,8 +287,10 @@ def augment(origin, target, vectors, indices, tables):
 def successive_paths(cutoff, vectors, indices, tables):
     """Solve the loaded problem; return its cost, or a lower bound above `cutoff` if that is found first.
 
-    The flow stays in ``scratch.flow``. After every search the dual value grows by path length times what the
-    origin has left to send, and it never exceeds the optimal cost: that is what allows the early end.
+    The flow stays in ``tables[FLOW]``. With every search the dual value grows by the length of the path times what the
+    origin has left to send, and it never exceeds the optimal cost (up to rounding): that allows the early end.
+    Reduced costs stay at least zero, every search settles a node at most once, and every path sends something or clears
+    an arc for good: so the loop ends whatever the rounding.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -310,7 +314,10 @@ def successive_paths(cutoff, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def solve_loaded(cutoff, vectors, indices, tables):
-    """Return the cost of the loaded problem, by a closed form where there is one (no flow is left then)."""
+    """Return the cost of the loaded problem, by a closed form where there is one; then no flow is written.
+
+    If the cost is above `cutoff`, the result is only some lower bound above `cutoff`.
+    """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     total = 0.0
@@ -400,7 +407,7 @@ def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_ro
     slots : int32 (n_rows, width)
         Units as indices into the first axis of `lanes`, at the end of each row, ⊥ before them.
     degrees, changes : int64 (n_rows,)
-        Number of units, ascending; first column that differs from the row before.
+        Number of units; first column that differs from the row before.
     roots, rows : int (n_rows,)
         Root codes and the rows of `out` to write.
     lanes : (n_slots, width, LANES), the dtype of `out`

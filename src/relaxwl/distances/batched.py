@@ -59,7 +59,8 @@ def row_distances(
     Returns
     -------
     distances : array (n rows of a, n rows of b)
-        Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64.
+        Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64. It may
+        be a transposed view.
     """
     if len(rows_a.roots) > len(rows_b.roots):
         return row_distances(rows_b, rows_a, ground, root_cost.T, n_jobs).T
@@ -222,7 +223,7 @@ def _single_tasks(
 
 @dataclass(frozen=True)
 class _UnitRows:
-    """Rows spread out into units of mass, sorted for the unit engine (see `_compiled.unit_block`)."""
+    """Rows spread out into units of mass for the unit engine (see `_compiled.unit_block`)."""
 
     slots: NDArray[np.int32]
     degrees: Int64
@@ -245,26 +246,37 @@ def _unit_tasks(
     if not (len(few_a) and len(few_b)):
         return []
     width = int(max(row_masses(rows_a)[few_a].max(), row_masses(rows_b)[few_b].max(), 1))
-    units = _sorted_units(rows_a, few_a, width, len(ground) - 1)
+    units_a = _sorted_units(rows_a, few_a, width, len(ground) - 1)
+    units_b, degrees_b = _units(rows_b, few_b, width, len(ground) - 1)
+    roots_b = rows_b.roots[few_b]
     return [
-        partial(_fill_lanes, units, rows_b, few_b[start:stop], ground, root_cost, out)
+        partial(
+            _fill_lanes, units_a, units_b[start:stop], int(degrees_b[start:stop].max()), roots_b[start:stop],
+            few_b[start:stop], ground, root_cost, out,
+        )
         for start, stop in spans(len(few_b), _compiled.LANES)
-    ]
+    ]  # fmt: skip
 
 
 def _fill_lanes(
-    units: _UnitRows, rows_b: Rows, block: Int64, ground: NDArray[Any], root_cost: Float64, out: NDArray[Any]
+    units: _UnitRows,
+    lane_units: NDArray[np.int32],
+    lane_degree: int,
+    lane_roots: NDArray[Any],
+    lane_rows: Int64,
+    ground: NDArray[Any],
+    root_cost: Float64,
+    out: NDArray[Any],
 ) -> None:
-    """Write the distances of all unit rows to one block of rows of b."""
+    """Write the distances of all unit rows to one block of rows, the columns `lane_rows` of `out`."""
     width = units.slots.shape[1]
-    lane_units, degrees = _units(rows_b, block, width, len(ground) - 1)
     padded = np.full((width, _compiled.LANES), len(ground) - 1, np.uint32)
-    padded[:, : len(block)] = lane_units.T
+    padded[:, : len(lane_units)] = lane_units.T
     lanes = np.empty((len(units.used), width, _compiled.LANES), out.dtype)
     _compiled.gather_lanes(ground, units.used, padded, lanes)
     _compiled.unit_block(
         units.slots, units.degrees, units.changes, units.roots, units.rows,
-        lanes, int(degrees.max()), rows_b.roots[block], block, root_cost, out,
+        lanes, lane_degree, lane_roots, lane_rows, root_cost, out,
     )  # fmt: skip
 
 
@@ -279,22 +291,14 @@ def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray
 
 
 def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitRows:
-    """Spread rows out and sort them, by number and then content of units, so that neighbours share beginnings."""
+    """Spread rows out in the order of the rows: canonical order makes neighbours begin with the same units."""
+    selected = np.sort(selected)
     units, degrees = _units(rows, selected, width, blank)
     # ⊥ to the front: the part that all rows of a size share is then computed once.
-    columns = (np.arange(width) + degrees[:, None]) % width
-    units = np.take_along_axis(units, columns, axis=1)
-    order = np.argsort(selected)
-    units = units[order]
-    changes = np.zeros(len(order), np.int64)
+    units = np.take_along_axis(units, (np.arange(width) + degrees[:, None]) % width, axis=1)
+    changes = np.zeros(len(selected), np.int64)
     differs = units[1:] != units[:-1]
     changes[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
     used, slots = np.unique(units, return_inverse=True)
-    return _UnitRows(
-        slots.reshape(units.shape).astype(np.int32),
-        degrees[order],
-        changes,
-        rows.roots[selected[order]],
-        selected[order],
-        used,
-    )
+    slots = slots.reshape(units.shape).astype(np.int32)
+    return _UnitRows(slots, degrees, changes, rows.roots[selected], selected, used)

@@ -1,5 +1,6 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,6 +16,7 @@ from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import gram
+from relaxwl.kernels.persistence import load_model, save_model
 
 BASES = ("subtree", "edge", "shortest-path")
 SIMILARITIES = ("dot", "intersection")
@@ -146,6 +148,17 @@ class CountKernel(TransformerMixin, GraphKernel):
         check_is_fitted(self)
         return np.array(self._column_names(), dtype=object)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted kernel to one file of arrays and JSON, without pickle; see :meth:`load`."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a kernel that :meth:`save` wrote. Safe for files from elsewhere: nothing in them is executed."""
+        kernel: Self = load_model(path, {kind.__name__: kind for kind in (cls, *_subclasses(cls))})
+        return kernel
+
     # ----------------------------------------------------------------------------------------------- inside
 
     def _fit(self, X: Any) -> list[Counts]:
@@ -223,6 +236,10 @@ class CountKernel(TransformerMixin, GraphKernel):
             if self.normalize:
                 _divide_by_norms(results[-1], norms_x, norms_y)
         return results
+
+
+def _subclasses(kind: type) -> list[type]:
+    return [found for child in kind.__subclasses__() for found in (child, *_subclasses(child))]
 
 
 def _squared_norms(joined: Counts, intersect: bool) -> Float64:

@@ -46,16 +46,21 @@ def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
 
 
 class Counter(Protocol):
-    """Counts something in graphs whose vertices carry ids; ids from ``n_known`` on were not met in fitting."""
+    """Counts something in graphs whose vertices carry ids; ids from ``n_known`` on were not met in fitting.
+
+    ``edges`` holds an edge code for each adjacency entry, where edge labels count.
+    """
 
     @property
     def n_columns(self) -> int:
         """Number of columns, fixed by ``fit``."""
 
-    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None) -> Counts:
+    def fit(
+        self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None, edges: Int32 | None = None
+    ) -> Counts:
         """Fix the columns from these graphs and return their counts."""
 
-    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> Counts:
+    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None = None) -> Counts:
         """Return counts in the columns that were fixed by ``fit``."""
 
     def describe(self, column: int, name_of: list[str]) -> str:
@@ -65,12 +70,16 @@ class Counter(Protocol):
 class SubtreeCounter:
     """Counts how often each id occurs: the subtree kernel."""
 
-    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None) -> Counts:
+    def fit(
+        self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None, edges: Int32 | None = None
+    ) -> Counts:
         """Take one column for each known id."""
         self.n_columns = n_known
         return self.count(graphs, ids, n_jobs)
 
-    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None) -> Counts:
+    def count(
+        self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None, edges: Int32 | None = None
+    ) -> Counts:
         """Count ids in each graph."""
         n_ids = max(self.n_columns, int(ids.max(initial=-1)) + 1)
         indptr, keys, counts = _compiled.count_ids(graphs.offsets, ids, n_ids)
@@ -91,22 +100,28 @@ class _KeyCounter:
     def n_columns(self) -> int:
         return len(self.keys)
 
-    def fit(self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None) -> Counts:
+    def fit(
+        self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None, edges: Int32 | None = None
+    ) -> Counts:
         """Take one column for each key that occurs."""
         self.n_known = n_known
-        indptr, keys, counts = self._runs(graphs, ids, n_jobs)
+        indptr, keys, counts = self._runs(graphs, ids, n_jobs, edges)
         self.keys, columns = np.unique(keys, return_inverse=True)
         return _in_columns(indptr, columns.astype(np.int64), counts, np.ones(len(keys), bool), self.n_columns)
 
-    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None) -> Counts:
+    def count(
+        self, graphs: GraphCollection, ids: Int32, n_jobs: int | None = None, edges: Int32 | None = None
+    ) -> Counts:
         """Count the keys of each graph."""
-        indptr, keys, counts = self._runs(graphs, ids, n_jobs)
+        indptr, keys, counts = self._runs(graphs, ids, n_jobs, edges)
         columns = np.searchsorted(self.keys, keys)
         known = columns < self.n_columns
         known[known] = self.keys[columns[known]] == keys[known]
         return _in_columns(indptr, columns, counts, known, self.n_columns)
 
-    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+    def _runs(
+        self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
+    ) -> tuple[Int64, Int64, Int32]:
         raise NotImplementedError
 
     def _room(self, ids: Int32, factor: int) -> int:
@@ -120,19 +135,18 @@ class _KeyCounter:
 
 
 class EdgeCounter(_KeyCounter):
-    """Counts unordered pairs of ids on edges, apart for each edge label where there are any: the edge kernel."""
+    """Counts unordered pairs of ids on edges, apart for each edge label where labels count: the edge kernel."""
 
-    def __init__(self, use_edge_labels: bool) -> None:
-        self.use_edge_labels = use_edge_labels
-
-    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+    def _runs(
+        self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
+    ) -> tuple[Int64, Int64, Int32]:
         sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
         once = sources < graphs.indices
         one, other = ids[sources[once]].astype(np.int64), ids[graphs.indices[once]].astype(np.int64)
         low, high = np.minimum(one, other), np.maximum(one, other)
         labels = np.zeros(len(low), np.int64)
-        if self.use_edge_labels and graphs.edge_codes is not None:
-            labels = graphs.edge_codes[once].astype(np.int64)
+        if edges is not None:
+            labels = edges[once].astype(np.int64)
         n_total = self._room(ids, int(labels.max(initial=0)) + 1)
         keys = (labels * self.n_known + low) * self.n_known + high
         unknown = high >= self.n_known
@@ -143,13 +157,15 @@ class EdgeCounter(_KeyCounter):
         """Name the two ends and the edge label's code."""
         rest, high = divmod(int(self.keys[column]), self.n_known)
         label, low = divmod(rest, self.n_known)
-        return f"{name_of[low]}–{name_of[high]}" + (f" by edge {label}" if self.use_edge_labels else "")
+        return f"{name_of[low]}–{name_of[high]}" + (f" by edge label {label}" if label else "")
 
 
 class ShortestPathCounter(_KeyCounter):
     """Counts (id, id', length) over ordered pairs of connected vertices: the shortest-path kernel."""
 
-    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
+    def _runs(
+        self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
+    ) -> tuple[Int64, Int64, Int32]:
         n_total = self._room(ids, MAX_PATH_LENGTH)
         task = partial(_path_runs, graphs, ids, self.n_known, n_total)
         parts = map_chunks(task, graph_spans(graphs, PATH_CHUNK_NODES), n_jobs)
@@ -214,12 +230,8 @@ def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.
     return Counts(matrix, unknown_squares, unknown_sums)
 
 
-def make_counter(base: str, use_edge_labels: bool) -> Counter:
-    """Return a fresh counter for the base kernel of this name."""
-    if base == "subtree":
-        return SubtreeCounter()
-    if base == "edge":
-        return EdgeCounter(use_edge_labels)
-    if base == "shortest-path":
-        return ShortestPathCounter()
-    raise ValueError(f"base must be 'subtree', 'edge' or 'shortest-path', not {base!r}")
+COUNTERS: dict[str, type[Counter]] = {
+    "subtree": SubtreeCounter,
+    "edge": EdgeCounter,
+    "shortest-path": ShortestPathCounter,
+}

@@ -18,7 +18,7 @@ from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain
-from relaxwl.kernels.counting import Counter, Counts, join_counts, make_counter
+from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.memory import check_exact_memory
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -168,9 +168,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
                 for place, centers in enumerate(level.centers):
                     index = first + place
                     self._describe(graphs, depth, index, place, grouped, centers, below)
-                    counter = make_counter(self.base, self.edge_labels)
+                    counter = COUNTERS[self.base]()
                     ids = grouped.labels[place][grouped.row_of_node]
-                    counts[index].append(counter.fit(graphs, ids, len(centers), self.n_jobs))
+                    counts[index].append(counter.fit(graphs, ids, len(centers), self.n_jobs, encoded.edges))
                     self._counters[index].append(counter)
                     progress.step(depth, index, grouped, centers)
                 below = self._trees(grouped, depth, first, below)
@@ -217,20 +217,11 @@ class RelaxedWeisfeilerLehman(CountKernel):
         centers: Any,
         below: Trees | None,
     ) -> None:
-        self.partitions_[index].append(
-            describe_partition(
-                graphs,
-                depth,
-                index,
-                place,
-                grouped,
-                centers,
-                self.root_encoding_,
-                self.edge_encoding_.labels,
-                below,
-                self.n_jobs,
-            )  # fmt: skip
+        labels = self.edge_encoding_.labels
+        partition = describe_partition(
+            graphs, depth, index, place, grouped, centers, self.root_encoding_, labels, below, self.n_jobs
         )
+        self.partitions_[index].append(partition)
 
     def _trees(self, grouped: Grouped, depth: int, first: int, below: Trees | None) -> Trees:
         """Return what the trees of the next depth are drawn with: centres, or the trees themselves."""
@@ -242,13 +233,14 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         counts: list[list[Counts]] = [[] for _ in range(self.n_partitions)]
-        for index, depth, ids in self._labelled(graphs):
-            counts[index].append(self._counters[index][depth].count(graphs, ids, self.n_jobs))
+        encoded = self._encode(graphs)
+        for index, depth, ids in self._labelled(encoded):
+            counter = self._counters[index][depth]
+            counts[index].append(counter.count(graphs, ids, self.n_jobs, encoded.edges))
         return _by_depth(counts)
 
-    def _labelled(self, graphs: GraphCollection) -> Iterator[tuple[int, int, Int32]]:
+    def _labelled(self, encoded: Encoded) -> Iterator[tuple[int, int, Int32]]:
         """Yield (partition, depth, group of each vertex)."""
-        encoded = self._encode(graphs)
         for first, levels in enumerate(self.chains_):
             for depth, grouped in enumerate(apply_chain(levels, encoded, self.approximate, self.n_jobs)):
                 for place, labels in enumerate(grouped.labels):
@@ -261,7 +253,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """
         check_is_fitted(self)
         groups: list[list[Int32]] = [[] for _ in range(self.n_partitions)]
-        for index, _, ids in self._labelled(as_collection(X)):
+        for index, _, ids in self._labelled(self._encode(as_collection(X))):
             groups[index].append(ids)
         return groups
 

@@ -8,7 +8,7 @@ from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.counting import Counter, Counts, make_counter
+from relaxwl.kernels.counting import COUNTERS, Counter, Counts
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import check_edge_labels
 
@@ -80,14 +80,15 @@ class WeisfeilerLehman(CountKernel):
         check_edge_labels(graphs, self.edge_labels)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
+        edges = graphs.edge_codes if self.edge_labels else None
         self.rows_: list[TreeRows] = []
         self._counters: list[Counter] = []
         counts = []
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
-            rows, ids = self._refined(graphs, graphs.node_codes, graphs.edge_codes, ids, depth)
-            counter = make_counter(self.base, self.edge_labels)
-            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs))
+            rows, ids = self._refined(graphs, graphs.node_codes, edges, ids, depth)
+            counter = COUNTERS[self.base]()
+            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, edges))
             self.rows_.append(rows)
             self._counters.append(counter)
         return counts
@@ -99,7 +100,7 @@ class WeisfeilerLehman(CountKernel):
         for depth, (known, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
             rows, local = self._refined(graphs, roots, edges, ids, depth)
             ids = known_or_new(known.locate(rows), len(known))[local]
-            counts.append(counter.count(graphs, ids, self.n_jobs))
+            counts.append(counter.count(graphs, ids, self.n_jobs, edges))
         return counts
 
     def _refined(
@@ -113,7 +114,7 @@ class WeisfeilerLehman(CountKernel):
             roots,
             ids,
             len(self.rows_[depth - 1]),
-            edge_codes=edges if self.edge_labels else None,
+            edge_codes=edges,
             n_edge_codes=len(self.edge_vocabulary_) if self.edge_vocabulary_ is not None else 1,
             n_jobs=self.n_jobs,
         )
@@ -154,7 +155,7 @@ def matched_codes(
         fitted, given = ("unlabelled", "labelled") if node_vocabulary is None else ("labelled", "unlabelled")
         raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
     check_edge_labels(graphs, edge_labels)
-    roots, edges = graphs.node_codes, graphs.edge_codes
+    roots, edges = graphs.node_codes, graphs.edge_codes if edge_labels else None
     if node_vocabulary is not None and graphs.node_vocabulary is not None:
         roots = match_codes(graphs.node_vocabulary, node_vocabulary)[roots]
     if edge_vocabulary is not None and graphs.edge_vocabulary is not None and edges is not None:

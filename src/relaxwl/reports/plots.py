@@ -29,7 +29,7 @@ INK = "#1e2a35"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", "p")
 EMPHASIS, PLAIN = "#d55e00", "#0072b2"
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -51,6 +51,8 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "relaxwl",
 }
+# More points than this are drawn as an image within the figure.
+MAX_SHAPES = 400
 Arguments = ParamSpec("Arguments")
 NO_MATPLOTLIB = "plots need matplotlib; install it with: pip install 'relaxwl[plot]'"
 
@@ -196,9 +198,9 @@ def gram_figure(sketch: GramSketch) -> Figure:
     axes.set_yticks(middles, sketch.class_names)
     axes.set_xticks(middles, sketch.class_names)
     axes.tick_params(length=0)
+    axes.set_title(f"Gram matrix: {sketch.title} on {sketch.key.dataset}", fontsize=10)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_title(f"{sketch.title} on {sketch.key.dataset}")
     return figure
 
 
@@ -211,12 +213,24 @@ def embedding_figure(sketch: GramSketch) -> Figure:
     for code, name in enumerate(sketch.class_names):
         color, marker = _series(code)
         members = points[classes == code]
-        axes.scatter(members[:, 0], members[:, 1], s=size, color=color, marker=marker, alpha=0.65, linewidths=0, label=name)
-    for number, (label, share) in enumerate(zip((axes.set_xlabel, axes.set_ylabel), sketch.explained, strict=True), 1):
-        label(f"component {number} ({100 * share:.0f} % of variance)")
+        axes.scatter(
+            members[:, 0],
+            members[:, 1],
+            s=size,
+            color=color,
+            marker=marker,
+            alpha=0.65,
+            linewidths=0,
+            label=name,
+            # Thousands of shapes make a page heavy, one image does not.
+            rasterized=len(points) > MAX_SHAPES,
+        )
+    first, second = (f"({100 * share:.0f} % of variance)" for share in sketch.explained)
+    axes.set_xlabel(f"component 1 {first}")
+    axes.set_ylabel(f"component 2 {second}")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.set_title(f"{sketch.title} on {sketch.key.dataset}")
+    axes.set_title(f"Kernel PCA: {sketch.title} on {sketch.key.dataset}", fontsize=10)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, fontsize=8, handletextpad=0.1, columnspacing=1.0
     )
@@ -245,7 +259,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
 
     buffer = io.StringIO()
     with rc_context({**STYLE, "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
+        figure.savefig(buffer, format="svg", bbox_inches="tight", dpi=160, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -1,1 +1,19 @@
-"""The kernels that the paper compares with, behind one interface."""
+"""The kernels that the relaxed ones are compared with, behind one interface."""
+
+from relaxwl.kernels.baselines.graphlet_sampling import GraphletSampling
+from relaxwl.kernels.baselines.odd_sth import OddSth
+from relaxwl.kernels.baselines.pwl import PersistentWL
+from relaxwl.kernels.baselines.shortest_path import ShortestPath
+from relaxwl.kernels.baselines.ve_hist import VertexEdgeHistogram
+from relaxwl.kernels.baselines.wl_oa import WLOptimalAssignment
+from relaxwl.kernels.baselines.wwl import WassersteinWL
+
+__all__ = [
+    "GraphletSampling",
+    "OddSth",
+    "PersistentWL",
+    "ShortestPath",
+    "VertexEdgeHistogram",
+    "WLOptimalAssignment",
+    "WassersteinWL",
+]

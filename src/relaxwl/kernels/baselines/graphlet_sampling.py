@@ -119,7 +119,8 @@ class GraphletSampling(FlatFeatures):
         """Return the counts of all graphlet types, (n_graphs, n_types)."""
         counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
         spans = [
-            (start, min(start + GRAPHS_PER_TASK, graphs.n_graphs)) for start in range(0, graphs.n_graphs, GRAPHS_PER_TASK)
+            (start, min(start + GRAPHS_PER_TASK, graphs.n_graphs))
+            for start in range(0, graphs.n_graphs, GRAPHS_PER_TASK)
         ]
         map_chunks(partial(self._sample_span, graphs, counts, current_deadline()), spans, self.n_jobs)
         return counts

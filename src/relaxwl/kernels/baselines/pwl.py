@@ -196,9 +196,7 @@ class PersistentWL(DepthFeatures):
         names = []
         labels = label_names(self.node_vocabulary_)
         for depth, rows in enumerate(self.rows_):
-            trees = [
-                labels[int(root)] + (f" #{tree}" if depth else "") for tree, root in enumerate(rows.roots)
-            ]
+            trees = [labels[int(root)] + (f" #{tree}" if depth else "") for tree, root in enumerate(rows.roots)]
             names += [f"depth {depth}: {tree}" for tree in trees]
             if self.cycles:
                 names += [f"depth {depth}: cycles at {tree}" for tree in trees]

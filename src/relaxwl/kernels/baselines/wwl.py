@@ -193,8 +193,7 @@ class WassersteinWL(GraphKernel):
         if places_x.shape[1] == 1:
             pair_row = _compiled.line_distances
             places_x, places_y = (
-                _sorted_in_graphs(offsets, places)
-                for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
+                _sorted_in_graphs(offsets, places) for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
             )
         out = np.zeros((len(x), len(offsets_y) - 1))
         task = partial(
