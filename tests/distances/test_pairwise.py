@@ -9,7 +9,7 @@ import naive_transport as naive
 from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
 from relaxwl.distances import batched, pairwise
-from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.distances.batched import level_distances, paired_distances, row_distances
 from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
 from relaxwl.distances.transport import check_ground
 from relaxwl.distances.tree import tree_edit_distance
@@ -127,6 +127,17 @@ def test_real_masses_and_mixed_rows():
         for r, x in zip(rows.roots, dense(rows), strict=True)
     ]
     np.testing.assert_allclose(row_distances(rows, centers, ground, roots), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_given_pairs(monkeypatch, n_jobs):
+    monkeypatch.setattr(batched, "CHUNK_PAIRS", 16)
+    rng = np.random.default_rng(3)
+    rows_a, rows_b = random_rows(rng, 40, 9), random_rows(rng, 30, 9)
+    ground, roots = random_ground(rng, 9, 5), random_ground(rng, 3, 4)
+    pairs = np.stack([rng.integers(0, 40, 100), rng.integers(0, 30, 100)], axis=1)
+    expected = row_distances(rows_a, rows_b, ground, roots)[pairs[:, 0], pairs[:, 1]]
+    np.testing.assert_array_equal(paired_distances(rows_a, rows_b, pairs, ground, roots, n_jobs), expected)
 
 
 @pytest.mark.parametrize("factor", [3, 0])

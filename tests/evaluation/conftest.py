@@ -1,6 +1,7 @@
 """Fixtures for the tests of evaluations."""
 
 import pytest
+
 from evaluation.small_data import random_graphs
 
 

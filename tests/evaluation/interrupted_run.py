@@ -4,7 +4,6 @@ import sys
 import time
 
 from evaluation.small_data import random_graphs
-
 from relaxwl.evaluation import ResultStore, cross_validate
 from relaxwl.kernels import WeisfeilerLehman
 

@@ -419,7 +419,7 @@ ENTRY, START, STOP, TARGET, MEMBER = range(5)
 
 @njit(nogil=True, cache=True)
 def _record_runs(member, center_points, center_masses, vectors, indices, tables, runs, n_runs):
-    """Append one member's runs of matched units that do not stay; return the table, perhaps a larger one, and its length.
+    """Append one member's runs of matched units that do not stay; return the table (perhaps enlarged) and its length.
 
     Units of one point are interchangeable: the first ones are those that stay, then the targets by rising cost, so that
     far targets gather at the last units, which can leave. The flow is used up.
@@ -633,7 +633,7 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
     if saved <= negligible(weights, ground):
         return units, 0.0
     together = units.copy()
-    if _make_moves(changes, origins, goals, -0.5 * saved, together) > 1:
+    if _make_moves(changes, origins, goals, -0.25 * saved, together) > 1:
         new_points, new_masses = sparse_units(together)
         new_cost = center_cost(members, weights, indptr, points, masses, new_points, new_masses, ground)
         if cost - new_cost > saved:
@@ -728,8 +728,9 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
     capacity = max(widest_member(members, indptr), len(center_points)) + 2
     vectors, indices, tables = make_scratch(capacity)
     arcs = np.empty((2, capacity * capacity), np.int64)
-    at_sinks = np.empty(capacity, np.float64)
-    at_sources = np.empty(capacity, np.float64)
+    ways = np.empty((capacity, capacity), np.float64)
+    entered = np.empty(capacity, np.float64)
+    lengths = np.empty(capacity, np.float64)
     reach = np.empty(len(goals), np.float64)
     cost = 0.0
     for place in range(len(members)):
@@ -738,23 +739,18 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
         )
         n_arcs, member_cost = _list_arcs(indices, tables, arcs)
         cost += weights[place] * member_cost
+        _source_ways(n_arcs, arcs, indices, tables, ways)
         for a in range(len(origins)):
             origin = ground[origins[a]]
-            if not _residual_lengths(origin, least, n_arcs, arcs, indices, tables, at_sinks, at_sources):
-                continue
-            reach[:] = steps[a]
+            _residual_lengths(origin, n_arcs, arcs, indices, tables, ways, entered, lengths)
+            for b in range(len(goals)):
+                reach[b] = steps[a, b]
             for source in range(indices[SIZES, 0]):
                 point = indices[SOURCE_POINT, source]
-                length = at_sources[source]
-                if length < origin[point] - least:
-                    onward = between[place_of[point]]
-                    for b in range(len(reach)):
-                        way = length + onward[b]
-                        reach[b] = way if way < reach[b] else reach[b]
-            weight = weights[place]
-            row, direct = changes[a], steps[a]
-            for b in range(len(reach)):
-                row[b] += weight * (reach[b] - direct[b])
+                if lengths[source] < origin[point] - least:
+                    _shorten(reach, lengths[source], between[place_of[point]], len(goals))
+            for b in range(len(goals)):
+                changes[a, b] += weights[place] * (reach[b] - steps[a, b])
     return changes, cost
 
 
@@ -784,32 +780,49 @@ def _list_arcs(indices, tables, arcs):
 
 
 @njit(nogil=True, cache=True)
-def _residual_lengths(origin, least, n_arcs, arcs, indices, tables, at_sinks, at_sources):
-    """Write the shortest residual ways from a point (``origin``: its row of the ground cost) to all sources.
+def _source_ways(n_arcs, arcs, indices, tables, ways):
+    """Write the shortest residual ways from source to source into ``ways``, float64 (at least n_sources) squared.
 
-    Rounds of relaxation: back along flow from sinks to sources, forward from sources to sinks. There are no negative
-    cycles, because the flow is optimal. Returns whether any way is shorter than a single step. Writes ``at_sinks`` and
-    ``at_sources``.
+    A hop goes forward to a sink and back along an arc with flow. Hops are joined by Floyd's and Warshall's algorithm;
+    there are no negative cycles, because the flow is optimal.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
-    for sink in range(n_sinks):
-        at_sinks[sink] = origin[indices[SINK_POINT, sink]]
-    for source in range(n_sources):
-        at_sources[source] = origin[indices[SOURCE_POINT, source]]
-    for turn in range(n_sources + 1):
-        changed = False
+    for i in range(n_sources):
+        ways[i, :n_sources] = np.inf
+        ways[i, i] = 0.0
         for place in range(n_arcs):
             source, sink = arcs[0, place], arcs[1, place]
-            length = at_sinks[sink] - tables[COST, source * n_sinks + sink]
-            if length < at_sources[source] - least:
-                at_sources[source] = length
-                changed = True
-        if not changed:
-            break
-        for source in range(n_sources):
-            base = source * n_sinks
-            length = at_sources[source]
-            for sink in range(n_sinks):
-                way = length + tables[COST, base + sink]
-                at_sinks[sink] = way if way < at_sinks[sink] else at_sinks[sink]
-    return turn > 0
+            hop = tables[COST, i * n_sinks + sink] - tables[COST, source * n_sinks + sink]
+            ways[i, source] = min(ways[i, source], hop)
+    for middle in range(n_sources):
+        onward = ways[middle]
+        for i in range(n_sources):
+            _shorten(ways[i], ways[i, middle], onward, n_sources)
+
+
+@njit(nogil=True, cache=True)
+def _shorten(lengths, base, onward, n):
+    """Lower ``lengths[j]`` to ``base + onward[j]`` for j < n where that is less."""
+    for j in range(n):
+        way = base + onward[j]
+        lengths[j] = way if way < lengths[j] else lengths[j]
+
+
+@njit(nogil=True, cache=True)
+def _residual_lengths(origin, n_arcs, arcs, indices, tables, ways, entered, lengths):
+    """Write the shortest residual ways from a point (``origin``: its row of the ground cost) to all sources.
+
+    The first step goes to a source, or to a sink and back along flow; ``ways`` does the rest. Writes ``entered`` (the
+    first step alone) and ``lengths``.
+    """
+    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
+    for source in range(n_sources):
+        entered[source] = origin[indices[SOURCE_POINT, source]]
+        lengths[source] = entered[source]
+    for place in range(n_arcs):
+        source, sink = arcs[0, place], arcs[1, place]
+        way = origin[indices[SINK_POINT, sink]] - tables[COST, source * n_sinks + sink]
+        entered[source] = min(entered[source], way)
+    for source in range(n_sources):
+        if entered[source] < lengths[source]:
+            _shorten(lengths, entered[source], ways[source], n_sources)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from relaxwl.clustering import _compiled
@@ -21,8 +21,8 @@ Center = tuple[Int32, Float64]
 
 # Rounds of matched medians: they stop by themselves after a handful, this only bounds the worst case.
 MEDIAN_ROUNDS = 1000
-# Members that the medoid is sought among as a start of the median; all of them if there are no more than these.
-SAMPLE = 32
+# Up to this number of members the median also starts from the medoid, so that it is never worse than a member.
+FEW = 16
 # Regularisation of the entropic barycentre in units of the ground cost, and when its iteration ends.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-9
@@ -34,8 +34,8 @@ NEGLIGIBLE = 1e-10
 class CenterUpdate(Protocol):
     """One improvement of the centre of one cluster; safe to call from several threads.
 
-    The members are rows of ``indptr``, ``points`` and ``masses``. The result is a measure with ascending points. It need
-    not be better than the current one: the caller compares.
+    The members are rows of ``indptr``, ``points`` and ``masses``. The result is a measure with ascending points. It may
+    be worse than the current one: the caller compares.
     """
 
     def __call__(  # noqa: D102
@@ -117,10 +117,10 @@ def transport_barycenter(
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
     method : {"median", "lp", "entropic", "medoid", "mean"}
-        ``"median"`` gives whole-number masses (so the barycentre of children is again a tree) for whole-number masses;
-        a local search by matched medians, as a rule within a few thousandths of the optimum. ``"lp"`` is the optimum, by
-        linear programming: slow. ``"entropic"`` regularises the transport (strength 0.05) as in much of the literature.
-        ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
+        ``"median"`` needs and gives whole-number masses, so the barycentre of children is again a tree; it is found by a
+        local search and is the optimum as a rule. ``"lp"`` is the optimum for certain, by linear programming: slow.
+        ``"entropic"`` regularises the transport (strength 0.05, doubled until the iteration converges), as is common in
+        the literature. ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
     weights : array (n,), optional
         Weights of the measures, at least 0; all 1 by default.
 
@@ -221,14 +221,15 @@ def _mean(cluster: _Cluster) -> Center:
 
 
 def _median(cluster: _Cluster) -> Center:
-    """Descend from the rounded mean and from a medoid, and return the better end."""
+    """Descend from the rounded mean; with few members, where it is cheap, also from the medoid."""
     if (cluster.masses != np.rint(cluster.masses)).any():
         raise ValueError(
             "method 'median' needs points with whole-number masses; for real ones use method 'lp', 'entropic' or 'mean'"
         )
-    spread = np.linspace(0, len(cluster.members) - 1, min(len(cluster.members), SAMPLE)).astype(np.int64)
-    starts = [_sparse(np.rint(cluster.mean())), cluster.part(spread).medoid()]
-    return min((cluster.descend(start) for start in starts), key=cluster.cost)
+    ends = [cluster.descend(_sparse(np.rint(cluster.mean())))]
+    if len(cluster.members) <= FEW:
+        ends.append(cluster.descend(cluster.medoid()))
+    return min(ends, key=cluster.cost)
 
 
 def _lp(cluster: _Cluster) -> Center:
@@ -236,8 +237,8 @@ def _lp(cluster: _Cluster) -> Center:
 
     Variables are the masses b of the barycentre and x[i, q, p], what member i sends from q to p. All that a member does
     not send goes to ⊥, and all that the barycentre does not receive comes from there; so its mass has no limit. With
-    these two written into the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``, and an arc that saves nothing
-    is left out: the way through ⊥ is as good.
+    these two written into the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``, and an arc that saves
+    nothing is left out: the way through ⊥ is as good.
     """
     matrix, ground, support = cluster.compact()
     n_points = len(support)
@@ -261,7 +262,7 @@ def _lp(cluster: _Cluster) -> Center:
         shape=(matrix.nnz + len(received), n_points + n_arcs),
     )
     limits = np.concatenate([matrix.data, np.zeros(len(received))])
-    solution = linprog(costs, A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs")
+    solution: Any = linprog(costs, A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs")  # type: ignore[call-overload]
     if solution.status != 0:
         raise RuntimeError(f"the linear program of a barycentre was not solved: {solution.message}")
     return _spread(solution.x[:n_points], support)
@@ -340,9 +341,9 @@ def _log_products(logs: Float64, log_kernel: Float64) -> Float64:
 # ------------------------------------------------------------------------------------------------------- inputs
 
 
-def _measures(points: Any, n_points: int) -> scipy.sparse.csr_array:
+def _measures(points: Any, n_points: int) -> Any:
     """Return the measures as a canonical CSR array of positive float64 masses; refuse what is none."""
-    array = points if scipy.sparse.issparse(points) else np.asarray(points)
+    array: Any = points if scipy.sparse.issparse(points) else np.asarray(points)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"points must hold real numbers, got dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != n_points:
@@ -351,7 +352,7 @@ def _measures(points: Any, n_points: int) -> scipy.sparse.csr_array:
         )
     if array.shape[0] == 0:
         raise ValueError("points must have at least one row: nothing has no barycentre")
-    measures = scipy.sparse.csr_array(array, dtype=np.float64, copy=True)
+    measures: Any = scipy.sparse.csr_array(array, dtype=np.float64, copy=True)
     measures.sum_duplicates()
     measures.eliminate_zeros()
     wrong = np.flatnonzero(~(np.isfinite(measures.data) & (measures.data > 0)))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
@@ -46,10 +47,10 @@ class Centers:
         """Return the masses as a sparse matrix (k, n_points)."""
         return csr_array((self.counts, self.points, self.indptr), shape=(len(self), self.n_points))
 
-    def same_as(self, other: "Centers") -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def same_as(self, other: "Centers") -> NDArray[np.bool_]:
         """Return which centres are equal, entry for entry, to those of ``other``."""
-        equal = self.roots == other.roots
-        for index in np.flatnonzero(equal):
+        equal = np.asarray(self.roots == other.roots)
+        for index in np.flatnonzero(equal).tolist():
             _, points, masses = self.center(index)
             _, other_points, other_masses = other.center(index)
             equal[index] = np.array_equal(points, other_points) and np.array_equal(masses, other_masses)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
-from relaxwl.clustering.barycenter import CenterUpdate, center_update
+from relaxwl.clustering.barycenter import CenterUpdate, Method, center_update
 from relaxwl.clustering.centers import Centers, centers_from_parts, centers_from_rows
 from relaxwl.clustering.nearest import Search
 from relaxwl.distances.transport import check_ground
@@ -179,6 +179,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             raise ValueError(f"init must be one of {', '.join(INITS)}, not {self.init!r}")
         if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:
             raise ValueError(f"max_iter must be an integer >= 0, not {self.max_iter!r}")
+        if self.center not in get_args(Method):
+            raise ValueError(f"center must be one of {', '.join(get_args(Method))}, not {self.center!r}")
 
     def _seeds(self, search: Search, k: int, rng: np.random.Generator) -> Centers:
         n_rows = len(search.rows)

@@ -289,8 +289,7 @@ def successive_paths(cutoff, vectors, indices, tables):
 
     The flow stays in ``tables[FLOW]``. With every search the dual value grows by the length of the path times what the
     origin has left to send, and it never exceeds the optimal cost (up to rounding): that allows the early end.
-    Reduced costs stay at least zero, every search settles a node at most once, and every path sends something or clears
-    an arc for good: so the loop ends whatever the rounding.
+    Every path either lowers what is left to send or only clears arcs, so the loop ends whatever the rounding.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -492,6 +491,22 @@ def listed_distances(
             out[i, j] = distance
             if mirror:
                 out[j, i] = distance
+
+
+@njit(nogil=True, cache=True)
+def paired_distances(
+    roots_a, indptr_a, points_a, masses_a, roots_b, indptr_b, points_b, masses_b, pairs, ground, root_cost, out
+):  # fmt: skip
+    """Write the distance of each pair (row of a, row of b) in `pairs` (int64, n × 2) into `out` (float64, n)."""
+    vectors, indices, tables = make_scratch(max(widest_row(indptr_a), widest_row(indptr_b)))
+    for position in range(len(pairs)):
+        i = pairs[position, 0]
+        j = pairs[position, 1]
+        out[position] = root_cost[roots_a[i], roots_b[j]] + pair_distance(
+            points_a, masses_a, indptr_a[i], indptr_a[i + 1],
+            points_b, masses_b, indptr_b[j], indptr_b[j + 1],
+            ground, np.inf, vectors, indices, tables,
+        )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)

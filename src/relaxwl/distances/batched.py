@@ -130,6 +130,27 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
     return out
 
 
+def paired_distances(
+    rows_a: Rows,
+    rows_b: Rows,
+    pairs: NDArray[np.integer],
+    ground: NDArray[Any],
+    root_cost: Float64,
+    n_jobs: int | None = None,
+) -> Float64:
+    """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
+    pairs = np.ascontiguousarray(pairs, np.int64)
+    out = np.empty(len(pairs))
+    arrays_a = rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts
+    arrays_b = rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts
+    tasks = [
+        partial(_compiled.paired_distances, *arrays_a, *arrays_b, pairs[start:stop], ground, root_cost, out[start:stop])
+        for start, stop in spans(len(pairs), CHUNK_PAIRS)
+    ]
+    map_chunks(_run, tasks, n_jobs)
+    return out
+
+
 def distance_dtype(ground: NDArray[Any], root_cost: NDArray[Any], mass: float, limit: float = np.inf) -> np.dtype[Any]:
     """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
 
@@ -299,6 +320,6 @@ def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitR
     changes = np.zeros(len(selected), np.int64)
     differs = units[1:] != units[:-1]
     changes[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
-    used, slots = np.unique(units, return_inverse=True)
-    slots = slots.reshape(units.shape).astype(np.int32)
+    used, positions = np.unique(units, return_inverse=True)
+    slots = positions.reshape(units.shape).astype(np.int32)
     return _UnitRows(slots, degrees, changes, rows.roots[selected], selected, used)

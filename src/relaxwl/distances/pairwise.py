@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -177,18 +176,23 @@ class _Unfolding:
         return ground
 
     def _bytes_needed(self) -> float:
-        """Estimate the largest memory at any time: the distances of two depths that follow each other."""
+        """Estimate the largest memory at any time: distances of two depths, and the costs between points if copied."""
         whole = is_whole(self.node_costs) and (self.edge_costs is None or is_whole(self.edge_costs))
         edge_blank = 0.0 if self.edge_costs is None else float(self.edge_costs[:-1, -1].max(initial=0))
-        sizes = [0.0]
         blank = np.zeros(1)
+        before, item_before = 0.0, 1
+        largest = 0.0
         for rows in self.rows:
-            points = len(np.unique(rows.points)) if self.edge_costs is not None else 0
             deletion = blank[rows.points % max(1, rows.n_previous)] + edge_blank
             blank = self.node_costs[rows.roots, -1] + row_sums(rows, rows.counts * deletion)
             item = whole_dtype(2 * float(blank.max(initial=0))).itemsize if whole else 8
-            sizes.append(float(item) * ((len(rows) + 1) ** 2 + points**2))
-        return max(before + after for before, after in pairwise(sizes))
+            points = rows.n_previous if item > item_before else 0
+            if self.edge_costs is not None:
+                points = len(np.unique(rows.points))
+            after = float(item) * (len(rows) + 1) ** 2
+            largest = max(largest, before + float(item) * points**2 + after)
+            before, item_before = after, item
+        return largest
 
 
 def _codes_in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[Int32, tuple[Label, ...]]:

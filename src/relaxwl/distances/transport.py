@@ -45,7 +45,8 @@ def transport_distance(
     Returns
     -------
     distance : float
-        Exact for whole masses and costs (with sums up to 2**50), and to rounding for real ones.
+        Exact for whole masses and costs (with sums up to 2**50). For real ones, correct up to rounding, which is about
+        1e-15 of the mass moved times the largest cost.
     plan : sparse array (k + 1, k + 1), only with ``return_plan``
         Mass moved from each point (row) to each point (column). Row sums are x and column sums are y, each followed
         by what it was filled up with at ⊥. Mass that both have at a point stays there, on the diagonal.

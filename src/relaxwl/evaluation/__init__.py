@@ -3,7 +3,7 @@
 from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.evaluation.progress import ProgressEvent
 from relaxwl.evaluation.protocol import cross_validate
-from relaxwl.evaluation.results import Cell, DatasetRecord, FoldRecord, OutOfTime, Results, ResultStore
+from relaxwl.evaluation.results import Cell, DatasetRecord, FoldRecord, GivenUp, Results, ResultStore
 from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.evaluation.tables import Table, dataset_table, results_table, runtime_table
 
@@ -12,7 +12,7 @@ __all__ = [
     "Cell",
     "DatasetRecord",
     "FoldRecord",
-    "OutOfTime",
+    "GivenUp",
     "ProgressEvent",
     "ResultStore",
     "Results",

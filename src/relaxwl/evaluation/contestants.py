@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from relaxwl.kernels.base import GraphKernel
+from relaxwl.kernels.registry import get_kernel
 
 Variant = tuple[dict[str, Any], GraphKernel]
 VariantMaker = Callable[[int | None, int | None, float | None], list[Variant]]
@@ -20,11 +21,16 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 @dataclass(frozen=True)
 class Contestant:
-    """A kernel under evaluation: ``variants(random_state, n_jobs, time_limit)`` are what selection chooses from."""
+    """A kernel under evaluation.
+
+    Selection chooses from the settings of its ``variants(random_state, n_jobs, time_limit)``, and among settings with a
+    ``max_depth`` from those in ``depths`` (None: from all).
+    """
 
     name: str
     title: str
     variants: VariantMaker
+    depths: tuple[int, ...] | None = None
 
     def identity(self) -> str:
         """Return a digest of the kernel's variants and all their parameters."""
@@ -32,7 +38,13 @@ class Contestant:
             f"{_stable(given)} {type(kernel).__module__}.{type(kernel).__qualname__} {_stable(_identifying(kernel))}"
             for given, kernel in self.variants(0, None, None)
         )
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(f"{self.depths}\n{text}".encode()).hexdigest()
+
+    def depths_within(self, wanted: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """Return the depths to choose from if users want only some; a kernel with one depth has nothing to choose."""
+        if wanted is None or (self.depths is not None and len(self.depths) == 1):
+            return self.depths
+        return wanted if self.depths is None else tuple(depth for depth in wanted if depth in self.depths)
 
 
 def resolve(kernels: Any) -> list[Contestant]:
@@ -73,10 +85,8 @@ def _listed(kernels: Any) -> list[Any]:
 def _one(kernel: Any) -> Contestant:
     if not isinstance(kernel, str):
         return _estimator(kernel, type(kernel).__name__)
-    from relaxwl.kernels import registry
-
-    entry = registry.get(kernel)
-    return Contestant(entry.name, entry.title, entry.variants)
+    entry = get_kernel(kernel)
+    return Contestant(entry.name, entry.title, entry.variants, entry.depths)
 
 
 def _estimator(kernel: Any, name: str) -> Contestant:

@@ -26,23 +26,26 @@ class Meter:
         self._dataset, self._total = dataset, total
         self._kernel, self._repetition = "", 0
         self._base = self._done = 0.0
+        self._ceiling = 0.0
 
     def start(self, kernel: str, repetition: int, n_folds: int) -> "Share":
         """Begin a repetition, and return the meter for it."""
         self._kernel, self._repetition = kernel, repetition
+        self._ceiling = self._base + n_folds
         self.advance(0.0, "starting")
         return Share(self, n_folds)
 
     def finish(self, n_folds: int, description: str = "done") -> None:
         """Count folds as done, whatever was reported about their parts."""
         self._base += n_folds
-        self._done = self._base
+        self._done = self._ceiling = self._base
         self.advance(0.0, description)
 
     def advance(self, n_folds: float, description: str) -> None:
         """Report that something was done."""
         with self._lock:
-            self._done += n_folds
+            # Shares are fractions, whose sum may exceed the whole by rounding.
+            self._done = min(self._done + n_folds, self._ceiling)
             if self._callback is not None:
                 self._callback(
                     ProgressEvent(self._dataset, self._kernel, self._repetition, self._done, self._total, description)

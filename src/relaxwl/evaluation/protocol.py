@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from relaxwl.evaluation.contestants import Contestant, Variant, is_reseeded, resolve
 from relaxwl.evaluation.folds import DEFAULT_C, Settings, Split, checked_settings, kernel_seed, outer_splits
 from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
-from relaxwl.evaluation.recording import DIGITS, Data, Keeper, Recorder
+from relaxwl.evaluation.recording import DIGITS, OUT_OF_TIME, Data, Keeper, Recorder
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.selection import Choice, FittedVariant, Selection, fit_variant
 from relaxwl.graphs import GraphCollection
@@ -71,7 +71,8 @@ def cross_validate(
     C : sequence of float
         What the penalty of the support vector machine is chosen from; the kernel is scaled to mean diagonal 1.
     depths : sequence of int, optional
-        Restrict the choice among settings with a ``max_depth`` to these; by default all that a kernel offers.
+        Restrict the choice among settings with a ``max_depth`` to these; by default all that the registry names, or
+        that an estimator offers.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int
@@ -115,21 +116,23 @@ def cross_validate(
 def _evaluate(contestant: Contestant, data: Data, n_repeats: int, keeper: Keeper, meter: Meter) -> None:
     """Compute, record by record, what the store does not hold yet."""
     recorder = Recorder.of(contestant, data)
+    keeper.take_sketch(recorder.key)
     n_folds = data.settings.n_folds
     kept: dict[int, FittedVariant] = {}
     for repetition in range(n_repeats):
         share = meter.start(contestant.title, repetition, n_folds)
-        missing = [fold for fold in range(n_folds) if not keeper.has_fold(recorder.key, repetition, fold)]
-        if missing and keeper.gave_up(recorder.key, repetition, data.time_limit):
-            meter.finish((n_repeats - repetition) * n_folds, "out of time")
+        missing = [fold for fold in range(n_folds) if not keeper.take_fold(recorder.key, repetition, fold)]
+        if missing and keeper.take_out_of_time(recorder.key, repetition, data.time_limit):
+            meter.finish((n_repeats - repetition) * n_folds, OUT_OF_TIME)
             return
         try:
             with limited(data.time_limit):
                 _evaluate_folds(recorder, repetition, missing, kept, keeper, share)
-        except TimeoutError as error:
+        except (TimeoutError, MemoryError) as error:
             logger.info("%s on %s: %s", contestant.name, data.name, error)
-            keeper.add([recorder.out_of_time(repetition, str(error))])
-            meter.finish((n_repeats - repetition) * n_folds, "out of time")
+            given_up = recorder.given_up(repetition, error)
+            keeper.add([given_up])
+            meter.finish((n_repeats - repetition) * n_folds, given_up.cause)
             return
         meter.finish(n_folds)
 
@@ -144,17 +147,16 @@ def _evaluate_folds(
     def keep(batch: list[int], choices: list[Choice], seen: Int64) -> None:
         pairs = zip(batch, choices, strict=True)
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
-        if not keeper.has_sketch(recorder.key):
+        if not keeper.take_sketch(recorder.key):
             keeper.add([recorder.sketch(seen, choices[0])])
 
     if data.settings.protocol == "inductive":
         for fold in folds:
-            variants = _variants(recorder.contestant, data, repetition)
-            choice = _inductive(variants, data, splits[fold], meter.part(len(folds)))
+            choice = _inductive(recorder.contestant, data, repetition, splits[fold], meter.part(len(folds)))
             keep([fold], [choice], splits[fold].train)
     elif folds:
-        variants = _variants(recorder.contestant, data, repetition)
-        choices = _transductive(variants, data, [splits[fold] for fold in folds], kept, meter)
+        chosen = [splits[fold] for fold in folds]
+        choices = _transductive(recorder.contestant, data, repetition, chosen, kept, meter)
         keep(folds, choices, np.arange(len(data.y)))
 
 
@@ -164,30 +166,37 @@ def _variants(contestant: Contestant, data: Data, repetition: int) -> list[Varia
 
 
 def _transductive(
-    variants: list[Variant], data: Data, splits: list[Split], kept: dict[int, FittedVariant], meter: Share
+    contestant: Contestant,
+    data: Data,
+    repetition: int,
+    splits: list[Split],
+    kept: dict[int, FittedVariant],
+    meter: Share,
 ) -> list[Choice]:
     """Choose for several folds from the same Gram matrices of all graphs, variant by variant."""
+    variants, depths = _variants(contestant, data, repetition), contestant.depths_within(data.settings.depths)
     selection = Selection(splits, data.y, data.settings.C, data.n_jobs)
     for number, (parameters, kernel) in enumerate(variants):
         share = meter.part(len(variants))
         fitted = kept.get(number)
         if fitted is None:
             share.say("fitting")
-            fitted = fit_variant(parameters, kernel, data.graphs, data.settings)
+            fitted = fit_variant(parameters, kernel, data.graphs, depths)
             if not is_reseeded(kernel) and fitted.nbytes + sum(other.nbytes for other in kept.values()) <= KEPT_BYTES:
                 kept[number] = fitted
         selection.enter(fitted, share)
     return selection.choices
 
 
-def _inductive(variants: list[Variant], data: Data, split: Split, meter: Share) -> Choice:
+def _inductive(contestant: Contestant, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
     """Choose for one fold, with kernels that have seen its training graphs alone, and classes of these alone."""
+    variants, depths = _variants(contestant, data, repetition), contestant.depths_within(data.settings.depths)
     training, unseen = data.graphs[split.train], data.graphs[split.test]
     selection = Selection([split.within_training()], data.y[split.train], data.settings.C, data.n_jobs)
     for parameters, kernel in variants:
         share = meter.part(len(variants))
         share.say("fitting")
-        fitted = fit_variant(parameters, kernel, training, data.settings)
+        fitted = fit_variant(parameters, kernel, training, depths)
         selection.enter(fitted, share, partial(_unseen_matrix, fitted, unseen, training, selection.choices[0]))
     return selection.choices[0]
 

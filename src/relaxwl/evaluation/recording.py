@@ -16,7 +16,7 @@ import sklearn
 import relaxwl
 from relaxwl.evaluation.contestants import Contestant
 from relaxwl.evaluation.folds import Settings, Split, kernel_seed
-from relaxwl.evaluation.results import FoldRecord, GramSketch, Key, OutOfTime, Record, Results, ResultStore
+from relaxwl.evaluation.results import FoldRecord, GivenUp, GramSketch, Key, Record, Results, ResultStore
 from relaxwl.evaluation.selection import Choice
 from relaxwl.evaluation.sketches import sketch_gram
 from relaxwl.evaluation.statistics import describe_dataset
@@ -25,6 +25,7 @@ from relaxwl.graphs.arrays import Int64
 
 # Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
 DIGITS = 16
+OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,11 @@ class Recorder:
             finished_at=_now(),
         )
 
-    def out_of_time(self, repetition: int, reason: str) -> OutOfTime:
+    def given_up(self, repetition: int, error: Exception) -> GivenUp:
         """Return the record of a repetition that was given up."""
         settings, limit = self.data.settings.as_json(), self.data.time_limit
-        return OutOfTime(self.key, self.contestant.title, settings, repetition, limit, reason, _now())
+        cause = OUT_OF_MEMORY if isinstance(error, MemoryError) else OUT_OF_TIME
+        return GivenUp(self.key, self.contestant.title, settings, repetition, cause, limit, str(error), _now())
 
     def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
         """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
@@ -126,24 +128,25 @@ class Keeper:
         labels = [data.classes[code] for code in data.y]
         self.add([describe_dataset(data.name, data.graphs, labels, fingerprint=data.fingerprint, n_jobs=data.n_jobs)])
 
-    def has_fold(self, key: Key, repetition: int, fold: int) -> bool:
-        """Say whether a fold is known, and if so take it into the results."""
+    def take_fold(self, key: Key, repetition: int, fold: int) -> bool:
+        """Take a known fold into the results; say whether there was one."""
         record = self._folds.get((key, repetition, fold))
         self._use([] if record is None else [record])
         return record is not None
 
-    def has_sketch(self, key: Key) -> bool:
-        """Say whether there is a picture of a kernel's Gram matrix, and if so take it into the results."""
+    def take_sketch(self, key: Key) -> bool:
+        """Take the known picture of a kernel's Gram matrix into the results; say whether there was one."""
         sketch = self._sketches.get(key)
         self._use([] if sketch is None else [sketch])
         return sketch is not None
 
-    def gave_up(self, key: Key, repetition: int, time_limit: float | None) -> bool:
-        """Say whether the kernel was out of time here before, with at least as much time as it would get now."""
+    def take_out_of_time(self, key: Key, repetition: int, time_limit: float | None) -> bool:
+        """Say whether the kernel was out of time here before, with no less time than it would get now; take that in."""
         given_up = [
             record
             for record in self._known
-            if isinstance(record, OutOfTime)
+            if isinstance(record, GivenUp)
+            and record.cause == OUT_OF_TIME
             and (record.key, record.repetition) == (key, repetition)
             and (record.time_limit is None or (time_limit is not None and record.time_limit >= time_limit))
         ]

@@ -1,7 +1,7 @@
 """Typed records of an evaluation, and the append-only file that keeps them.
 
-A store is a text file with one JSON object a line: a :class:`FoldRecord` for every fold that was evaluated, an
-:class:`OutOfTime` for a repetition that took too long, a :class:`DatasetRecord` for every data set and a
+A store is a text file with one JSON object a line: a :class:`FoldRecord` for every fold that was evaluated, a
+:class:`GivenUp` for a repetition that had no end, a :class:`DatasetRecord` for every data set and a
 :class:`GramSketch` for pictures. Lines are only ever appended, each batch with one write that is forced to the disk, so
 a run that was killed leaves whole lines behind (a torn one is dropped with a warning) and continues where it stopped.
 """
@@ -69,15 +69,19 @@ class FoldRecord:
 
 
 @dataclass(frozen=True)
-class OutOfTime:
-    """A repetition that took longer than ``time_limit`` seconds (None: than a limit that the kernel itself has)."""
+class GivenUp:
+    """A repetition that had no end: out of time or out of memory.
+
+    ``time_limit`` is what the evaluation allowed (None: nothing was said, but the kernel has a limit of its own).
+    """
 
     key: Key
     title: str
     settings: dict[str, Any]
     repetition: int
+    cause: str
     time_limit: float | None
-    reason: str
+    message: str
     finished_at: str
 
 
@@ -121,10 +125,10 @@ class GramSketch:
     explained: list[float]
 
 
-Record = FoldRecord | OutOfTime | DatasetRecord | GramSketch
+Record = FoldRecord | GivenUp | DatasetRecord | GramSketch
 RECORD_TYPES: dict[str, type[Record]] = {
     "fold": FoldRecord,
-    "out-of-time": OutOfTime,
+    "given-up": GivenUp,
     "dataset": DatasetRecord,
     "gram-sketch": GramSketch,
 }
@@ -136,14 +140,15 @@ class Cell:
     """A kernel on a data set: what a table shows.
 
     ``accuracies`` has one entry for each complete repetition: the mean accuracy over its folds. ``mean`` and ``std``
-    (the population's, as ``numpy.std`` gives it) are taken over them, and are NaN where there is none.
+    (the population's, as ``numpy.std`` gives it) are taken over them, NaN where there is none. ``given_up`` says
+    why some repetition had no end ("out of time" or "out of memory"), and is empty if none was given up.
     """
 
     dataset: str
     kernel: str
     title: str
     accuracies: tuple[float, ...]
-    out_of_time: bool
+    given_up: str
     records: tuple[FoldRecord, ...] = field(repr=False)
 
     @property
@@ -159,7 +164,7 @@ class Cell:
     @property
     def finished(self) -> bool:
         """Whether there is an accuracy to show."""
-        return bool(self.accuracies) and not self.out_of_time
+        return bool(self.accuracies) and not self.given_up
 
 
 class Results(Sequence[Record]):
@@ -282,13 +287,13 @@ class Results(Sequence[Record]):
             )
         folds = tuple(record for record in evaluated if isinstance(record, FoldRecord))
         complete = _complete_repetitions(folds)
-        given_up = {record.repetition for record in evaluated if isinstance(record, OutOfTime)}
+        given_up = [r.cause for r in evaluated if isinstance(r, GivenUp) and r.repetition not in complete]
         return Cell(
             dataset=dataset,
             kernel=kernel,
             title=evaluated[0].title if evaluated else kernel,
             accuracies=tuple(float(np.mean([record.accuracy for record in complete[r]])) for r in sorted(complete)),
-            out_of_time=bool(given_up - complete.keys()),
+            given_up=given_up[-1] if given_up else "",
             records=folds,
         )
 
@@ -305,8 +310,8 @@ class Results(Sequence[Record]):
             rows.append([prediction for _, prediction in pairs])
         return np.array(rows)
 
-    def _evaluated(self) -> list[FoldRecord | OutOfTime]:
-        return [record for record in self._records if isinstance(record, (FoldRecord, OutOfTime))]
+    def _evaluated(self) -> list[FoldRecord | GivenUp]:
+        return [record for record in self._records if isinstance(record, (FoldRecord, GivenUp))]
 
     def _companions(self, part: "_Part") -> list[Record]:
         """Return the data-set records and sketches that belong to a part."""
@@ -329,7 +334,7 @@ class _Part:
     def agrees_with(self, key: Key) -> bool:
         return all(self.claims.get(what, value) == value for what, value in _claims(key).items())
 
-    def take(self, record: FoldRecord | OutOfTime) -> None:
+    def take(self, record: FoldRecord | GivenUp) -> None:
         self.claims.update(_claims(record.key))
         self.records.append(record)
 
@@ -421,8 +426,8 @@ def _identity(record: Record) -> tuple[Any, ...]:
     match record:
         case FoldRecord():
             return ("fold", record.key, record.repetition, record.fold)
-        case OutOfTime():
-            return ("out-of-time", record.key, record.repetition, record.time_limit)
+        case GivenUp():
+            return ("given-up", record.key, record.repetition, record.cause, record.time_limit)
         case GramSketch():
             return ("gram-sketch", record.key)
         case DatasetRecord():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl._execution import map_chunks
-from relaxwl.evaluation.folds import Settings, Split
+from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.progress import Share
 from relaxwl.evaluation.svm import (
     PathScores,
@@ -68,15 +68,15 @@ class FittedVariant:
 
 
 def fit_variant(
-    parameters: dict[str, Any], kernel: GraphKernel, graphs: GraphCollection, settings: Settings
+    parameters: dict[str, Any], kernel: GraphKernel, graphs: GraphCollection, depths: tuple[int, ...] | None
 ) -> FittedVariant:
-    """Fit a kernel, and check the Gram matrices of the settings that are asked for."""
+    """Fit a kernel, and check the Gram matrices of the settings that are asked for: with one of the depths, or none."""
     started = time.perf_counter()
     offered = kernel.fit_candidates(graphs)
     seconds = time.perf_counter() - started
-    positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, settings.depths)]
+    positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, depths)]
     if not positions:
-        raise ValueError(f"depths={list(settings.depths or ())} leaves none of the settings that {kernel} offers")
+        raise ValueError(f"{kernel} offers none of the depths {list(depths or ())}; change depths")
     chosen = [offered[i] for i in positions]
     for candidate in chosen:
         if candidate.matrix.shape != (len(graphs), len(graphs)) or not np.isfinite(candidate.matrix).all():
@@ -85,7 +85,7 @@ def fit_variant(
 
 
 def _is_wanted(candidate: Candidate, depths: tuple[int, ...] | None) -> bool:
-    return depths is None or candidate.parameters.get("max_depth", depths[0]) in depths
+    return depths is None or "max_depth" not in candidate.parameters or candidate.parameters["max_depth"] in depths
 
 
 class Selection:

@@ -10,7 +10,9 @@ import numpy as np
 
 from relaxwl.evaluation.results import Cell, DatasetRecord, Results
 
-OUT_OF_TIME = "–"
+# What stands in the place of an accuracy that there is not.
+MARKS = {"out of time": "–", "out of memory": "×"}
+NOT_THERE = "–"
 UNFINISHED = "…"
 BOLD_ON, BOLD_OFF = "\x1b[1m", "\x1b[0m"
 LATEX_ESCAPES = str.maketrans(
@@ -239,15 +241,14 @@ def _percent(cell: Cell) -> float:
 
 def _accuracy_cell(cell: Cell, best: float | None) -> TableCell:
     if not cell.finished:
-        text = OUT_OF_TIME if cell.out_of_time else UNFINISHED
-        return TableCell(text, values=("", "", "out of time" if cell.out_of_time else 0))
+        return TableCell(MARKS.get(cell.given_up, UNFINISHED), values=("", "", cell.given_up or 0))
     text = f"{_percent(cell):.2f} ± {100 * cell.std:.2f}"
     return TableCell(text, bold=_percent(cell) == best, values=(100 * cell.mean, 100 * cell.std, len(cell.accuracies)))
 
 
 def _published_cell(published: tuple[float, float] | None) -> TableCell:
     if published is None:
-        return TableCell(OUT_OF_TIME, values=("", ""))
+        return TableCell(NOT_THERE, values=("", ""))
     return TableCell(f"{published[0]:.2f} ± {published[1]:.2f}", values=published)
 
 
@@ -263,9 +264,8 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
             f"Accuracy in %, mean ± standard deviation over {repetitions} repetitions of "
             f"{settings['n_folds']}-fold cross-validation ({settings['protocol']}); the best is marked"
         )
-    if any(cell.out_of_time for cell in shown):
-        notes.append(f"{OUT_OF_TIME} out of time")
-    if any(not cell.finished and not cell.out_of_time for cell in shown):
+    notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]
+    if any(not cell.finished and not cell.given_up for cell in shown):
         notes.append(f"{UNFINISHED} not finished")
     if len(counts) > 1:
         notes.append("Not all repetitions are finished: the means rest on different numbers of them")
@@ -278,7 +278,7 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
 
 def _runtime_cell(cell: Cell) -> TableCell:
     if not cell.records:
-        return TableCell(OUT_OF_TIME if cell.out_of_time else UNFINISHED, values=("", "", ""))
+        return TableCell(MARKS.get(cell.given_up, UNFINISHED), values=("", "", ""))
     kernel = float(np.mean([record.fit_seconds + record.transform_seconds for record in cell.records]))
     svm = float(np.mean([record.svm_seconds for record in cell.records]))
     peak = max((record.peak_memory_mb or 0.0 for record in cell.records), default=0.0)

@@ -179,23 +179,23 @@ class CountKernel(TransformerMixin, GraphKernel):
             raise ValueError(f"base must be one of {', '.join(BASES)}, not {self.base!r}")
         if self.similarity not in SIMILARITIES:
             raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity!r}")
-        self._weights()
+        self._weights(self.max_depth + 1)
 
-    def _weights(self) -> Float64:
+    def _weights(self, n_depths: int) -> Float64:
         """Return the weight of each depth."""
         if self.depth_weights is None:
-            return np.ones(self.max_depth + 1)
+            return np.ones(n_depths)
         weights = np.asarray(self.depth_weights, np.float64)
-        if weights.shape != (self.max_depth + 1,) or not np.isfinite(weights).all() or (weights < 0).any():
+        if weights.shape != (n_depths,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(
-                f"depth_weights must be {self.max_depth + 1} finite numbers >= 0, one for each depth from 0 to "
-                f"{self.max_depth}, not {self.depth_weights!r}"
+                f"depth_weights must be {n_depths} finite numbers >= 0, one for each depth from 0 to "
+                f"{n_depths - 1}, not {self.depth_weights!r}"
             )
         return weights
 
     def _joined(self, counts: list[Counts], depth_range: slice = slice(None), *, intersect: bool = False) -> Counts:
         """Put depths side by side: scaled by √α for the dot product, by α for the intersection."""
-        weights = self._weights()[depth_range]
+        weights = self._weights(len(counts))[depth_range]
         scales = weights if intersect else np.sqrt(weights)
         return join_counts(counts[depth_range], list(scales))
 
@@ -203,9 +203,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         joined = self._joined(counts)
         if not self.normalize:
             return joined.matrix
-        norms = np.sqrt(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
+        lengths = _lengths(_squared_norms(joined, intersect=False))
         matrix = joined.matrix.copy()
-        matrix.data /= np.repeat(norms, np.diff(matrix.indptr))
+        matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
         return matrix
 
     def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
@@ -238,7 +238,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return results
 
 
-def _subclasses(kind: type) -> list[type]:
+def _subclasses(kind: Any) -> list[Any]:
     return [found for child in kind.__subclasses__() for found in (child, *_subclasses(child))]
 
 
@@ -250,8 +250,11 @@ def _squared_norms(joined: Counts, intersect: bool) -> Float64:
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:
-    """Divide by the lengths, in place; a graph of length 0 (no vertices) stays at 0 with everything."""
+    """Divide by the lengths, in place."""
     for axis, squares in ((1, squared_x), (0, squared_y)):
-        lengths = np.sqrt(squares)
-        lengths[lengths == 0] = 1
-        matrix /= np.expand_dims(lengths, axis)
+        matrix /= np.expand_dims(_lengths(squares), axis)
+
+
+def _lengths(squares: Float64) -> Float64:
+    """Return what to divide by: a graph of length 0 (no vertices, or no weight) stays at 0 with everything."""
+    return np.where(squares > 0, np.sqrt(squares), 1.0)

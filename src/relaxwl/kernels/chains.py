@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
-from relaxwl.distances.batched import level_distances, row_distances, row_sums
+from relaxwl.distances.batched import is_whole, level_distances, row_distances, row_sums, whole_dtype
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import TreeRows, leaves, refine
@@ -83,7 +83,8 @@ def fit_chain(
         ground = Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
         partitioners = make_partitioners(depth)
         fitted = [
-            partitioner.fit(rows, ground, generators(depth, index)) for index, partitioner in enumerate(partitioners)
+            _fitted(partitioner, rows, ground, generators(depth, index))
+            for index, partitioner in enumerate(partitioners)
         ]
         level = Level(rows, partitioners, [centers for _, centers in fitted])
         labels = [labels for labels, _ in fitted]
@@ -102,7 +103,7 @@ def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs
     for depth, level in enumerate(levels):
         rows, local = _refined(encoded, depth, fed_ids, n_known, n_jobs)
         rows, ground = _covering(rows, fed, n_known, encoded)
-        labels = [_predict(partitioner, rows, ground, level) for partitioner in level.partitioners]
+        labels = [_predicted(partitioner, rows, ground) for partitioner in level.partitioners]
         yield Grouped(rows, local, labels, ground)
         if depth + 1 == len(levels):
             return
@@ -131,15 +132,40 @@ def _refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs:
     )
 
 
-def _predict(partitioner: Partitioner, rows: TreeRows, ground: Ground, level: Level) -> Int32:
+def _fitted(
+    partitioner: Partitioner, rows: TreeRows, ground: Ground, rng: np.random.Generator
+) -> tuple[Int32, Centers]:
+    """Fit a partitioner; users write their own, so what it returns is checked."""
+    labels, centers = partitioner.fit(rows, ground, rng)
+    if not isinstance(centers, Centers):
+        raise TypeError(
+            f"{type(partitioner).__name__}.fit must return labels and relaxwl.clustering.centers.Centers, not "
+            f"{type(centers).__name__}"
+        )
+    return _checked(labels, rows, len(centers), f"{type(partitioner).__name__}.fit"), centers
+
+
+def _predicted(partitioner: Partitioner, rows: TreeRows, ground: Ground) -> Int32:
     """Ask a partitioner for the groups of rows; one that takes rows alone gets rows alone."""
     if not hasattr(partitioner, "predict"):
         raise TypeError(
             f"{type(partitioner).__name__} has no predict(rows), so graphs that were not in fitting cannot be scored"
         )
-    if len(inspect.signature(partitioner.predict).parameters) > 1:
-        return partitioner.predict(rows, ground)
-    return partitioner.predict(rows)  # type: ignore[call-arg]
+    with_ground = len(inspect.signature(partitioner.predict).parameters) > 1
+    labels = partitioner.predict(rows, ground) if with_ground else partitioner.predict(rows)  # type: ignore[call-arg]
+    return _checked(labels, rows, np.inf, f"{type(partitioner).__name__}.predict")
+
+
+def _checked(labels: Any, rows: TreeRows, n_groups: float, source: str) -> Int32:
+    """Return group numbers as int32, or say what is wrong with them."""
+    labels = np.asarray(labels)
+    if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
+        raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")
+    if len(rows) and not 0 <= labels.min() <= labels.max() < n_groups:
+        raise ValueError(
+            f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
+        )
+    return labels.astype(np.int32, copy=False)
 
 
 # ------------------------------------------------------------------------------------------- distances between points
@@ -219,10 +245,8 @@ def _extended(
     to_known = row_distances(new, known, ground.points, ground.roots, n_jobs)
     among_new = row_distances(new, new, ground.points, ground.roots, n_jobs)
     to_blank = blank_distances(new, ground)
-    dtype = np.result_type(fed, to_known, among_new, np.min_scalar_type(to_blank.max()))
-    if dtype.kind in "iu" and not (to_blank == np.rint(to_blank)).all():
-        dtype = np.dtype(np.float64)
-    out = np.zeros((size + 1, size + 1), dtype)
+    blank_dtype = whole_dtype(float(to_blank.max())) if is_whole(to_blank) else np.dtype(np.float64)
+    out = np.zeros((size + 1, size + 1), np.result_type(fed, to_known, among_new, blank_dtype))
     out[:n_known, :n_known] = fed[:-1, :-1]
     out[-1, :n_known] = out[:n_known, -1] = fed[-1, :-1]
     out[n_known:size, :n_known], out[:n_known, n_known:size] = to_known, to_known.T

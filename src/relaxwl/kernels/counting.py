@@ -169,8 +169,6 @@ class ShortestPathCounter(_KeyCounter):
         n_total = self._room(ids, MAX_PATH_LENGTH)
         task = partial(_path_runs, graphs, ids, self.n_known, n_total)
         parts = map_chunks(task, graph_spans(graphs, PATH_CHUNK_NODES), n_jobs)
-        if not parts:
-            return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
         lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])
         return prefix_sums(lengths), np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
 
@@ -185,14 +183,14 @@ def _path_runs(
     graphs: GraphCollection, ids: Int32, n_known: int, n_total: int, span: tuple[int, int]
 ) -> tuple[Int64, Int64, Int32]:
     """Count the path keys of a span of graphs, one graph at a time."""
-    runs = []
+    runs = [(np.empty(0, np.int64), np.empty(0, np.int32))]  # so that there is something to join without graphs
     for graph in range(*span):
         start, stop = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
         keys = _compiled.shortest_path_keys(
             start, stop, graphs.indptr, graphs.indices, ids, n_known, n_total, MAX_PATH_LENGTH
         )
         runs.append(_runs(keys))
-    indptr = prefix_sums(np.array([len(keys) for keys, _ in runs]))
+    indptr = prefix_sums(np.array([len(keys) for keys, _ in runs[1:]], np.int64))
     return indptr, np.concatenate([keys for keys, _ in runs]), np.concatenate([counts for _, counts in runs])
 
 

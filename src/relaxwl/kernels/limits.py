@@ -4,13 +4,13 @@ A limit belongs to a block of code, not to an estimator: everything called insid
 of nested limits the earlier one holds. The checks stand between chunks of work, so a limit is kept to within a chunk.
 """
 
-import logging
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
+from relaxwl._progress import report
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels.base import Candidate
 
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 PROGRESS_INTERVAL = 5.0
 
 
-class TimeLimitReached(TimeoutError):
+class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which is no fault
     """A computation took longer than its ``time_limit`` and was ended."""
 
 
@@ -79,14 +79,14 @@ def time_limit(seconds: float | None) -> Generator[Deadline]:
         _current.reset(token)
 
 
-def watched(items: Sequence[Item], what: str, logger: logging.Logger) -> Iterator[Item]:
-    """Yield the items one by one, checking the clock before each and logging how far we are every few seconds."""
+def watched(items: Sequence[Item], what: str, verbose: int = 0) -> Iterator[Item]:
+    """Yield the items one by one, checking the clock before each; ``verbose`` logs every few seconds how far we are."""
     last_line = time.monotonic()
     for done, item in enumerate(items):
         check_time()
         if time.monotonic() - last_line >= PROGRESS_INTERVAL:
             last_line = time.monotonic()
-            logger.info("%s: %d of %d parts done", what, done, len(items))
+            report(verbose, "%s: %d of %d parts done", what, done, len(items))
         yield item
 
 

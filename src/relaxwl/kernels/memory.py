@@ -25,7 +25,8 @@ def exact_bytes(encoded: Encoded, max_depth: int, n_jobs: int | None) -> tuple[f
     """
     whole = is_whole(encoded.root_costs) and (encoded.edge_costs is None or is_whole(encoded.edge_costs))
     edge_blank = 0.0 if encoded.edge_costs is None else float(encoded.edge_costs[:-1, -1].max(initial=0))
-    needed, n_trees = 0.0, []
+    needed = 0.0
+    n_trees: list[int] = []
     blank = np.zeros(1)
     rows, ids = leaves(encoded.roots)
     for depth in range(max_depth):

@@ -164,10 +164,12 @@ def describe_partition(
 def _nearest_members(
     rows: TreeRows, order: Int64, firsts: Int64, labels: NDArray[np.int32], centers: Centers
 ) -> Centers:
-    """Return, for each group, its nearest member; for an empty one the rounded centre."""
-    occupied = np.flatnonzero(np.bincount(labels, minlength=len(centers)))
+    """Return the centres, those with masses that are not whole replaced by their nearest members, or else rounded."""
+    fractions = np.abs(centers.counts - np.rint(centers.counts))
+    broken = np.bincount(np.repeat(np.arange(len(centers)), np.diff(centers.indptr)), fractions, len(centers)) > 0
+    replaced = np.flatnonzero(broken & (np.bincount(labels, minlength=len(centers)) > 0))
     rounded = Centers(centers.roots, centers.indptr, centers.points, np.rint(centers.counts), centers.n_points)
-    return rounded.replaced(centers_from_rows(rows, order[firsts[occupied]]), occupied)
+    return rounded.replaced(centers_from_rows(rows, order[firsts[replaced]]), replaced)
 
 
 def _examples(

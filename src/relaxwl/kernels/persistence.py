@@ -9,6 +9,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,9 @@ CLASSES: dict[str, type] = {kind.__name__: kind for kind in _KINDS}
 # Rebuilt when asked for, so not worth keeping.
 CACHES = frozenset({"built"})
 
+# What the standard library raises on bytes that are no zip, or whose content, names or flags were damaged.
+READ_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError, TypeError, ValueError, RuntimeError)
+
 
 class ModelFileError(ValueError):
     """A file that is no model, is damaged, or was written by a newer version."""
@@ -69,15 +73,19 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
             arrays = _arrays(archive, header, path)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except ModelFileError:
+        raise
+    except READ_ERRORS as error:
         raise ModelFileError(f"{path} is not a relaxwl model, or it is damaged or cut off ({error})") from None
-    name = header["model"]["class"]
-    if name not in kinds:
-        raise ModelFileError(f"{path} holds a {name}, not one of {', '.join(kinds)}")
-    kernel = kinds[name]()
     try:
-        kernel.__dict__.update(_Reader(arrays).fields(header["model"]["state"]))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+        name, state = header["model"]["class"], header["model"]["state"]
+        if name not in kinds:
+            raise ModelFileError(f"{path} holds a {name}, not one of {', '.join(kinds)}")
+        kernel = kinds[name]()
+        kernel.__dict__.update(_Reader(arrays).fields(state))
+    except ModelFileError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not hold a complete model: {error}") from None
     return kernel
 
@@ -199,7 +207,7 @@ class _Reader:
         return self._object(plain)
 
     def _object(self, plain: dict[str, Any]) -> Any:
-        kind = CLASSES[plain["object"]]
+        kind: Any = CLASSES[plain["object"]]
         item = self._objects[plain["number"]] = kind.__new__(kind)
         for name, value in self.fields(plain["state"]).items():
             object.__setattr__(item, name, value)

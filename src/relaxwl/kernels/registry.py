@@ -156,14 +156,10 @@ ENTRIES = (
     _entry(
         "rwl-auto",
         "R-WL* auto",
-        "R-WL* with number of clusters and similarity chosen by inner cross-validation",
-        _RELAXED,
+        "R-WL* with number of clusters, depth and similarity chosen by inner cross-validation",
+        "relaxed:SelectedRelaxedWeisfeilerLehman",
         fixed={"max_depth": 4, "n_partitions": 3},
-        grid=tuple(
-            {"n_clusters": factor, "similarity": similarity}
-            for factor in AUTO_CLUSTERS
-            for similarity in ("dot", "intersection")
-        ),
+        grid=tuple({"n_clusters": factor} for factor in AUTO_CLUSTERS),
         depths=(1, 2, 3, 4),
     ),
 )

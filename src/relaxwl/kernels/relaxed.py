@@ -143,6 +143,11 @@ class RelaxedWeisfeilerLehman(CountKernel):
             raise ValueError(f"unseen must be one of {', '.join(UNSEEN)}, not {self.unseen!r}")
         if self.cost is not None and not isinstance(self.cost, EditCost):
             raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
+        if self.partitioner is not None and (isinstance(self.partitioner, type) or not hasattr(self.partitioner, "fit")):
+            raise TypeError(
+                f"partitioner must be an object with fit(rows, ground, rng), such as KMedoidsPartitioner(), not "
+                f"{self.partitioner!r}"
+            )
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         if graphs.n_nodes == 0:
@@ -232,7 +237,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     # ------------------------------------------------------------------------------------------- unseen graphs
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        counts: list[list[Counts]] = [[] for _ in range(self.n_partitions)]
+        counts: list[list[Counts]] = [[] for _ in self.partitions_]
         encoded = self._encode(graphs)
         for index, depth, ids in self._labelled(encoded):
             counter = self._counters[index][depth]
@@ -252,7 +257,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Numbers from the number of groups on are labels (or trees) that were not met in fitting.
         """
         check_is_fitted(self)
-        groups: list[list[Int32]] = [[] for _ in range(self.n_partitions)]
+        groups: list[list[Int32]] = [[] for _ in self.partitions_]
         for index, _, ids in self._labelled(self._encode(as_collection(X))):
             groups[index].append(ids)
         return groups
@@ -264,7 +269,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     def _column_names(self) -> list[str]:
         names = []
-        for depth in range(self.max_depth + 1):
+        for depth in range(len(self.partitions_[0])):
             for index, partition in enumerate(self.partitions_):
                 groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
                 counter = self._counters[index][depth]

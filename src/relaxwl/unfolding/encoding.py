@@ -5,6 +5,7 @@ number the symbols met in fitting; symbols that come later get codes behind them
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -77,10 +78,10 @@ class RootEncoding:
         if self.labels is None:
             return self.codebook.codes_of(_attributes(graphs)), self.symbols
         pairs, labels = _pairs(graphs, self.labels, self.codebook)
-        distinct, compact = np.unique(pairs, axis=0, return_inverse=True)
+        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
         used = tuple((labels[label], code) for label, code in distinct.tolist())
         codes, symbols = _matched(used, self.symbols)
-        return codes[compact.reshape(-1)], symbols
+        return np.asarray(codes[inverse.reshape(-1)], np.int32), symbols
 
     def _check_kind(self, graphs: GraphCollection) -> None:
         if graphs.n_nodes and graphs.is_labelled != (self.labels is not None):
@@ -93,8 +94,8 @@ class RootEncoding:
         if self.codebook is None:
             return symbol
         if self.labels is None:
-            return _vector(self.codebook, symbol)
-        label, attribute_code = symbol  # type: ignore[misc]
+            return _vector(self.codebook, cast(int, symbol))
+        label, attribute_code = cast(tuple[Label, int], symbol)
         return (label, _vector(self.codebook, attribute_code))
 
 
@@ -151,7 +152,7 @@ def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
 def _in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[tuple[Label, ...], Int32]:
     """Return the labels that occur, in vocabulary order, and codes into them: costs need not know the others."""
     used, compact = np.unique(codes, return_inverse=True)
-    labels = (UNLABELLED,) if vocabulary is None else tuple(vocabulary[code] for code in used.tolist())
+    labels = tuple(UNLABELLED if vocabulary is None else vocabulary[code] for code in used.tolist())
     return labels, compact.astype(np.int32)
 
 
@@ -174,6 +175,6 @@ def _attributes(graphs: GraphCollection) -> Float64:
     return graphs.node_attributes
 
 
-def _vector(book: Codebook, code: Label) -> Label:
+def _vector(book: Codebook, code: int) -> Label:
     """Return an attribute vector, short enough to be written at a vertex."""
-    return tuple(float(f"{value:.3g}") for value in book.centers[code])  # type: ignore[index]
+    return tuple(float(f"{value:.3g}") for value in book.centers[code])

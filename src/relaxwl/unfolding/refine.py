@@ -64,7 +64,7 @@ def refine(
     n_total = max(n_previous, int(previous.max(initial=-1)) + 1)
     _check_points(n_previous, n_edge_codes, n_total, int(edges.max(initial=0)) + 1)
     chunk = partial(_distinct_of_span, graphs, roots, previous, n_previous, edges, n_edge_codes, n_total)
-    parts = map_chunks(chunk, graph_spans(graphs), n_jobs)
+    parts = map_chunks(chunk, graph_spans(graphs, CHUNK_NODES), n_jobs)
     if len(parts) == 1:
         rows, representatives, ids = parts[0]
     else:
@@ -87,7 +87,7 @@ def _merged(parts: list[Part]) -> Part:
     return joined, representatives, np.concatenate(ids)
 
 
-def graph_spans(graphs: GraphCollection, nodes_per_span: int = CHUNK_NODES) -> list[tuple[int, int]]:
+def graph_spans(graphs: GraphCollection, nodes_per_span: int) -> list[tuple[int, int]]:
     """Cut the graphs into spans of about ``nodes_per_span`` vertices, never through a graph; at least one span."""
     wanted: Int64 = np.arange(nodes_per_span, graphs.n_nodes, nodes_per_span)
     cuts = np.unique(np.searchsorted(graphs.offsets, wanted))

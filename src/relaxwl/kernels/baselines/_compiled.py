@@ -21,8 +21,8 @@ from relaxwl.distances._compiled import (
 def edge_weights(start, stop, indptr, indices, previous, ids, row_indptr, row_points, row_counts, power, offset):
     """Return the weights of the edges u < v of the vertices ``start`` to ``stop - 1`` (whole graphs), in that order.
 
-    ``ids`` int32 (n_nodes,) says which row holds a vertex's neighbour labels, sorted and counted; ``previous`` holds the
-    vertices' own labels of the same depth. Weight: [previous labels differ] + ‖difference of the counts‖ + offset.
+    ``ids`` int32 (n_nodes,) says which row holds a vertex's neighbour labels, sorted and counted; ``previous`` holds
+    the vertices' own labels of the same depth. Weight: [previous labels differ] + ‖difference of the counts‖ + offset.
     """
     weights = np.empty((indptr[stop] - indptr[start]) // 2, np.float64)
     filled = 0
@@ -76,8 +76,9 @@ def add_persistence(start, stop, sources, targets, weights, order, ranks, lone, 
 
     ``sources``, ``targets``, ``weights`` (n_edges,) are the graph's edges and ``order`` their numbers by increasing
     weight. ``ranks`` (n_nodes,) orders labels: of two components that merge, the one whose representative has the
-    higher rank ends, so a representative always has the lowest rank of its component. Writes ``persistence[start:stop]``
-    and adds to ``cycles[start:stop]``; ``lone`` stands for the largest weight where there is no edge.
+    higher rank ends, so a representative always has the lowest rank of its component. Writes
+    ``persistence[start:stop]`` and adds to ``cycles[start:stop]``; ``lone`` stands for the largest weight where
+    there is no edge.
     """
     parent = np.arange(start, stop)
     parent -= start
@@ -220,7 +221,7 @@ def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, ou
     """Write into ``out[first:]`` the exact transport distances between graph ``row`` of A and graphs of B.
 
     ``points_a`` and ``points_b`` float64 (n_nodes, d) are the vertices' places; ground costs are Euclidean. A vertex of
-    a graph with n vertices weighs 1 / n; with another of m vertices it sends m units and receives n, so flows are whole.
+    a graph with n vertices weighs 1 / n; with another of m vertices it sends m units, and receives n: whole flows.
     """
     vectors, indices, tables = make_scratch(largest_side(offsets_a[row : row + 2], offsets_b))
     begin_a = offsets_a[row]

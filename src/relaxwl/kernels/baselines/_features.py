@@ -1,10 +1,8 @@
 """What the baselines with one explicit block of features share."""
 
-from typing import Any
-
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
+from relaxwl.kernels.base import Candidate, CountKernel
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.limits import TimeLimited, check_time
 from relaxwl.kernels.wl import matched_codes
@@ -21,9 +19,9 @@ class DepthFeatures(TimeLimited, CountKernel):
         check_time()
         return super()._gram(counts_x, counts_y)
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
         check_time()
-        return super()._prefix_grams(counts_x, counts_y)
+        return super()._prefix_grams(counts_x, counts_y, similarity)
 
 
 class FlatFeatures(DepthFeatures):
@@ -46,16 +44,8 @@ class FlatFeatures(DepthFeatures):
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         return [self._block(graphs)]
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
-        return [self._gram(counts_x, counts_y)]
-
-    def fit_candidates(self, X: Any) -> list[Candidate]:
-        """Fit, and return the one Gram matrix of ``X`` that there is."""
-        return GraphKernel.fit_candidates(self, X)
-
-    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
-        """Return the one Gram matrix between ``X`` and ``Y`` that there is."""
-        return GraphKernel.candidates(self, X, Y)
+    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
+        return [Candidate({}, self._gram(counts_x, counts_y))]
 
 
 def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:

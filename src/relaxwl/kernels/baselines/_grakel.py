@@ -5,7 +5,6 @@ main module again. The graphs travel as a collection's arrays and become GraKeL'
 """
 
 import importlib.util
-import logging
 import os
 import pickle
 import subprocess
@@ -20,11 +19,10 @@ from typing import Any, BinaryIO
 import joblib
 
 from relaxwl._execution import map_chunks
+from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.limits import Deadline, current_deadline
-
-logger = logging.getLogger(__name__)
 
 CHILD = Path(__file__).with_name("_grakel_child.py")
 # Graphs between two lines of progress.
@@ -35,12 +33,13 @@ def require_grakel() -> None:
     """Raise an ImportError that says how to get GraKeL, if it is not there."""
     if importlib.util.find_spec("grakel") is None:
         raise ImportError(
-            "this kernel needs GraKeL, which runs on Python up to 3.12: install it with pip install 'relaxwl[baselines]'"
+            "this kernel needs GraKeL, which runs on Python up to 3.12: install it there with "
+            "pip install 'relaxwl[baselines]'"
         )
 
 
 def tree_counts(
-    graphs: GraphCollection, labels: Int32, height: int, n_jobs: int | None
+    graphs: GraphCollection, labels: Int32, height: int, n_jobs: int | None, verbose: int = 0
 ) -> list[tuple[list[str], Float64]]:
     """Return, for each graph, the trees of GraKeL's ODD-STh decomposition and how often each occurs.
 
@@ -57,12 +56,12 @@ def tree_counts(
     }
     shares = [{**job, "graphs": list(range(first, len(graphs), n_children))} for first in range(n_children)]
     found: dict[int, tuple[list[str], Float64]] = {}
-    for part in map_chunks(partial(_run_child, current_deadline()), shares, n_children):
+    for part in map_chunks(partial(_run_child, current_deadline(), verbose), shares, n_children):
         found.update(part)
     return [found[graph] for graph in range(len(graphs))]
 
 
-def _run_child(deadline: Deadline, job: dict[str, Any]) -> dict[int, tuple[list[str], Float64]]:
+def _run_child(deadline: Deadline, verbose: int, job: dict[str, Any]) -> dict[int, tuple[list[str], Float64]]:
     """Run one job in a child that is ended when the time is over."""
     deadline.check()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -82,7 +81,7 @@ def _run_child(deadline: Deadline, job: dict[str, Any]) -> dict[int, tuple[list[
         for graph, names, counts in _messages(child, job):
             results[graph] = names, counts
             if len(results) % PROGRESS_GRAPHS == 0:
-                logger.info("GraKeL: %d of %d graphs done", len(results), len(job["graphs"]))
+                report(verbose, "GraKeL: %d of %d graphs done", len(results), len(job["graphs"]))
         child.wait()
         if len(results) < len(job["graphs"]):
             deadline.check()

@@ -1,7 +1,6 @@
 """GS: how often small subgraphs occur, estimated from random samples."""
 
 import itertools
-import logging
 import math
 from functools import cache, partial
 from typing import Any
@@ -10,15 +9,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from relaxwl._execution import map_chunks
+from relaxwl._execution import map_chunks, spans
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import FlatFeatures
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.limits import current_deadline
-
-logger = logging.getLogger(__name__)
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
@@ -30,9 +27,9 @@ class GraphletSampling(FlatFeatures):
     """The graphlet kernel on sampled subgraphs.
 
     For each graph, ``n_samples`` vertex subsets are drawn: a size uniform from 3 to ``max_size``, then that many
-    distinct vertices, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic to
-    one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 vertices; k(G, G') is the dot product. Labels are ignored. A graph
-    with fewer than 3 vertices yields itself.
+    distinct vertices, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic
+    to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 vertices; k(G, G') is the dot product. Labels are ignored. A
+    graph with fewer than 3 vertices yields itself.
 
     The samples of a graph depend on the seed and on the graph alone, so a graph has the same features whichever
     collection it comes in, and unseen graphs are treated as fitted ones are. The sampling law and the default number of
@@ -118,11 +115,11 @@ class GraphletSampling(FlatFeatures):
     def _sampled(self, graphs: GraphCollection) -> Int64:
         """Return the counts of all graphlet types, (n_graphs, n_types)."""
         counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
-        spans = [
-            (start, min(start + GRAPHS_PER_TASK, graphs.n_graphs))
-            for start in range(0, graphs.n_graphs, GRAPHS_PER_TASK)
-        ]
-        map_chunks(partial(self._sample_span, graphs, counts, current_deadline()), spans, self.n_jobs)
+        map_chunks(
+            partial(self._sample_span, graphs, counts, current_deadline()),
+            spans(graphs.n_graphs, GRAPHS_PER_TASK),
+            self.n_jobs,
+        )
         return counts
 
     def _sample_span(self, graphs, counts, deadline, span) -> None:  # type: ignore[no-untyped-def]
@@ -150,7 +147,8 @@ class GraphletSampling(FlatFeatures):
 def _catalogue() -> tuple[Int64, Int64, list[tuple[int, int]]]:
     """Return the type of each (size, mask), where each size begins, and (size, smallest mask) of each type."""
     largest = max(ASSUMED_TYPES)
-    classes, starts, types = [], [0], []
+    classes, starts = [], [0]
+    types: list[tuple[int, int]] = []
     for size in range(largest + 1):
         smallest = _smallest_masks(size)
         representatives, numbers = np.unique(smallest, return_inverse=True)

@@ -16,8 +16,8 @@ class OddSth(FlatFeatures):
     """The ODD-STh kernel, computed by GraKeL in a child process, as explicit features.
 
     A breadth-first search of at most ``height`` steps from each vertex gives a directed acyclic graph; each of its
-    vertices is the root of a tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts the trees in
-    all these graphs together. Unlabelled vertices have one common label.
+    vertices is the root of a tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts the trees
+    in all these graphs together. Unlabelled vertices have one common label.
 
     This is GraKeL's kernel, feature by feature, so that results compare with published ones. Two traits come with it:
     the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order of the
@@ -31,6 +31,8 @@ class OddSth(FlatFeatures):
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of child processes; the result does not depend on it.
+    verbose : int
+        1 logs progress every few seconds.
     time_limit : float, optional
         Seconds after which the children are ended and a call ends with
         :class:`relaxwl.kernels.limits.TimeLimitReached`.
@@ -57,11 +59,13 @@ class OddSth(FlatFeatures):
         height: int = 4,
         normalize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.height = height
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
@@ -73,21 +77,25 @@ class OddSth(FlatFeatures):
         self.node_vocabulary_ = graphs.node_vocabulary
         found = self._trees(graphs, graphs.node_codes)
         self.trees_ = sorted(set(chain.from_iterable(names for names, _ in found)))
-        self._column_of = {name: column for column, name in enumerate(self.trees_)}
         self.weights_ = np.zeros(len(self.trees_))
+        column_of = self._column_of()
         for names, counts in reversed(found):
-            self.weights_[[self._column_of[name] for name in names]] = counts
+            self.weights_[[column_of[name] for name in names]] = counts
         return self._in_columns(found)
 
     def _block(self, graphs: GraphCollection) -> Counts:
         return self._in_columns(self._trees(graphs, node_codes_in(graphs, self.node_vocabulary_)))
 
     def _trees(self, graphs: GraphCollection, codes: Int32) -> list[tuple[list[str], Float64]]:
-        return tree_counts(graphs, codes, int(self.height), self.n_jobs)
+        return tree_counts(graphs, codes, int(self.height), self.n_jobs, self.verbose)
+
+    def _column_of(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.trees_)}
 
     def _in_columns(self, found: list[tuple[list[str], Float64]]) -> Counts:
         """Make the counts features, scaled by √C; unknown trees have weight 1 and count in the graph's own norm."""
-        columns = [np.array([self._column_of.get(name, -1) for name in names], np.int64) for names, _ in found]
+        column_of = self._column_of()
+        columns = [np.array([column_of.get(name, -1) for name in names], np.int64) for names, _ in found]
         unknown = [counts[column < 0] for column, (_, counts) in zip(columns, found, strict=True)]
         known = [column >= 0 for column in columns]
         counts = np.concatenate([counts[kept] for kept, (_, counts) in zip(known, found, strict=True)] or [np.empty(0)])

@@ -1,23 +1,21 @@
 """PWL: persistent Weisfeiler-Lehman features, labels weighted by how long their components last."""
 
-import logging
 from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl._execution import map_chunks
+from relaxwl._progress import report
+from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.limits import check_time, current_deadline
-from relaxwl.kernels.wl import known_or_new
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.refine import graph_spans
-
-logger = logging.getLogger(__name__)
 
 # Vertices of one task.
 CHUNK_NODES = 1 << 14
@@ -34,14 +32,15 @@ class PersistentWL(DepthFeatures):
     its ends, in columns of their own.
 
     All vertices are there from the beginning, so any two components that merge have the same age, and the rule that the
-    younger one ends decides nothing. The authors' code lets vertex numbers decide, and its features change when vertices
-    are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of the
-    distinct trees), a component is represented by its vertex with the lowest label, and of two components the one whose
-    representative has the higher label is the younger one. Edges of equal weight are added in the order of their end
-    labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for every
+    younger one ends decides nothing. The authors' code lets vertex numbers decide, and its features change when
+    vertices are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of
+    the distinct trees), a component is represented by its vertex with the lowest label, and of two components the one
+    whose representative has the higher label is the younger one. Edges of equal weight are added in the order of their
+    end labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for every
     numbering. A graph's features do not depend on which other graphs were fitted either.
 
-    With ``uniform`` every weight is 1, and without cycles the features are those of the Weisfeiler-Lehman subtree kernel.
+    With ``uniform`` every weight is 1, and without cycles the features are those of the Weisfeiler-Lehman subtree
+    kernel.
 
     Parameters
     ----------
@@ -59,6 +58,8 @@ class PersistentWL(DepthFeatures):
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress every few seconds.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -90,6 +91,7 @@ class PersistentWL(DepthFeatures):
         uniform: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
@@ -99,6 +101,7 @@ class PersistentWL(DepthFeatures):
         self.uniform = uniform
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
@@ -139,6 +142,7 @@ class PersistentWL(DepthFeatures):
         self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[TreeRows]
     ) -> tuple[TreeRows, Int32]:
         check_time()
+        report(self.verbose, "persistence: depth %d of %d", len(rows_below), self.max_depth)
         if not rows_below:
             return leaves(roots)
         return refine(graphs, roots, previous, len(rows_below[-1]), n_jobs=self.n_jobs)

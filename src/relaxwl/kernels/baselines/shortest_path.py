@@ -1,17 +1,16 @@
 """SP: which labels lie at which distance from each other."""
 
-import logging
+from collections.abc import Iterator
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
+from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, ShortestPathCounter
 from relaxwl.kernels.limits import watched
 from relaxwl.unfolding.refine import graph_spans
-
-logger = logging.getLogger(__name__)
 
 # Vertices between two looks at the clock: several chunks of the counter, at most some seconds of work.
 WATCHED_NODES = 1 << 14
@@ -32,6 +31,8 @@ class ShortestPath(FlatFeatures):
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress every few seconds.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -55,20 +56,48 @@ class ShortestPath(FlatFeatures):
         node_labels: bool = True,
         normalize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.node_labels = node_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def _fit_block(self, graphs: GraphCollection) -> Counts:
         self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None
-        self._counter = _WatchedPathCounter()
-        return self._counter.fit(graphs, self._codes(graphs), n_known_labels(self.node_vocabulary_), self.n_jobs)
+        n_known = n_known_labels(self.node_vocabulary_)
+        parts = []
+        for part, codes in self._parts(graphs):
+            counter = ShortestPathCounter()
+            parts.append((counter.fit(part, codes, n_known, self.n_jobs).matrix, counter.keys))
+        self._counter = ShortestPathCounter()
+        self._counter.n_known = n_known
+        self._counter.keys = np.unique(np.concatenate([keys for _, keys in parts]))
+        matrix = vstack([self._with_all_columns(*part) for part in parts], format="csr")
+        return Counts(csr_array(matrix), np.zeros(len(graphs)), np.zeros(len(graphs)))
 
     def _block(self, graphs: GraphCollection) -> Counts:
-        return self._counter.count(graphs, self._codes(graphs), self.n_jobs)
+        parts = [self._counter.count(part, codes, self.n_jobs) for part, codes in self._parts(graphs)]
+        return Counts(
+            csr_array(vstack([part.matrix for part in parts], format="csr")),
+            np.concatenate([part.unknown_squares for part in parts]),
+            np.concatenate([part.unknown_sums for part in parts]),
+        )
+
+    def _parts(self, graphs: GraphCollection) -> Iterator[tuple[GraphCollection, Int32]]:
+        """Yield some graphs at a time with their vertices' codes, so that the clock can be looked at in between."""
+        codes = self._codes(graphs)
+        for start, stop in watched(graph_spans(graphs, WATCHED_NODES), "shortest paths", self.verbose):
+            yield graphs[start:stop], codes[int(graphs.offsets[start]) : int(graphs.offsets[stop])]
+
+    def _with_all_columns(self, matrix: csr_array, keys: Int64) -> csr_array:
+        """Move the columns of one part, which stand for ``keys``, to their places among those of all parts."""
+        places = np.searchsorted(self._counter.keys, keys)
+        return csr_array(
+            (matrix.data, places[matrix.indices], matrix.indptr), (matrix.shape[0], self._counter.n_columns)
+        )
 
     def _codes(self, graphs: GraphCollection) -> Int32:
         if not self.node_labels:
@@ -78,15 +107,3 @@ class ShortestPath(FlatFeatures):
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)
         return [self._counter.describe(column, names) for column in range(self._counter.n_columns)]
-
-
-class _WatchedPathCounter(ShortestPathCounter):
-    """Counts a part of the graphs at a time, so that the clock can be looked at in between."""
-
-    def _runs(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None) -> tuple[Int64, Int64, Int32]:
-        parts = []
-        for start, stop in watched(graph_spans(graphs, WATCHED_NODES), "shortest paths", logger):
-            nodes = slice(int(graphs.offsets[start]), int(graphs.offsets[stop]))
-            parts.append(super()._runs(graphs[start:stop], ids[nodes], n_jobs))
-        lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])
-        return prefix_sums(lengths), np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])

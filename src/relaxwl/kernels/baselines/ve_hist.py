@@ -61,7 +61,7 @@ class VertexEdgeHistogram(FlatFeatures):
         n_labels = n_known_labels(self.node_vocabulary_)
         vertices = self._vertices.fit(graphs, graphs.node_codes, n_labels)
         if self.edge_vocabulary_ is None:
-            self._edges = EdgeCounter(False)
+            self._edges = EdgeCounter()
             edges = self._edges.fit(graphs, graphs.node_codes, n_labels)
         else:
             self._edges = SubtreeCounter()

@@ -69,6 +69,6 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
         check_time()
         return super()._gram(counts_x, counts_y)
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Float64]:
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
         check_time()
-        return super()._prefix_grams(counts_x, counts_y)
+        return super()._prefix_grams(counts_x, counts_y, similarity)

@@ -1,6 +1,5 @@
 """WWL: graphs as distributions over vertex embeddings, compared by optimal transport."""
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
@@ -9,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import map_chunks
+from relaxwl._execution import map_chunks, spans
+from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -18,16 +18,16 @@ from relaxwl.kernels.base import Candidate, GraphKernel
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
-from relaxwl.kernels.limits import check_time, current_deadline, time_limit
+from relaxwl.kernels.limits import check_time, current_deadline, time_limit, watched
 from relaxwl.unfolding import leaves, refine
-
-logger = logging.getLogger(__name__)
 
 SCHEMES = ("categorical", "continuous")
 # The λ that model selection chooses from, as in the authors' experiments.
 DECAYS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 # The largest distance between two graphs in the categorical scheme, and that of a graph without vertices from others.
 LARGEST = 1.0
+# Rows of distances between two lines of progress.
+ROWS_PER_LOOK = 16
 
 
 class WassersteinWL(GraphKernel):
@@ -37,9 +37,9 @@ class WassersteinWL(GraphKernel):
 
     **Categorical scheme.** The ground distance of two vertices is the share of the depths 0, ..., h at which their
     Weisfeiler-Lehman labels differ, and D has a closed form. Let p_i and q_i be the histograms of the labels of depth
-    i, each summing to 1. Then D = 1 / (2(h+1)) · Σ_i Σ_label \\|p_i − q_i\\|. *Proof.* Let t be any transport plan. The
+    i, each summing to 1. Then D = 1 / (2(h+1)) · Σ_i Σ_label abs(p_i − q_i). *Proof.* Let t be any transport plan. The
     mass that it moves between vertices with equal labels of depth i is at most Σ_label min(p_i, q_i), so the mass moved
-    between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ \\|p_i − q_i\\|. The cost of t is the mean of these
+    between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ abs(p_i − q_i). The cost of t is the mean of these
     masses over the depths; so no plan costs less than the formula. One plan attains every bound at once: labels that
     differ at one depth differ at all greater ones, so the labels form a tree. Match greedily from the leaves: within
     each label of depth h match as much mass as both graphs have there, then within each label of depth h − 1 what is
@@ -67,6 +67,8 @@ class WassersteinWL(GraphKernel):
         (continuous scheme only), as in the authors' experiments.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress every few seconds.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -99,6 +101,7 @@ class WassersteinWL(GraphKernel):
         scheme: str = "categorical",
         standardize: bool = True,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
@@ -106,6 +109,7 @@ class WassersteinWL(GraphKernel):
         self.scheme = scheme
         self.standardize = standardize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -169,7 +173,7 @@ class WassersteinWL(GraphKernel):
         n_ids, ids = 0, np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
             check_time()
-            logger.debug("WWL: depth %d of %d", depth, self.max_depth)
+            report(self.verbose, "WWL: depth %d of %d", depth, self.max_depth)
             rows, ids = refine(graphs, roots, ids, n_ids, n_jobs=self.n_jobs) if depth else leaves(roots)
             n_ids = len(rows)
             histograms = SubtreeCounter().fit(graphs, ids, n_ids).matrix
@@ -199,7 +203,8 @@ class WassersteinWL(GraphKernel):
         task = partial(
             _distance_row, pair_row, x.offsets, places_x, offsets_y, places_y, y is None, current_deadline(), out
         )
-        map_chunks(task, range(len(x)), self.n_jobs)
+        for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
+            map_chunks(task, range(start, stop), self.n_jobs)
         if y is None:
             mirror(out)
         return out
@@ -220,7 +225,7 @@ class WassersteinWL(GraphKernel):
         averaging = csr_array((shares, graphs.indices, graphs.indptr), shape=(graphs.n_nodes, graphs.n_nodes))
         places = [values]
         for _ in range(self.max_depth):
-            around = np.where(degrees[:, None] > 0, averaging @ places[-1], places[-1])
+            around = np.where(degrees[:, None] > 0, np.asarray(averaging @ places[-1]), places[-1])
             places.append((places[-1] + around) / 2)
         return np.ascontiguousarray(np.hstack(places))
 

@@ -1,0 +1,233 @@
+"""The command line: parses arguments and calls the commands."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from relaxwl import __version__
+from relaxwl.commands.console import Console, UserError
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+Subparsers = Any
+KERNELS = "ve-hist, wl, gs, sp, odd-sth, wwl, pwl, wl-oa, rwl, rwl-star, rwl-auto"
+DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), or a name of the TU collection"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 on success, 2 on bad input."""
+    arguments = _parser().parse_args(argv)
+    console = Console(arguments.quiet, arguments.json)
+    try:
+        _command(arguments.run)(arguments, console)
+    except KeyboardInterrupt:
+        console.note("\ninterrupted; files that were written are complete")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        return 0
+    except (UserError, ValueError, TypeError, OSError, ImportError) as error:
+        if arguments.debug:
+            raise
+        print(f"relaxwl: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    return 0
+
+
+def _command(location: str) -> Callable[[argparse.Namespace, Console], None]:
+    """Import a command when it is called for: ``relaxwl --help`` should not wait for numerics."""
+    module, function = location.split(":")
+    command: Callable[[argparse.Namespace, Console], None] = getattr(
+        import_module(f"relaxwl.commands.{module}"), function
+    )
+    return command
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"relaxwl: {message} (see '{self.prog} --help')", file=sys.stderr)
+        raise SystemExit(EXIT_BAD_INPUT)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="relaxwl",
+        description="Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike.",
+        epilog="Start with: relaxwl demo",
+    )
+    parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
+    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _explain, _report):
+        add(commands)
+    return parser
+
+
+def _add(
+    commands: Subparsers, name: str, run: str, summary: str, details: str, example: str
+) -> argparse.ArgumentParser:
+    """Add a command with the options that all commands have."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. {details}",
+        epilog=f"example: {example}",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print the result alone")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of everything random (default 0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: all cores); same result")
+    return parser
+
+
+def _demo(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "demo", "demo:run", "compare four kernels on embedded ego networks",
+        "Reads nothing; writes DIR/report.html and prints a table.", "relaxwl demo",
+    )  # fmt: skip
+    parser.add_argument("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
+    parser.add_argument("--graphs", type=_positive, default=80, help="graphs at each density (default 80)")
+    parser.add_argument("--nodes", type=_positive, default=60, help="vertices of a graph (default 60)")
+    parser.add_argument("--repeats", type=_positive, default=2, help="repetitions of the cross-validation (default 2)")
+
+
+def _benchmark(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "benchmark", "benchmark:run", "compare kernels by nested cross-validation",
+        "Reads data sets; writes DIR/results.jsonl (a run that was stopped goes on from there) and tables, and prints "
+        "the table of accuracies.",
+        "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
+    )  # fmt: skip
+    parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
+    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}")
+    parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
+    parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
+    parser.add_argument("--protocol", choices=("transductive", "inductive"), default="transductive",
+                        help="fit kernels on all graphs (as the paper does), or on training graphs alone")  # fmt: skip
+    parser.add_argument("--folds", type=_positive, default=10, help="outer folds (default 10)")
+    parser.add_argument("--repeats", type=_positive, default=5, help="repetitions (default 5)")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for a repetition of a kernel")
+    parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
+    _add_format(parser)
+
+
+def _report(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "report", "benchmark:run_report", "make a page with tables and plots of results",
+        "Reads what 'relaxwl benchmark' wrote; writes one HTML file that needs no network.",
+        "relaxwl report results -o report.html",
+    )  # fmt: skip
+    parser.add_argument("results", help="folder or results.jsonl of a benchmark")
+    parser.add_argument("-o", "--output", default="report.html", help="the page (default: report.html)")
+    parser.add_argument("--title", default="Graph kernels compared", help="headline of the page")
+
+
+def _features(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "features", "matrices:run_features", "turn graphs into sparse feature vectors",
+        "Reads a data set; writes a compressed file that scipy.sparse.load_npz reads, with the classes as array 'y'.",
+        "relaxwl features MUTAG.zip -o X.npz --model model.rwl",
+    )  # fmt: skip
+    _add_kernel_options(parser, "X.npz")
+
+
+def _kernel(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "kernel", "matrices:run_kernel", "compute the Gram matrix of graphs",
+        "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
+        "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize",
+    )  # fmt: skip
+    _add_kernel_options(parser, "K.npz")
+
+
+def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
+    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("-o", "--output", required=True, help=f"file to write, such as {output}")
+    parser.add_argument("--kernel", default="rwl-star", help=f"one of {KERNELS} (default rwl-star)")
+    parser.add_argument("--depth", type=int, metavar="D", help="depth of the largest trees (default 4 or 5)")
+    parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
+    parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
+                        "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt)")  # fmt: skip
+    parser.add_argument("--similarity", choices=("dot", "intersection"), help="how counts are compared (default dot)")
+    parser.add_argument("--normalize", action="store_true", help="give every graph similarity 1 with itself")
+    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
+    parser.add_argument("--model", metavar="FILE", help="save the fitted kernel")
+    parser.add_argument("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")
+
+
+def _distance(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "distance", "distance:run", "tree edit distance between two vertices' neighbourhoods",
+        "Reads a data set; prints the distance and how one tree becomes the other, and draws it with --svg.",
+        "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg",
+    )  # fmt: skip
+    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("--depth", type=_depth, default=2, help="depth of the trees (default 2)")
+    parser.add_argument("--nodes", nargs=2, required=True, metavar="GRAPH:VERTEX", help="two vertices, counted from 0")
+    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
+    parser.add_argument("--svg", metavar="FILE", help="draw the two trees and the mapping")
+
+
+def _datasets(commands: Subparsers) -> None:
+    group = commands.add_parser("datasets", help="list, describe and fetch data sets",
+                                description="List, describe and fetch data sets.",
+                                epilog="example: relaxwl datasets stats MUTAG.zip")  # fmt: skip
+    actions = group.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=_Parser)
+    _add(actions, "list", "datasets:run_list", "list the data sets that can be named",
+         "Reads the cache; writes nothing.", "relaxwl datasets list")  # fmt: skip
+    stats = _add(actions, "stats", "datasets:run_stats", "describe data sets",
+                 "Reads them; prints graphs, classes, sizes, density, labels and distinct trees for each depth.",
+                 "relaxwl datasets stats MUTAG.zip egonets-1")  # fmt: skip
+    stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
+    _add_format(stats)
+    fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
+                 "Writes NAME.zip into the cache, with a checksum, and prints where.",
+                 "relaxwl datasets fetch MUTAG")  # fmt: skip
+    fetch.add_argument("name", nargs="+", help="name of a data set")
+    fetch.add_argument("--base-url", help="fetch from here instead")
+
+
+def _explain(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "explain", "explain:run", "make a page that shows what tells the classes apart",
+        "Reads a data set; writes one HTML file that needs no network: groups of neighbourhoods, their centres as "
+        "trees, members, and where they are in the graphs.",
+        "relaxwl explain MUTAG.zip -o explorer.html",
+    )  # fmt: skip
+    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
+    parser.add_argument("--depth", type=_depth, default=3, help="depth of the largest trees (default 3)")
+    parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    forms = ("text", "markdown", "csv", "latex")
+    parser.add_argument("--format", choices=forms, default="text", help="format of the table (default text)")
+
+
+def _positive(text: str) -> int:
+    return _whole(text, 1)
+
+
+def _depth(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""``relaxwl benchmark`` and ``relaxwl report``: kernels compared by nested cross-validation."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from relaxwl._storage import atomic_write
+from relaxwl.commands.console import Console, UserError
+from relaxwl.commands.sources import open_source
+from relaxwl.evaluation import ProgressEvent, Results, ResultStore, cross_validate, results_table, runtime_table
+from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation.results import Record
+from relaxwl.kernels.registry import kernel_names
+
+# The kernels and data sets of the paper's table.
+PAPER_KERNELS = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "rwl-star"]
+PAPER_DATASETS = ["IMDB-BINARY", "REDDIT-BINARY", "EGO-1", "EGO-2", "EGO-3", "EGO-4"]
+RESULTS_FILE = "results.jsonl"
+
+
+def run(arguments: Namespace, console: Console) -> None:
+    """Evaluate kernels on data sets; a run that was stopped goes on where it was."""
+    datasets, kernels = _what(arguments, console)
+    folder = Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    store = ResultStore(folder / RESULTS_FILE)
+    known = store.load()
+    if len(known):
+        console.note(
+            f"{folder / RESULTS_FILE} holds {len(known)} records; what fits these settings is not computed again"
+        )
+    records: list[Record] = []
+    for name in datasets:
+        source = open_source(name, console, arguments.seed)
+        console.note(f"{source.name}: {source.graphs!r}")
+        with console.bar(source.name) as bar:
+
+            def show(event: ProgressEvent) -> None:
+                place = f"{event.kernel}, repetition {event.repetition + 1}: {event.description}"
+                bar.update(event.done, event.total, place)
+
+            records += cross_validate(
+                kernels,
+                source.graphs,
+                source.require_classes(),
+                protocol=arguments.protocol,
+                n_folds=arguments.folds,
+                n_repeats=arguments.repeats,
+                n_jobs=arguments.jobs,
+                random_state=arguments.seed,
+                time_limit=arguments.time_limit,
+                store=store,
+                dataset=source.name,
+                progress=show,
+            )
+    results = Results(records)
+    reference = PAPER_ACCURACIES if arguments.paper else None
+    _write_tables(results, folder, reference)
+    table = results_table(results, reference=reference)
+    console.result(
+        f"{table.render(arguments.format, ansi=console_colours(console, arguments))}\n\n"
+        f"{runtime_table(results).render(arguments.format)}",
+        [
+            {"dataset": dataset, "kernel": kernel, "mean": cell.mean, "std": cell.std, "accuracies": cell.accuracies}
+            for dataset in results.datasets
+            for kernel in results.kernels
+            if (cell := results.cell(dataset, kernel)).finished
+        ],
+    )
+    console.note(f"records and tables are in {folder}; a page with plots: relaxwl report {folder} -o report.html")
+
+
+def run_report(arguments: Namespace, console: Console) -> None:
+    """Write the report page of earlier results."""
+    from relaxwl.reports.html import write_report  # needs matplotlib, which other commands do without
+
+    path = Path(arguments.results)
+    path = path / RESULTS_FILE if path.is_dir() else path
+    if not path.is_file():
+        raise UserError(f"{path}: there are no results; 'relaxwl benchmark … --out DIR' makes them")
+    results = ResultStore(path).load()
+    reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
+    write_report(results, arguments.output, title=arguments.title, reference=reference)
+    console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
+
+
+def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]:
+    """Return the data sets and kernels to evaluate."""
+    datasets, kernels = list(arguments.dataset), arguments.kernels
+    if arguments.paper:
+        datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
+        kernels = kernels or PAPER_KERNELS
+    if not datasets:
+        raise UserError("name at least one data set, or use --paper with --data FOLDER")
+    kernels = kernels or ["ve-hist", "wl", "wwl", "rwl-star"]
+    unknown = [name for name in kernels if name not in kernel_names()]
+    if unknown:
+        raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(kernel_names())}")
+    return datasets, kernels
+
+
+def _available(names: list[str], folder: Path, console: Console) -> list[str]:
+    """Return the paper's data sets that are there, as paths."""
+    found = []
+    for name in names:
+        path = next((path for path in (folder / f"{name}.zip", folder / name) if path.exists()), None)
+        if path is None:
+            console.note(f"{name} is not in {folder}: left out")
+        else:
+            found.append(str(path))
+    return found
+
+
+def _write_tables(
+    results: Results, folder: Path, reference: dict[str, dict[str, tuple[float, float] | None]] | None
+) -> None:
+    for form, suffix in (("markdown", "md"), ("csv", "csv"), ("latex", "tex")):
+        with atomic_write(folder / f"results.{suffix}") as file:
+            file.write(results_table(results, reference=reference).render(form).encode() + b"\n")
+
+
+def console_colours(console: Console, arguments: Namespace) -> bool:
+    """Whether the table may use bold letters: on a terminal, as text."""
+    import sys
+
+    return arguments.format == "text" and sys.stdout.isatty()

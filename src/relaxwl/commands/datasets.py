@@ -1,0 +1,60 @@
+"""``relaxwl datasets``: which data sets there are, what they look like, and fetching one."""
+
+from argparse import Namespace
+from dataclasses import asdict
+
+from relaxwl.commands.console import Console
+from relaxwl.commands.sources import open_source
+from relaxwl.datasets import cache_directory, download_tu
+from relaxwl.evaluation import dataset_table, describe_dataset
+
+# A few of the many data sets of the TU collection, as a start.
+WELL_KNOWN = [
+    "MUTAG",
+    "PTC_MR",
+    "NCI1",
+    "PROTEINS",
+    "BZR",
+    "COX2",
+    "DD",
+    "ENZYMES",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+    "REDDIT-BINARY",
+    "REDDIT-MULTI-5K",
+    "COLLAB",
+]
+
+
+def run_list(arguments: Namespace, console: Console) -> None:
+    """List what can be named as a data set."""
+    cached = sorted(path.stem for path in cache_directory().glob("*.zip"))
+    embedded = [f"egonets-{level}" for level in range(1, 5)]
+    console.result(
+        "\n".join(
+            [
+                f"embedded (generated):        {', '.join(embedded)}",
+                f"in the cache:                {', '.join(cached) or 'none'}",
+                f"in the TU collection, e.g.:  {', '.join(WELL_KNOWN)}",
+                "your own:                    a folder or zip with NAME_A.txt, NAME_graph_indicator.txt, …",
+            ]
+        ),
+        {"embedded": embedded, "cached": cached, "well_known": WELL_KNOWN},
+    )
+
+
+def run_stats(arguments: Namespace, console: Console) -> None:
+    """Describe data sets in a table."""
+    records = []
+    for name in arguments.dataset:
+        source = open_source(name, console, arguments.seed)
+        classes = [0] * len(source.graphs) if source.y is None else source.y.tolist()
+        records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
+    table = dataset_table(records)
+    console.result(table.render(arguments.format), [asdict(record) for record in records])
+
+
+def run_fetch(arguments: Namespace, console: Console) -> None:
+    """Download data sets into the cache."""
+    paths = [str(download_tu(name, base_url=arguments.base_url)) for name in arguments.name]
+    console.result("\n".join(paths), paths)

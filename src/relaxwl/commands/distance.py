@@ -1,0 +1,53 @@
+"""``relaxwl distance``: how far two vertices' neighbourhoods are apart, and how one becomes the other."""
+
+from argparse import Namespace
+
+from relaxwl._storage import atomic_write
+from relaxwl.commands.console import Console, UserError
+from relaxwl.commands.sources import Source, open_source
+from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
+from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+
+# Trees up to this size are compared vertex by vertex; larger ones by their distance alone.
+MAX_SCRIPT_SIZE = 2000
+
+
+def run(arguments: Namespace, console: Console) -> None:
+    """Print the distance between two unfolding trees and the edit script."""
+    source = open_source(arguments.dataset, console, arguments.seed)
+    a, b = (_tree(source, text, arguments) for text in arguments.nodes)
+    distance = tree_edit_distance(a, b)
+    data = {"dataset": source.name, "depth": arguments.depth, "distance": distance, "sizes": [a.size, b.size]}
+    lines = [f"tree edit distance at depth {arguments.depth}: {distance:g}"]
+    lines += [f"  {text}: {_shown(tree)}" for text, tree in zip(arguments.nodes, (a, b), strict=True)]
+    if max(a.size, b.size) <= MAX_SCRIPT_SIZE:
+        mapping = tree_edit_mapping(a, b)
+        script = mapping.script()
+        data["script"] = [str(operation) for operation in script]
+        lines += [f"in words: {mapping.describe()}", *(f"  {operation}" for operation in script)]
+        if arguments.svg:
+            with atomic_write(arguments.svg) as file:
+                file.write(mapping.to_svg().encode())
+            lines.append(f"drawn in {arguments.svg}")
+    elif arguments.svg:
+        raise UserError(f"trees of {a.size} and {b.size} vertices are too large to draw; use a smaller --depth")
+    else:
+        lines.append(f"(the script is shown for trees of up to {MAX_SCRIPT_SIZE} vertices; use a smaller --depth)")
+    console.result("\n".join(lines), data)
+
+
+def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
+    graph_text, separator, node_text = text.partition(":")
+    if not separator or not graph_text.isdecimal() or not node_text.isdecimal():
+        raise UserError(f"--nodes takes GRAPH:VERTEX, both counted from 0, such as 0:5; not {text!r}")
+    graph, node = int(graph_text), int(node_text)
+    if graph >= len(source.graphs):
+        raise UserError(f"{text}: {source.name} has {len(source.graphs)} graphs, counted from 0")
+    view = source.graphs[graph]
+    if node >= view.n_nodes:
+        raise UserError(f"{text}: graph {graph} has {view.n_nodes} vertices, counted from 0")
+    return unfolding_tree(view, node, arguments.depth, edge_labels=arguments.edge_labels)
+
+
+def _shown(tree: UnfoldingTree) -> str:
+    return str(tree) if tree.size <= 40 else f"a tree of {tree.size} vertices"

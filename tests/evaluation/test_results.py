@@ -1,0 +1,151 @@
+"""Records and their store."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaluation.records import (
+    SETTINGS,
+    described,
+    fold,
+    given_up,
+    key,
+    repetitions,
+    sketch,
+    table_of_four,
+)
+from relaxwl.evaluation import Results, ResultStore
+from relaxwl.evaluation.results import record_from_json, record_to_json
+
+
+@pytest.mark.parametrize("record", [fold(0, 0, 0.5), given_up(), described(), sketch()])
+def test_records_survive_the_way_through_json(record):
+    line = record_to_json(record)
+    assert "\n" not in line
+    assert record_from_json(line) == record
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"type": "fold", "key', "not complete JSON"),
+        ("[1]", "not a record"),
+        ('{"type": "poem"}', "not a record"),
+        ('{"type": "dataset", "name": "x"}', "missing or unknown"),
+    ],
+)
+def test_lines_that_are_no_records_say_why(line, words):
+    with pytest.raises(ValueError, match=words):
+        record_from_json(line)
+
+
+def test_store_keeps_what_it_is_given(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    assert list(store.load()) == []
+    store.append([])
+    assert not store.path.exists()
+    first, second = repetitions((0.5, 1.0))
+    store.append([first])
+    store.append([second, described()])
+    assert list(store.load()) == [first, second, described()]
+
+
+@pytest.mark.parametrize("kept", [1, 40, -1])
+def test_a_torn_last_line_is_dropped_with_a_warning_and_does_not_spoil_the_next(tmp_path, kept):
+    store = ResultStore(tmp_path / "results.jsonl")
+    first, second = repetitions((0.5, 1.0))
+    store.append([first, second])
+    content = store.path.read_bytes()
+    start = content.index(b"\n") + 1
+    store.path.write_bytes(content[:start] + content[start:].rstrip()[:kept])
+    with pytest.warns(UserWarning, match="line 2: dropped"):
+        assert list(store.load()) == [first]
+    store.append([second])
+    with pytest.warns(UserWarning, match="line 2: dropped"):
+        assert list(store.load()) == [first, second]
+
+
+def test_a_last_line_without_its_newline_is_whole(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    first, second = repetitions((0.5, 1.0))
+    store.path.write_text(record_to_json(first))
+    store.append([second])
+    assert list(store.load()) == [first, second]
+
+
+def test_of_two_records_of_a_fold_the_first_counts(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    store.append([fold(0, 0, 1.0), fold(0, 0, 0.5)])
+    assert [record.accuracy for record in store.load().folds] == [1.0]
+
+
+def test_a_store_in_no_folder_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        ResultStore(tmp_path / "missing" / "results.jsonl")
+
+
+def test_cells_average_over_complete_repetitions():
+    results = Results([*repetitions((1.0, 0.5), (0.5, 0.5)), fold(2, 0, 0.0)])
+    cell = results.cell("EGO-1", "wl")
+    assert cell.accuracies == (0.75, 0.5)
+    assert (cell.mean, cell.std) == (0.625, 0.125)
+    assert cell.finished
+    assert not results.cell("EGO-1", "unknown").finished
+    assert np.isnan(results.cell("EGO-1", "unknown").mean)
+
+
+def test_predictions_are_in_the_order_of_the_graphs():
+    results = Results(repetitions((1.0, 0.5))[::-1])
+    assert results.predictions("EGO-1", "wl").tolist() == [["a", "b", "a", "a"]]
+
+
+def test_an_out_of_time_record_is_outdated_by_the_complete_repetition():
+    assert Results([given_up()]).cell("EGO-1", "wl").given_up == "out of time"
+    assert not Results([given_up(), *repetitions((1.0, 1.0))]).cell("EGO-1", "wl").given_up
+
+
+def test_runs_are_separated_by_settings_data_and_kernel():
+    inductive = SETTINGS | {"protocol": "inductive"}
+    records = [
+        *repetitions((1.0, 1.0)),
+        *repetitions((0.5, 1.0), kernel="sp"),
+        *repetitions((0.5, 0.5), settings=inductive, fingerprint="other"),
+        *repetitions((0.0, 0.5), data="d1"),
+        described(),
+        described(fingerprint="d1"),
+        sketch(),
+        replace(sketch(), key=key(data="d1")),
+    ]
+    results = Results(records)
+    parts = results.split()
+    assert [len(part.folds) for part in parts] == [4, 2, 2]
+    assert [list(part.dataset_records) for part in parts] == [[("EGO-1", "d0")], [("EGO-1", "d0")], [("EGO-1", "d1")]]
+    assert [len(part.sketches) for part in parts] == [1, 0, 1]
+    for part in parts:
+        part.require_one_run()
+    with pytest.raises(ValueError, match="3 runs"):
+        results.require_one_run()
+
+
+def test_select_restricts_by_what_is_given():
+    results = table_of_four()
+    assert results.select(dataset="EGO-2").datasets == ["EGO-2"]
+    assert results.select(kernel="wl").kernels == ["wl"]
+    assert len(results.select(protocol="inductive").folds) == 0
+    assert len(results.select()) == len(results)
+
+
+def test_results_are_a_sequence():
+    results = table_of_four()
+    assert isinstance(results[:3], Results)
+    assert results[0] == described("EGO-1", 0.1)
+    assert repr(results) == "Results(2 data sets, 3 kernels, 13 folds)"
+    assert "R-WL*" in str(results)
+
+
+def test_the_store_is_plain_json(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    store.append(list(table_of_four()))
+    assert all(isinstance(json.loads(line), dict) for line in store.path.read_text().splitlines())

@@ -1,0 +1,113 @@
+"""Tables in all formats."""
+
+import csv
+import io
+
+import pytest
+
+from evaluation.records import SETTINGS, described, repetitions, table_of_four
+from relaxwl.evaluation import Results, dataset_table, results_table, runtime_table
+from relaxwl.evaluation.paper import PAPER_ACCURACIES
+
+
+@pytest.fixture
+def table():
+    return results_table(table_of_four())
+
+
+def test_text(table):
+    assert table.to_text().splitlines()[:6] == [
+        "Accuracy",
+        "kernel           EGO-1           EGO-2",
+        "------  --------------  --------------",
+        "R-WL*   87.50 ± 12.50*  87.50 ± 12.50*",
+        "wl       37.50 ± 12.50               –",
+        "sp                   …               …",
+    ]
+    assert "over 2 repetitions of 2-fold cross-validation (transductive)" in table.to_text()
+    assert "– out of time" in table.to_text()
+
+
+def test_bold_in_a_terminal(table):
+    text = table.to_text(ansi=True)
+    assert "\x1b[1m87.50 ± 12.50\x1b[0m" in text
+    assert "*" not in text.replace("R-WL*", "")
+
+
+def test_markdown(table):
+    lines = table.to_markdown().splitlines()
+    assert lines[2:5] == [
+        "| kernel | EGO-1 | EGO-2 |",
+        "|:--|--:|--:|",
+        "| R-WL* | **87.50 ± 12.50** | **87.50 ± 12.50** |",
+    ]
+
+
+def test_csv_has_numbers_only(table):
+    rows = list(csv.DictReader(io.StringIO(table.to_csv())))
+    assert float(rows[0]["EGO-1 mean"]) == 87.5
+    assert float(rows[0]["EGO-1 std"]) == 12.5
+    assert rows[0]["EGO-1 repetitions"] == "2"
+    assert rows[1]["EGO-2 mean"] == ""
+    assert rows[1]["EGO-2 repetitions"] == "out of time"
+
+
+def test_latex(table):
+    latex = table.to_latex()
+    assert r"R-WL* & \textbf{87.50 $\pm$ 12.50} & \textbf{87.50 $\pm$ 12.50} \\" in latex
+    assert r"wl & 37.50 $\pm$ 12.50 & -- \\" in latex
+    assert r"Accuracy in \%" in latex
+    assert latex.count(r"\begin") == latex.count(r"\end") == 2
+
+
+def test_forms_have_names(table):
+    for form in ("text", "markdown", "csv", "latex"):
+        assert "87.5" in table.render(form)
+    with pytest.raises(ValueError, match="form must be one of"):
+        table.render("pdf")
+
+
+def test_published_numbers_stand_beside_ours():
+    table = results_table(table_of_four(), PAPER_ACCURACIES)
+    assert [column.title for column in table.columns] == [
+        "kernel",
+        "EGO-1",
+        "EGO-1 published",
+        "EGO-2",
+        "EGO-2 published",
+    ]
+    assert table.rows[0][2].text == "68.70 ± 1.15"
+    assert table.rows[1][4].text == "58.60 ± 1.29"
+
+
+def test_equal_best_are_all_bold():
+    table = results_table(Results([*repetitions((1.0, 0.5)), *repetitions((0.5, 1.0), kernel="sp")]))
+    assert [row[1].bold for row in table.rows] == [True, True]
+
+
+def test_unconverged_fits_and_unequal_repetitions_are_told():
+    results = Results([*repetitions((1.0, 0.5), (0.5, 0.5), n_unconverged=3), *repetitions((0.5, 1.0), kernel="sp")])
+    notes = " ".join(results_table(results).notes)
+    assert "12 of 180 SVM fits" in notes
+    assert "1 or 2 repetitions" in notes
+    assert "Not all repetitions are finished" in notes
+
+
+@pytest.mark.parametrize("make", [results_table, runtime_table])
+def test_runs_are_not_mixed(make):
+    other = repetitions((0.5, 0.5), settings=SETTINGS | {"protocol": "inductive"}, fingerprint="other")
+    with pytest.raises(ValueError, match="2 runs"):
+        make(Results([*repetitions((1.0, 1.0)), *other]))
+
+
+def test_runtimes():
+    table = runtime_table(table_of_four())
+    assert [cell.text for cell in table.rows[0]] == ["R-WL*", "0.250 s + 2.0 s", "0.250 s + 2.0 s"]
+    assert [cell.text for cell in table.rows[1]] == ["wl", "0.250 s + 2.0 s", "–"]
+    assert "EGO-1 peak memory MB" in table.to_csv()
+
+
+def test_data_sets():
+    table = dataset_table(table_of_four())
+    assert table.to_markdown().splitlines()[4] == "| EGO-1 | 4 | 2 | 10.0 | 20.0 | 0.100 | 4.00 | 0 | 1 | 5 | 9 |"
+    assert dataset_table([described()]).rows == dataset_table([described()]).rows
