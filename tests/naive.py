@@ -173,3 +173,206 @@ def transport_cost(x, y, ground):
     result = linprog(ground.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([x, y]))
     assert result.success
     return float(result.fun)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Weisfeiler-Lehman refinement. A graph is (n_nodes, edges, labels, edge labels or None); edges are listed once.
+
+
+def neighborhoods(graph, edge_labels=False):
+    """Return, for each vertex, its neighbours as pairs (edge label, vertex); the edge label is 0 if it does not count."""
+    n_nodes, edges, _, names = graph
+    around = [[] for _ in range(n_nodes)]
+    for place, (a, b) in enumerate(edges):
+        name = names[place] if edge_labels else 0
+        around[a].append((name, b))
+        around[b].append((name, a))
+    return around
+
+
+def refinements(graphs, max_depth, edge_labels=False):
+    """Return, for each depth, the label of every vertex of every graph: nested tuples, equal exactly if trees are."""
+    current = [[(label,) for label in graph[2]] for graph in graphs]
+    depths = [current]
+    for _ in range(max_depth):
+        following = []
+        for graph, labels in zip(graphs, current, strict=True):
+            around = neighborhoods(graph, edge_labels)
+            following.append(
+                [
+                    (graph[2][v], tuple(sorted(((name, labels[w]) for name, w in around[v]), key=repr)))
+                    for v in range(graph[0])
+                ]
+            )
+        current = following
+        depths.append(current)
+    return depths
+
+
+def canonical_rows(graphs, root_codes, previous, edge_codes=None):
+    """Return the distinct rows in canonical order and the row of each vertex, all graphs' vertices after each other.
+
+    A row is (root code, number of children, ((edge code, previous id), count) for each kind of child, ascending).
+    """
+    rows, vertex = [], 0
+    for place, graph in enumerate(graphs):
+        for v, around in enumerate(neighborhoods(graph, edge_codes is not None)):
+            kinds = Counter(((edge_codes[name] if edge_codes else 0), previous[vertex + w]) for name, w in around)
+            rows.append((root_codes[place][v], len(around), tuple(sorted(kinds.items()))))
+        vertex += graph[0]
+    distinct = sorted(set(rows))
+    return distinct, [distinct.index(row) for row in rows]
+
+
+def shortest_path_lengths(graph):
+    """Floyd and Warshall; infinity where there is no path."""
+    n_nodes = graph[0]
+    lengths = np.full((n_nodes, n_nodes), np.inf)
+    np.fill_diagonal(lengths, 0)
+    for a, b in graph[1]:
+        lengths[a, b] = lengths[b, a] = 1
+    for middle in range(n_nodes):
+        lengths = np.minimum(lengths, lengths[:, middle, None] + lengths[None, middle, :])
+    return lengths
+
+
+def base_counts(graph, labels, base, edge_labels=False):
+    """Count labels, unordered label pairs on edges, or (label, label, length) over ordered pairs of vertices."""
+    if base == "subtree":
+        return Counter(labels)
+    if base == "edge":
+        names = graph[3] if edge_labels else [0] * len(graph[1])
+        ends = [tuple(sorted((labels[a], labels[b]), key=repr)) for a, b in graph[1]]
+        return Counter(zip(names, ends, strict=True))
+    lengths = shortest_path_lengths(graph)
+    pairs = itertools.permutations(range(graph[0]), 2)
+    return Counter((labels[a], labels[b], lengths[a, b]) for a, b in pairs if np.isfinite(lengths[a, b]))
+
+
+def wl_counts(graphs, max_depth, base="subtree", edge_labels=False):
+    """Return, for each graph, one Counter a depth."""
+    depths = refinements(graphs, max_depth, edge_labels)
+    return [
+        [base_counts(graph, labels[place], base, edge_labels) for labels in depths]
+        for place, graph in enumerate(graphs)
+    ]
+
+
+def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
+    """Compare lists of Counters: Σ over depths of the weighted dot product, or of the minima."""
+
+    def value(one, other):
+        total = 0.0
+        for depth, (a, b) in enumerate(zip(one, other, strict=True)):
+            weight = 1.0 if weights is None else weights[depth]
+            total += weight * sum(min(a[key], b[key]) if minimum else a[key] * b[key] for key in a)
+        return total
+
+    matrix = np.array([[value(one, other) for other in others] for one in counts]).reshape(len(counts), len(others))
+    if normalize:
+        left, right = ([value(one, one) for one in side] for side in (counts, others))
+        for i, j in itertools.product(range(len(counts)), range(len(others))):
+            if left[i] and right[j]:
+                matrix[i, j] /= np.sqrt(left[i] * right[j])
+    return matrix
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Clusters of rows. A row or centre is (root code, {point: mass}); the ground cost has the blank ⊥ last.
+
+
+def row_distance(row, center, ground, root_cost):
+    """The cost between the roots and the transport cost between the children, the lighter side padded at ⊥."""
+    x, y = np.zeros(len(ground)), np.zeros(len(ground))
+    for point, mass in row[1].items():
+        x[point] += mass
+    for point, mass in center[1].items():
+        y[point] += mass
+    x[-1], y[-1] = max(0.0, y.sum() - x.sum()), max(0.0, x.sum() - y.sum())
+    used, wanted = np.flatnonzero(x), np.flatnonzero(y)
+    if len(used) == 0:
+        return float(root_cost[row[0]][center[0]])
+    costs = np.asarray(ground, float)[np.ix_(used, wanted)]
+    if all(float(mass).is_integer() for mass in [*x, *y]):
+        units = np.repeat(np.arange(len(used)), x[used].astype(int))
+        places = np.repeat(np.arange(len(wanted)), y[wanted].astype(int))
+        spread = costs[np.ix_(units, places)]
+        moved = spread[linear_sum_assignment(spread)].sum()
+    else:
+        moved = transport_cost(x[used], y[wanted] * (x.sum() / y.sum()), costs)
+    return float(root_cost[row[0]][center[0]]) + float(moved)
+
+
+def deletion_cost(center, ground, root_cost):
+    """The distance to the empty tree: delete the root and all children."""
+    return root_cost[center[0]][-1] + sum(mass * ground[point][-1] for point, mass in center[1].items())
+
+
+def nearest_centers(rows, centers, ground, root_cost, tolerance=1e-9):
+    """Compute every distance; of those within the tolerance of the least, the lowest index wins."""
+    labels, distances = [], []
+    for row in rows:
+        all_distances = [row_distance(row, center, ground, root_cost) for center in centers]
+        least = min(all_distances)
+        labels.append(next(c for c, distance in enumerate(all_distances) if distance <= least + tolerance))
+        distances.append(least)
+    return labels, distances
+
+
+def center_grounds(centers, ground, root_cost):
+    """Return the distances between centres, ⊥ last: the ground cost of the depth above."""
+    k = len(centers)
+    out = np.zeros((k + 1, k + 1))
+    for i, j in itertools.combinations(range(k), 2):
+        out[i, j] = out[j, i] = row_distance(centers[i], centers[j], ground, root_cost)
+    for i in range(k):
+        out[i, k] = out[k, i] = deletion_cost(centers[i], ground, root_cost)
+    return out
+
+
+def best_centers(rows, labels, k, ground, root_cost, old):
+    """Return, for each cluster, the member that is the best centre (the first of equals); an empty one keeps its own."""
+    centers = list(old)
+    for cluster in range(k):
+        members = [row for row, label in zip(rows, labels, strict=True) if label == cluster]
+        sums = [sum(row_distance(row, other, ground, root_cost) for row in members) for other in members]
+        if members:
+            centers[cluster] = members[int(np.argmin(sums))]
+    return centers
+
+
+def relaxed_groups(graphs, root_codes, centers_by_depth, root_cost):
+    """R-WL* with given centres: return, for each depth, the group of every vertex.
+
+    ``centers_by_depth[0]`` are the labels themselves. At every further depth a vertex is the row of its neighbours'
+    groups and joins the nearest centre; distances between centres are the ground cost of the next depth.
+    """
+    codes = [code for graph in root_codes for code in graph]
+    groups = [[center[0] for center in centers_by_depth[0]].index(code) for code in codes]
+    ground = center_grounds(centers_by_depth[0], np.zeros((1, 1)), root_cost)
+    result = [groups]
+    for centers in centers_by_depth[1:]:
+        rows, vertex = [], 0
+        for graph in graphs:
+            for around in neighborhoods(graph):
+                rows.append((codes[len(rows)], Counter(result[-1][vertex + w] for _, w in around)))
+            vertex += graph[0]
+        result.append(nearest_centers(rows, centers, ground, root_cost)[0])
+        ground = center_grounds(centers, ground, root_cost)
+    return result
+
+
+def exact_groups(graphs, root_codes, centers_by_depth, root_cost):
+    """R-WL with given centres: as R-WL*, but rows count the exact trees of the depth below, numbered canonically."""
+    codes = [code for graph in root_codes for code in graph]
+    used = sorted(set(codes))
+    trees, ids = [(code, {}) for code in used], [used.index(code) for code in codes]
+    ground = np.zeros((1, 1))
+    result = [nearest_centers([trees[i] for i in ids], centers_by_depth[0], ground, root_cost)[0]]
+    for centers in centers_by_depth[1:]:
+        ground = center_grounds(trees, ground, root_cost)
+        canonical, ids = canonical_rows(graphs, root_codes, ids)
+        trees = [(root, {child: count for (_, child), count in children}) for root, _, children in canonical]
+        labels = nearest_centers(trees, centers, ground, root_cost)[0]
+        result.append([labels[i] for i in ids])
+    return result

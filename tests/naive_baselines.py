@@ -118,13 +118,21 @@ def smoothed(neighbors, values, depth):
 # Persistence
 
 
-def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False, rank=repr):
+def rank(word):
+    """Return a key that orders labels by content: root, number of children, then the sorted children with counts."""
+    if not isinstance(word, tuple):
+        return (word,)
+    label, children = word
+    return label, len(children), tuple(sorted((rank(child), count) for child, count in Counter(children).items()))
+
+
+def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False):
     """Return ({label: persistence}, {label: cycle weight}) of one depth.
 
-    Components are sets of vertices, redone from scratch for each edge. ``rank`` orders labels: of two components that
-    merge, the one whose lowest label is higher ends.
+    Components are sets of vertices, looked up anew for each edge. Of two components that merge, the one whose lowest
+    label is higher ends.
     """
-    neighbors, labels = graph
+    neighbors, _ = graph
     words = wl_words(graph, depth)
     now = words[depth]
 
@@ -138,7 +146,8 @@ def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False, ran
             total += sum(abs(a[word] - b[word]) ** power for word in a.keys() | b.keys()) ** (1 / power)
         return total
 
-    edges = [(weight(v, u), *sorted((rank(now[v]), rank(now[u]))), v, u) for v in range(len(now)) for u in neighbors[v] if v < u]
+    pairs = [(v, u) for v in range(len(now)) for u in neighbors[v] if v < u]
+    edges = [(weight(v, u), *sorted((rank(now[v]), rank(now[u]))), v, u) for v, u in pairs]
     edges.sort(key=lambda edge: edge[:3])
     components = [{v} for v in range(len(now))]
     persistence, cycles = Counter(), Counter()

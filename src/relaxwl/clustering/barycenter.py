@@ -117,8 +117,8 @@ def transport_barycenter(
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
     method : {"median", "lp", "entropic", "medoid", "mean"}
-        ``"median"`` needs and gives whole-number masses, so the barycentre of children is again a tree; it is found by a
-        local search and is the optimum as a rule. ``"lp"`` is the optimum for certain, by linear programming: slow.
+        ``"median"`` needs and gives whole-number masses, so the barycentre of children is again a tree; it is found by
+        a local search and is the optimum as a rule. ``"lp"`` is the optimum for certain, by linear programming: slow.
         ``"entropic"`` regularises the transport (strength 0.05, doubled until the iteration converges), as is common in
         the literature. ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
     weights : array (n,), optional
@@ -244,7 +244,9 @@ def _lp(cluster: _Cluster) -> Center:
     n_points = len(support)
     deleting = ground[:-1, -1]
     savings = deleting[:, None] + deleting - ground[:-1, :-1]
-    useful, targets = np.nonzero(savings > 1e-12 * ground.max(initial=1.0))
+    useful, targets = np.nonzero(savings > 1e-12 * ground.max())
+    if matrix.nnz == 0 or len(useful) == 0:
+        return np.empty(0, np.int32), np.empty(0)
     arcs_of = np.searchsorted(useful, np.arange(n_points + 1))
     entries = np.repeat(np.arange(matrix.nnz), np.diff(arcs_of)[matrix.indices])
     arcs = expand_spans(arcs_of[matrix.indices], np.diff(arcs_of)[matrix.indices])
@@ -261,11 +263,15 @@ def _lp(cluster: _Cluster) -> Center:
         (values, (rows, np.concatenate([columns, columns, received % n_points]))),
         shape=(matrix.nnz + len(received), n_points + n_arcs),
     )
-    limits = np.concatenate([matrix.data, np.zeros(len(received))])
-    solution: Any = linprog(costs, A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs")  # type: ignore[call-overload]
+    # HiGHS has absolute tolerances: costs and masses are brought to the size of 1.
+    unit = matrix.data.mean()
+    limits = np.concatenate([matrix.data / unit, np.zeros(len(received))])
+    solution: Any = linprog(  # type: ignore[call-overload]
+        costs / np.abs(costs).max(), A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs"
+    )
     if solution.status != 0:
         raise RuntimeError(f"the linear program of a barycentre was not solved: {solution.message}")
-    return _spread(solution.x[:n_points], support)
+    return _spread(solution.x[:n_points] * unit, support)
 
 
 def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Center:

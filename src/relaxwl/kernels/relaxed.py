@@ -143,9 +143,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
             raise ValueError(f"unseen must be one of {', '.join(UNSEEN)}, not {self.unseen!r}")
         if self.cost is not None and not isinstance(self.cost, EditCost):
             raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
-        if self.partitioner is not None and (isinstance(self.partitioner, type) or not hasattr(self.partitioner, "fit")):
+        is_object = hasattr(self.partitioner, "fit") and not isinstance(self.partitioner, type)
+        if self.partitioner is not None and not is_object:
             raise TypeError(
-                f"partitioner must be an object with fit(rows, ground, rng), such as KMedoidsPartitioner(), not "
+                "partitioner must be an object with fit(rows, ground, rng), such as KMedoidsPartitioner(), not "
                 f"{self.partitioner!r}"
             )
 

@@ -102,7 +102,7 @@ def join_rows(parts: list[TreeRows]) -> TreeRows:
 
 
 def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
-    """Return the numbers of rows that stand for all, each distinct one once, and for each row which of them it equals."""
+    """Return the numbers of rows that stand for all, each distinct one once, and for each row which one it equals."""
     return _compiled.distinct_rows(rows.roots, rows.indptr, rows.points, rows.counts)  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,167 @@
+"""What every baseline promises."""
+
+import pickle
+
+import numpy as np
+import pytest
+from graph_forms import is_psd, plain_graphs, random_graphs, renumbered
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.baselines import (
+    GraphletSampling,
+    OddSth,
+    PersistentWL,
+    ShortestPath,
+    VertexEdgeHistogram,
+    WassersteinWL,
+    WLOptimalAssignment,
+)
+from relaxwl.kernels.limits import TimeLimitReached
+
+OURS = [
+    VertexEdgeHistogram(),
+    GraphletSampling(n_samples=50, random_state=0),
+    ShortestPath(),
+    WassersteinWL(max_depth=2),
+    WassersteinWL(max_depth=1, scheme="continuous"),
+    PersistentWL(max_depth=2, cycles=True),
+    WLOptimalAssignment(max_depth=2),
+]
+EVERY = [*OURS, OddSth(height=1)]
+FIXED_COLUMNS = [kernel for kernel in OURS if isinstance(kernel, CountKernel)]
+
+
+def named(kernels):
+    return pytest.mark.parametrize("kernel", kernels, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def _grakel_or_skip(request):
+    if isinstance(getattr(request.node, "callspec", None) and request.node.callspec.params.get("kernel"), OddSth):
+        pytest.importorskip("grakel")
+
+
+@named(EVERY)
+@pytest.mark.parametrize("n_labels", [0, 3])
+def test_unseen_graphs(kernel, n_labels):
+    graphs = random_graphs(1, n_graphs=12, n_labels=n_labels)
+    kernel = clone(kernel)
+    whole = kernel.fit_kernel_matrix(graphs)
+    assert whole.shape == (12, 12)
+    assert np.allclose(whole, whole.T)
+    assert np.allclose(kernel.kernel_matrix(graphs), whole)
+    assert np.allclose(kernel.kernel_matrix(graphs[3:5], graphs), whole[3:5])
+    if not (isinstance(kernel, WassersteinWL) and kernel.scheme == "continuous"):
+        assert is_psd(whole)
+
+
+@named(EVERY)
+def test_scikit_learn_habits(kernel):
+    graphs = random_graphs(2)
+    with pytest.raises(NotFittedError):
+        clone(kernel).kernel_matrix(graphs)
+    fitted = clone(kernel).fit(graphs, y=np.zeros(len(graphs)))
+    assert fitted.get_params() == kernel.get_params()
+    assert not [name for name in vars(kernel) if name.endswith("_")]
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(restored.kernel_matrix(graphs), fitted.kernel_matrix(graphs))
+
+
+@named([kernel for kernel in EVERY if isinstance(kernel, CountKernel)])
+def test_features(kernel, tmp_path):
+    graphs = random_graphs(3)
+    kernel = clone(kernel)
+    features = kernel.fit_transform(graphs)
+    assert np.array_equal(features.toarray(), kernel.transform(graphs).toarray())
+    assert features.shape == (len(graphs), len(kernel.get_feature_names_out()))
+    if kernel.similarity == "dot":
+        assert np.allclose((features @ features.T).toarray(), kernel.kernel_matrix(graphs))
+    kernel.save(tmp_path / "kernel")
+    loaded = type(kernel).load(tmp_path / "kernel")
+    assert np.array_equal(loaded.kernel_matrix(graphs), kernel.kernel_matrix(graphs))
+
+
+@named(FIXED_COLUMNS)
+def test_normalized(kernel):
+    graphs = random_graphs(4)
+    diagonal = clone(kernel).set_params(normalize=True).fit_kernel_matrix(graphs).diagonal()
+    assert np.allclose(diagonal[diagonal > 0], 1)
+
+
+@named(EVERY)
+def test_candidates_of_fit_and_of_later(kernel):
+    graphs = random_graphs(5)
+    kernel = clone(kernel)
+    first = kernel.fit_candidates(graphs)
+    later = kernel.candidates(graphs, graphs)
+    assert [candidate.parameters for candidate in first] == [candidate.parameters for candidate in later]
+    for one, other in zip(first, later, strict=True):
+        assert np.allclose(one.matrix, other.matrix)
+        expected = clone(kernel).set_params(**one.parameters).fit_kernel_matrix(graphs)
+        assert np.allclose(one.matrix, expected)
+
+
+@named([kernel for kernel in OURS if not isinstance(kernel, GraphletSampling)])
+def test_renumbering_changes_nothing(kernel):
+    graphs = random_graphs(6, n_labels=2)
+    kernel = clone(kernel).fit(graphs)
+    assert np.allclose(kernel.kernel_matrix(renumbered(graphs, 0), graphs), kernel.kernel_matrix(graphs))
+
+
+@named(OURS)
+def test_threads_change_nothing(kernel):
+    graphs = random_graphs(7, n_graphs=40)
+    one = clone(kernel).fit_kernel_matrix(graphs)
+    assert np.array_equal(clone(kernel).set_params(n_jobs=3).fit_kernel_matrix(graphs), one)
+
+
+@named(EVERY)
+@pytest.mark.parametrize("labelled", [True, False])
+def test_small_and_edgeless_graphs(kernel, labelled):
+    sizes = [1, 2, 3]
+    parts = [(n, [], ["x"] * n) if labelled else (n, []) for n in sizes]
+    graphs = GraphCollection.from_edges(parts)
+    matrix = clone(kernel).fit_kernel_matrix(graphs)
+    assert np.isfinite(matrix).all()
+    unseen = GraphCollection.from_edges([(2, [(0, 1)], ["y", "x"]) if labelled else (2, [(0, 1)])])
+    assert clone(kernel).fit(graphs).kernel_matrix(unseen, graphs).shape == (1, 3)
+
+
+@named([kernel for kernel in EVERY if getattr(kernel, "scheme", "") != "continuous"])
+def test_graphs_without_vertices(kernel):
+    graphs = GraphCollection.from_edges([(0, []), (3, [(0, 1), (1, 2)]), (0, [])])
+    matrix = clone(kernel).fit_kernel_matrix(graphs)
+    assert np.isfinite(matrix).all()
+    assert is_psd(matrix)
+
+
+@named(EVERY)
+def test_time_limit(kernel):
+    with pytest.raises(TimeLimitReached, match="1e-09 seconds"):
+        clone(kernel).set_params(time_limit=1e-9).fit_kernel_matrix(random_graphs(8))
+    with pytest.raises(ValueError, match="time_limit"):
+        clone(kernel).set_params(time_limit=-1).fit_kernel_matrix(random_graphs(8))
+
+
+@named(FIXED_COLUMNS)
+def test_labels_must_be_there_where_they_were_fitted(kernel):
+    if isinstance(kernel, GraphletSampling):
+        return
+    with pytest.raises(ValueError, match="fitted on labelled graphs"):
+        clone(kernel).fit(random_graphs(1)).transform(random_graphs(1, n_labels=0))
+
+
+def test_inputs_of_other_libraries():
+    networkx = pytest.importorskip("networkx")
+    graphs = random_graphs(9, n_labels=0)
+    others = []
+    for neighbors, _ in plain_graphs(graphs):
+        other = networkx.Graph()
+        other.add_nodes_from(range(len(neighbors)))
+        other.add_edges_from((v, u) for v, near in enumerate(neighbors) for u in near)
+        others.append(other)
+    for kernel in OURS:
+        assert np.allclose(clone(kernel).fit_kernel_matrix(others), clone(kernel).fit_kernel_matrix(graphs))

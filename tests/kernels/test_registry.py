@@ -1,0 +1,62 @@
+"""Every kernel by name."""
+
+import numpy as np
+import pytest
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels.base import GraphKernel
+from relaxwl.kernels.registry import get_kernel, kernel_names
+
+NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "rwl", "rwl-star", "rwl-auto"]
+
+
+def small_graphs():
+    return GraphCollection.from_edges(
+        [(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)]), (4, [(0, 1), (0, 2), (0, 3)]), (2, [(0, 1)])]
+    )
+
+
+def test_names():
+    assert kernel_names() == NAMES
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match="'wll'.*ve-hist, wl, gs"):
+        get_kernel("wll")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kernel_runs_in_every_variant(name):
+    entry = get_kernel(name)
+    assert entry.name == name
+    assert entry.title
+    assert "\n" not in entry.description
+    if name == "odd-sth":
+        pytest.importorskip("grakel")
+    for settings, kernel in entry.variants(random_state=0, n_jobs=1, time_limit=60):
+        assert isinstance(kernel, GraphKernel)
+        assert kernel.n_jobs == 1
+        known = kernel.get_params()
+        assert {name: known[name] for name in settings} == settings
+        chosen = entry.chosen(kernel.fit_candidates(small_graphs()))
+        assert chosen
+        assert all(np.isfinite(candidate.matrix).all() for candidate in chosen)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_variants", "n_candidates"),
+    [("ve-hist", 1, 1), ("wl", 1, 5), ("gs", 3, 1), ("sp", 1, 1), ("wwl", 1, 6), ("pwl", 1, 1), ("wl-oa", 1, 5)]
+    + [("rwl", 1, 4), ("rwl-star", 1, 4), ("rwl-auto", 4, 8)],
+)
+def test_settings_of_the_protocol(name, n_variants, n_candidates):
+    entry = get_kernel(name)
+    variants = entry.variants(random_state=0)
+    assert len(variants) == n_variants
+    assert len(entry.chosen(variants[0][1].fit_candidates(small_graphs()))) == n_candidates
+
+
+def test_seeds_and_limits_reach_the_kernels_that_know_them():
+    assert get_kernel("gs").make(random_state=5, time_limit=9).get_params()["random_state"] == 5
+    assert get_kernel("gs").make(random_state=5, time_limit=9).time_limit == 9
+    assert get_kernel("rwl-star").make(random_state=5).random_state == 5
+    assert "time_limit" not in get_kernel("wl").make(time_limit=9).get_params()

@@ -1,0 +1,39 @@
+"""Small random graphs as plain tuples (see naive.py) and as collections."""
+
+import numpy as np
+
+from relaxwl import GraphCollection
+from relaxwl.graphs import CollectionBuilder
+
+ATOMS = ("C", "N", "O")
+BONDS = ("double", "single")
+
+
+def collection(graphs, labelled=True):
+    """Make a collection of tuples (n_nodes, edges, labels, edge labels or None)."""
+    builder = CollectionBuilder()
+    for n_nodes, edges, labels, names in graphs:
+        builder.add(n_nodes, edges, node_labels=labels if labelled else None, edge_labels=names)
+    return GraphCollection(**builder.build())
+
+
+def random_graphs(n_graphs, max_nodes=7, seed=0, labels=ATOMS, bonds=None, density=0.4):
+    """Draw graphs of 1 to ``max_nodes`` vertices; with ``bonds`` their edges are labelled."""
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for _ in range(n_graphs):
+        n_nodes = int(rng.integers(1, max_nodes + 1))
+        edges = [(a, b) for a in range(n_nodes) for b in range(a + 1, n_nodes) if rng.random() < density]
+        names = None if bonds is None else [bonds[i] for i in rng.integers(len(bonds), size=len(edges))]
+        graphs.append((n_nodes, edges, [labels[i] for i in rng.integers(len(labels), size=n_nodes)], names))
+    return graphs
+
+
+def shuffled(graph, rng):
+    """Return the same graph with vertices renamed at random."""
+    n_nodes, edges, labels, names = graph
+    order = rng.permutation(n_nodes)
+    moved = [None] * n_nodes
+    for vertex, label in enumerate(labels):
+        moved[order[vertex]] = label
+    return (n_nodes, [(int(order[b]), int(order[a])) for a, b in edges], moved, names)
