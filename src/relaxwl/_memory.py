@@ -7,7 +7,7 @@ MEMORY_SHARE = 0.75
 
 
 def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
-    """Raise if ``needed`` bytes are more than a good part of the machine's memory; ``advice`` says what to do instead."""
+    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
     limit = MEMORY_SHARE * physical_memory()
     if needed > limit:
         raise ValueError(

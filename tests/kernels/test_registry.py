@@ -21,11 +21,11 @@ def test_names():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(ValueError, match="'wll'.*ve-hist, wl, gs"):
+    with pytest.raises(ValueError, match=r"'wll'.*ve-hist, wl, gs"):
         get_kernel("wll")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "odd-sth" else n for n in NAMES])
 def test_every_kernel_runs_in_every_variant(name):
     entry = get_kernel(name)
     assert entry.name == name
@@ -43,12 +43,23 @@ def test_every_kernel_runs_in_every_variant(name):
         assert all(np.isfinite(candidate.matrix).all() for candidate in chosen)
 
 
-@pytest.mark.parametrize(
-    ("name", "n_variants", "n_candidates"),
-    [("ve-hist", 1, 1), ("wl", 1, 5), ("gs", 3, 1), ("sp", 1, 1), ("wwl", 1, 6), ("pwl", 1, 1), ("wl-oa", 1, 5)]
-    + [("rwl", 1, 4), ("rwl-star", 1, 4), ("rwl-auto", 4, 8)],
-)
-def test_settings_of_the_protocol(name, n_variants, n_candidates):
+PROTOCOL = {  # number of variants, and of candidates from each
+    "ve-hist": (1, 1),
+    "wl": (1, 5),
+    "gs": (3, 1),
+    "sp": (1, 1),
+    "wwl": (1, 6),
+    "pwl": (1, 1),
+    "wl-oa": (1, 5),
+    "rwl": (1, 4),
+    "rwl-star": (1, 4),
+    "rwl-auto": (4, 8),
+}
+
+
+@pytest.mark.parametrize("name", PROTOCOL)
+def test_settings_of_the_protocol(name):
+    n_variants, n_candidates = PROTOCOL[name]
     entry = get_kernel(name)
     variants = entry.variants(random_state=0)
     assert len(variants) == n_variants

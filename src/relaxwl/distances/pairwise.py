@@ -1,23 +1,20 @@
 """Exact tree edit distances between unfolding trees of vertices: bottom-up over distinct trees, none is built."""
 
-import os
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl.costs import EditCost
 from relaxwl.distances.batched import is_whole, level_distances, row_sums, whole_dtype
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.graphs.labels import Label
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows, leaves, refine
-from relaxwl.unfolding.tree import UNLABELLED
-
-# The largest part of the machine's memory that one request may take.
-MEMORY_SHARE = 0.75
+from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 
 def tree_distances(
@@ -129,23 +126,14 @@ class _Unfolding:
             raise ValueError(f"depth must be a whole number of at least 0, got {depth!r}")
         collection = as_collection(graphs)
         cost = EditCost() if cost is None else cost
-        roots, labels = _codes_in_use(collection.node_codes, collection.node_vocabulary)
-        if cost.uses_attributes:
-            roots, node_costs = _attribute_roots(cost, collection, roots, labels)
-        else:
-            node_costs = cost.node_matrix(labels)
-        edge_codes, edge_costs = None, None
-        if edge_labels:
-            if collection.edge_codes is None:
-                raise ValueError("edge_labels=True needs graphs with edge labels, and these have none")
-            edge_codes, names = _codes_in_use(collection.edge_codes, collection.edge_vocabulary)
-            edge_costs = cost.edge_matrix(names, None if cost.uses_attributes else labels)
+        roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
+        edges = EdgeEncoding.fit(collection, cost, edge_labels)
+        edge_codes, edge_costs = edges.encode(collection, node_costs)
         first, ids = leaves(roots)
         rows = [first]
-        n_edge_codes = 1 if edge_costs is None else len(edge_costs) - 1
         for _ in range(depth):
             level, ids = refine(
-                collection, roots, ids, len(rows[-1]), edge_codes=edge_codes, n_edge_codes=n_edge_codes, n_jobs=n_jobs
+                collection, roots, ids, len(rows[-1]), edge_codes=edge_codes, n_edge_codes=edges.n_codes, n_jobs=n_jobs
             )
             rows.append(level)
         return cls(collection, rows, ids, node_costs, edge_costs)
@@ -166,7 +154,13 @@ class _Unfolding:
 
         ``extra`` counts the bytes that the caller is going to need.
         """
-        _refuse_beyond_memory(self._bytes_needed() + extra)
+        sizes = [0.0, *level_bytes(self.rows, self.node_costs, self.edge_costs)]
+        refuse_beyond_memory(
+            max(before + after for before, after in pairwise(sizes)) + extra,
+            "the distances",
+            "ask tree_distances for fewer vertices, choose a smaller depth, or cluster the trees on the way with "
+            "RelaxedWeisfeilerLehman(approximate=True)",
+        )
         ground: NDArray[Any] = np.zeros((1, 1), np.uint8)
         for rows in self.rows:
             points, child_costs = rows, ground
@@ -175,46 +169,23 @@ class _Unfolding:
             ground = level_distances(points, child_costs, self.node_costs, n_jobs)
         return ground
 
-    def _bytes_needed(self) -> float:
-        """Estimate the largest memory at any time: distances of two depths, and the costs between points if copied."""
-        whole = is_whole(self.node_costs) and (self.edge_costs is None or is_whole(self.edge_costs))
-        edge_blank = 0.0 if self.edge_costs is None else float(self.edge_costs[:-1, -1].max(initial=0))
-        blank = np.zeros(1)
-        before, item_before = 0.0, 1
-        largest = 0.0
-        for rows in self.rows:
-            deletion = blank[rows.points % max(1, rows.n_previous)] + edge_blank
-            blank = self.node_costs[rows.roots, -1] + row_sums(rows, rows.counts * deletion)
-            item = whole_dtype(2 * float(blank.max(initial=0))).itemsize if whole else 8
-            points = rows.n_previous if item > item_before else 0
-            if self.edge_costs is not None:
-                points = len(np.unique(rows.points))
-            after = float(item) * (len(rows) + 1) ** 2
-            largest = max(largest, before + float(item) * points**2 + after)
-            before, item_before = after, item
-        return largest
 
+def level_bytes(rows: list[TreeRows], node_costs: Float64, edge_costs: Float64 | None) -> list[float]:
+    """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
-def _codes_in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[Int32, tuple[Label, ...]]:
-    """Return codes without gaps, and the labels they stand for: costs need only know the labels in use."""
-    used, compact = np.unique(codes, return_inverse=True)
-    labels = (UNLABELLED,) if vocabulary is None else tuple(vocabulary[code] for code in used.tolist())
-    return compact.astype(np.int32), labels
-
-
-def _attribute_roots(
-    cost: EditCost, graphs: GraphCollection, codes: Int32, labels: tuple[Label, ...]
-) -> tuple[Int32, Float64]:
-    """Return root codes that stand for attribute vectors, paired with labels where there are any, and their costs."""
-    if graphs.node_attributes is None:
-        raise ValueError("cost measures vertex attributes, and these graphs have none")
-    book = cost.codebook(graphs.node_attributes, random_state=0)
-    attribute_codes = book.codes_of(graphs.node_attributes)
-    if not graphs.is_labelled:
-        return attribute_codes, book.node_matrix()
-    pairs, roots = np.unique(np.stack([codes, attribute_codes], axis=1), axis=0, return_inverse=True)
-    matrix = book.paired_matrix([(labels[label], code) for label, code in pairs.tolist()])
-    return roots.reshape(-1).astype(np.int32), matrix
+    The cost of deleting a tree bounds its distances, and so the type that holds them.
+    """
+    whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
+    edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
+    sizes = []
+    blank = np.zeros(1)
+    for level in rows:
+        points = len(np.unique(level.points)) if edge_costs is not None else 0
+        deletion = blank[level.points % max(1, level.n_previous)] + edge_blank
+        blank = node_costs[level.roots, -1] + row_sums(level, level.counts * deletion)
+        item = whole_dtype(2 * float(blank.max(initial=0))).itemsize if whole else 8
+        sizes.append(float(item) * ((len(level) + 1) ** 2 + points**2))
+    return sizes
 
 
 def _with_edges(rows: TreeRows, ground: NDArray[Any], edge_costs: Float64) -> tuple[TreeRows, NDArray[Any]]:
@@ -251,22 +222,3 @@ def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
         there = f"graph {graph[row]} has {size[row]} vertices" if known[row] else f"there are {graphs.n_graphs} graphs"
         raise ValueError(f"nodes[{row}] = ({graph[row]}, {node[row]}) does not exist: {there}, counted from 0")
     return np.asarray(graphs.offsets[graph] + node, np.int64)
-
-
-def _refuse_beyond_memory(needed: float) -> None:
-    """Raise if the request would need more than a good part of the machine's memory."""
-    limit = MEMORY_SHARE * _physical_memory()
-    if needed > limit:
-        raise ValueError(
-            f"the distances would need about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB; ask "
-            "tree_distances for fewer vertices, choose a smaller depth, or cluster the trees on the way with "
-            "RelaxedWeisfeilerLehman(approximate=True)"
-        )
-
-
-def _physical_memory() -> float:
-    """Return the machine's memory in bytes; 8 GiB where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 8.0 * 2**30

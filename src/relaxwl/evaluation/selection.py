@@ -77,11 +77,16 @@ def fit_variant(
     positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, depths)]
     if not positions:
         raise ValueError(f"{kernel} offers none of the depths {list(depths or ())}; change depths")
-    chosen = [offered[i] for i in positions]
-    for candidate in chosen:
-        if candidate.matrix.shape != (len(graphs), len(graphs)) or not np.isfinite(candidate.matrix).all():
-            raise ValueError(f"{kernel} gave no finite square Gram matrix with {candidate.parameters}")
+    chosen = [_checked(offered[i], len(graphs), kernel) for i in positions]
     return FittedVariant(parameters, kernel, positions, chosen, seconds)
+
+
+def _checked(candidate: Candidate, n_graphs: int, kernel: GraphKernel) -> Candidate:
+    """Return a candidate with a matrix that compiled code can take, checked once for all folds."""
+    matrix = np.ascontiguousarray(candidate.matrix, np.float64)
+    if matrix.shape != (n_graphs, n_graphs) or not np.isfinite(matrix).all():
+        raise ValueError(f"{kernel} gave no finite square Gram matrix with {candidate.parameters}")
+    return Candidate(candidate.parameters, matrix)
 
 
 def _is_wanted(candidate: Candidate, depths: tuple[int, ...] | None) -> bool:

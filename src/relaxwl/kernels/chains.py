@@ -79,7 +79,7 @@ def fit_chain(
     """
     fed_ids, fed = np.empty(0, np.int32), np.zeros((1, 1))
     for depth in range(max_depth + 1):
-        rows, local = _refined(encoded, depth, fed_ids, len(fed) - 1, n_jobs)
+        rows, local = refined(encoded, depth, fed_ids, len(fed) - 1, n_jobs)
         ground = Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
         partitioners = make_partitioners(depth)
         fitted = [
@@ -101,7 +101,7 @@ def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs
     """Yield the groups of graphs that may not have been in fitting; group numbers from k on are new groups."""
     fed_ids, n_known, fed = np.empty(0, np.int32), 0, np.zeros((1, 1))
     for depth, level in enumerate(levels):
-        rows, local = _refined(encoded, depth, fed_ids, n_known, n_jobs)
+        rows, local = refined(encoded, depth, fed_ids, n_known, n_jobs)
         rows, ground = _covering(rows, fed, n_known, encoded)
         labels = [_predicted(partitioner, rows, ground) for partitioner in level.partitioners]
         yield Grouped(rows, local, labels, ground)
@@ -118,7 +118,8 @@ def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs
         fed_ids = row_ids[local]
 
 
-def _refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[TreeRows, Int32]:
+def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[TreeRows, Int32]:
+    """Return the distinct rows of a depth and the row of each vertex, given what the depth below feeds."""
     if depth == 0:
         return leaves(encoded.roots)
     return refine(

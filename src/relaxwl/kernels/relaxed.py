@@ -9,18 +9,20 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
 from relaxwl.clustering.kmeans import NumberOfClusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
+from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel
-from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain
+from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
-from relaxwl.kernels.memory import check_exact_memory
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 UNSEEN = ("relabel", "error")
@@ -159,7 +161,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self.edge_encoding_ = EdgeEncoding.fit(graphs, cost, self.edge_labels)
         encoded = self._encode(graphs)
         if not self.approximate:
-            check_exact_memory(encoded, self.max_depth, self.n_jobs)
+            _check_exact_memory(encoded, self.max_depth, self.n_jobs)
         self.chains_: list[list[Level]] = []
         self.partitions_: list[list[Partition]] = [[] for _ in range(self.n_partitions)]
         self._counters: list[list[Counter]] = [[] for _ in range(self.n_partitions)]
@@ -209,8 +211,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     def _encode(self, graphs: GraphCollection) -> Encoded:
         roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
-        names = self.root_encoding_.symbols if self.root_encoding_.codebook is None else None
-        edges, edge_costs = self.edge_encoding_.encode(graphs, names, self.unseen)
+        edges, edge_costs = self.edge_encoding_.encode(graphs, root_costs, self.unseen)
         return Encoded(graphs, roots, root_costs, edges, edge_costs, self.edge_encoding_.n_codes)
 
     def _describe(
@@ -290,6 +291,20 @@ class SelectedRelaxedWeisfeilerLehman(RelaxedWeisfeilerLehman):
             for similarity in SIMILARITIES
             for depth, matrix in enumerate(self._prefix_grams(counts_x, counts_y, similarity))
         ]
+
+
+def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None) -> None:
+    """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap."""
+    rows: list[TreeRows] = []
+    ids = encoded.roots
+    for depth in range(max_depth):
+        level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
+        rows.append(level)
+    refuse_beyond_memory(
+        sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs)),
+        f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
+        "use approximate=True (R-WL*), a smaller max_depth, or fewer graphs",
+    )
 
 
 def _by_depth(counts: list[list[Counts]]) -> list[Counts]:

@@ -122,17 +122,17 @@ class EdgeEncoding:
         return 1 if self.labels is None else len(self.labels)
 
     def encode(
-        self, graphs: GraphCollection, node_labels: tuple[Label, ...] | None, unseen: str = "relabel"
+        self, graphs: GraphCollection, node_costs: Float64, unseen: str = "relabel"
     ) -> tuple[Int32 | None, Float64 | None]:
         """Return a code for each adjacency entry and the costs between codes, ⊥ last; None twice if they do not count.
 
-        ``node_labels`` are the vertex labels in use, which edge costs must fit.
+        ``node_costs`` are the costs between root codes, ⊥ last, which edge costs must fit.
         """
         if self.labels is None:
             return None, None
         check_edge_labels(graphs, True)
         if graphs.edge_codes is None:
-            return np.empty(0, np.int32), self.cost.edge_matrix(self.labels, node_labels)
+            return np.empty(0, np.int32), self.cost.edge_matrix(self.labels, node_costs=node_costs)
         used, compact = _in_use(graphs.edge_codes, graphs.edge_vocabulary)
         codes, labels = _matched(used, self.labels)
         new = labels[len(self.labels) :]
@@ -140,7 +140,7 @@ class EdgeEncoding:
             raise ValueError(
                 f"unseen='error', and these graphs have edge labels that were not met in fitting: {new[:5]}"
             )
-        return codes[compact], self.cost.edge_matrix(labels, node_labels)
+        return codes[compact], self.cost.edge_matrix(labels, node_costs=node_costs)
 
 
 def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:

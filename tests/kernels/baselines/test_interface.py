@@ -1,13 +1,14 @@
 """What every baseline promises."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines import (
@@ -35,13 +36,11 @@ FIXED_COLUMNS = [kernel for kernel in OURS if isinstance(kernel, CountKernel)]
 
 
 def named(kernels):
-    return pytest.mark.parametrize("kernel", kernels, ids=str)
-
-
-@pytest.fixture(autouse=True)
-def _grakel_or_skip(request):
-    if isinstance(getattr(request.node, "callspec", None) and request.node.callspec.params.get("kernel"), OddSth):
-        pytest.importorskip("grakel")
+    """Parametrise by kernels; a start of the child process that GraKeL runs in takes seconds."""
+    marks = [pytest.mark.slow, pytest.mark.skipif(find_spec("grakel") is None, reason="GraKeL is not here")]
+    return pytest.mark.parametrize(
+        "kernel", [pytest.param(k, marks=marks if isinstance(k, OddSth) else [], id=str(k)) for k in kernels]
+    )
 
 
 @named(EVERY)

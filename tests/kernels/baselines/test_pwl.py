@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from graph_forms import plain_graphs, random_graphs, renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_baselines as naive
+from kernels.baselines.graph_forms import plain_graphs, random_graphs, renumbered
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.baselines import PersistentWL
@@ -21,7 +21,7 @@ from relaxwl.kernels.baselines import PersistentWL
 #   0–1 weighs 0 + 2 + 1, 1–2 and 1–3 weigh 1 + 1 + 1, 2–3 weighs 1. Labels by content: C(C) < C(CNN) < N(CN).
 #   2–3 ends an N(CN) at 1. The others weigh 3; by labels 0–1 comes first and ends C(CNN) at 3, then one of the edges
 #   C(CNN)–N(CN) ends N(CN) at 3, the other closes a cycle with 3. The last component, C(C), gets 3.
-BY_HAND = [3, 3, 2, 2] + [3, 3, 1 + 3, 0, 3, 3]
+BY_HAND = [3, 3, 2, 2, 3, 3, 1 + 3, 0, 3, 3]
 
 
 def test_worked_by_hand():

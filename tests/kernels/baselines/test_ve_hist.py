@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from graph_forms import plain_graphs, random_graphs
 
 import naive_baselines as naive
+from kernels.baselines.graph_forms import plain_graphs, random_graphs
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.kernels.baselines import VertexEdgeHistogram
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from graph_forms import grakel_graphs, plain_graphs, random_graphs
 from scipy.optimize import linear_sum_assignment
 
 import naive_baselines as naive
+from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
 from relaxwl.kernels.baselines import WLOptimalAssignment
 
 

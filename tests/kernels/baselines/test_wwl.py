@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_baselines as naive
+from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.kernels.baselines import WassersteinWL
 

@@ -1,0 +1,183 @@
+"""Rank the groups of a kernel by how they separate classes."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl.explanation.chance import ChanceCheck, check_chance
+from relaxwl.explanation.explanation import ClusterEvidence, Explanation
+from relaxwl.explanation.groupings import Grouping, count_groups, groupings
+from relaxwl.explanation.weights import LinearWeights, fit_weights, given_weights
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.inputs import as_collection
+
+
+def explain(
+    kernel: Any,
+    graphs: Any,
+    y: ArrayLike,
+    model: Any = None,
+    *,
+    n_permutations: int = 999,
+    significance: float = 0.05,
+    random_state: int = 0,
+) -> Explanation:
+    """Say which groups of neighbourhoods separate the classes, and how they look.
+
+    Every feature of the kernel counts the vertices of one group, and a linear model gives it a weight for each class.
+    Groups are ranked by what they add to the distance between the mean scores of the classes. Whether a group separates
+    the classes better than chance is checked on its counts alone, by permuting the classes, and corrected for the
+    number of groups; groups that fail come last.
+
+    Parameters
+    ----------
+    kernel : RelaxedWeisfeilerLehman or WeisfeilerLehman
+        The kernel, with ``base="subtree"``. One that is not fitted is cloned and fitted on the graphs.
+    graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+        The graphs.
+    y : array-like (n_graphs,)
+        Their classes, at least two.
+    model : fitted linear model, optional
+        Its ``coef_`` must belong to ``kernel.transform(graphs)``. By default a support vector machine, one class
+        against the rest, is fitted on these features, its C chosen by 5-fold cross-validation.
+    n_permutations : int
+        Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
+    significance : float
+        Groups with at most this p-value count as better than chance.
+    random_state : int
+        Seeds permutations and folds.
+
+    Examples
+    --------
+    Of paths and stars of seven vertices only paths have vertices with two neighbours.
+
+    >>> from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
+    >>> explanation = explain(kernel, graphs, ["path", "star"] * 10)
+    >>> explanation
+    <Explanation of 20 graphs in 2 classes: 4 clusters, 3 better than chance>
+    >>> top = explanation.clusters[0]
+    >>> print(top.center, explanation.classes[top.typical_class], top.p_value)
+    0(0,0) path 0.001
+    """
+    collection = as_collection(graphs)
+    classes, codes = _check_classes(y, len(collection))
+    _check_settings(n_permutations, significance)
+    kernel = _fitted(kernel, collection)
+    features = kernel.transform(collection)
+    found = groupings(kernel, collection)
+    counts = count_groups(found, features.shape[1])
+    if model is None:
+        weights = fit_weights(features, codes, len(classes), random_state)
+    else:
+        weights = given_weights(model, features.shape[1], classes)
+    chance = check_chance(features, codes, len(classes), n_permutations, random_state)
+    clusters = _rank(_Table(collection, codes, len(classes), features, counts, weights, chance), found, significance)
+    return Explanation(
+        kernel, collection, classes, codes, weights, clusters, tuple(found), features, counts, significance,
+        n_permutations,
+    )  # fmt: skip
+
+
+class _Table:
+    """The numbers of all groups, one column a group."""
+
+    def __init__(
+        self,
+        graphs: GraphCollection,
+        y: Int64,
+        n_classes: int,
+        features: csr_array,
+        counts: csr_array,
+        weights: LinearWeights,
+        chance: ChanceCheck,
+    ) -> None:
+        members = csr_array(np.eye(n_classes)[y].T)
+        n_vertices = np.maximum(np.bincount(y, graphs.node_counts, minlength=n_classes), 1)
+        sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
+        self.counts = np.asarray(counts.sum(axis=0)).astype(np.int64)
+        self.n_graphs = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.frequency = (members @ counts).toarray() / n_vertices[:, None]
+        present = counts.copy()
+        present.data[:] = 1
+        self.presence = (members @ present).toarray() / sizes[:, None]
+        sums = (members @ features).toarray()
+        means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(y) - sizes)[:, None]
+        self.difference: Float64 = means - others
+        self.weights, self.chance = weights, chance
+        separation = (weights.coef * self.difference).sum(axis=0)
+        total = separation.sum()
+        self.share = separation / (total if total > 0 else max(np.abs(separation).sum(), 1e-300))
+
+
+def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[ClusterEvidence, ...]:
+    """Return all groups that occur: those better than chance first, then by share; ties by feature."""
+    better = table.chance.p_value <= significance
+    occurring = np.flatnonzero(table.counts)
+    order = occurring[np.lexsort((occurring, -table.share[occurring], ~better[occurring]))]
+    starts = np.array([grouping.first_column for grouping in found])
+    clusters = []
+    for rank, column in enumerate(order.tolist(), 1):
+        grouping = found[int(np.searchsorted(starts, column, side="right")) - 1]
+        group = column - grouping.first_column
+        clusters.append(
+            ClusterEvidence(
+                rank,
+                grouping.depth,
+                grouping.partition,
+                group,
+                column,
+                int(table.counts[column]),
+                int(table.n_graphs[column]),
+                table.frequency[:, column],
+                table.presence[:, column],
+                table.weights.coef[:, column],
+                float(table.share[column]),
+                float(table.chance.effect[column]),
+                float(table.chance.p_value[column]),
+                bool(better[column]),
+                int(table.difference[:, column].argmax()),
+                partial(grouping.center_tree, group),
+            )
+        )
+    return tuple(clusters)
+
+
+def _check_classes(y: ArrayLike, n_graphs: int) -> tuple[NDArray[Any], Int64]:
+    """Return the sorted classes and the index of each graph's class."""
+    values = np.asarray(y)
+    if values.shape != (n_graphs,):
+        raise ValueError(f"y must have one class for each of the {n_graphs} graphs, its shape is {values.shape}")
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("y must have at least two classes: there is nothing to separate")
+    return classes, codes.astype(np.int64)
+
+
+def _check_settings(n_permutations: int, significance: float) -> None:
+    if n_permutations < 0:
+        raise ValueError(f"n_permutations must be at least 0, not {n_permutations}")
+    if not 0 < significance < 1:
+        raise ValueError(f"significance must be between 0 and 1, not {significance}")
+
+
+def _fitted(kernel: Any, graphs: GraphCollection) -> Any:
+    """Return the kernel if it is fitted, else a fitted copy."""
+    if getattr(kernel, "base", "subtree") != "subtree":
+        raise ValueError(
+            f"explain needs base='subtree', whose features are groups of neighbourhoods, not {kernel.base!r}"
+        )
+    try:
+        check_is_fitted(kernel)
+    except NotFittedError:
+        return clone(kernel).fit(graphs)
+    return kernel

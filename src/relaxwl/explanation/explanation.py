@@ -1,0 +1,283 @@
+"""What an explanation says: about groups of neighbourhoods, about one graph, about two."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from relaxwl.explanation.groupings import Grouping
+from relaxwl.explanation.layout import plane
+from relaxwl.explanation.members import Members, find_members, vertices_of
+from relaxwl.explanation.weights import LinearWeights
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.unfolding.tree import UnfoldingTree
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterEvidence:
+    """One group of neighbourhoods and how it separates the classes; arrays have one entry a class.
+
+    Attributes
+    ----------
+    rank : int
+        Place in the ranking, from 1 on.
+    depth, partition, group, column : int
+        Where it is: depth of the trees, number of the partition, of the group in it, and of the feature.
+    size, n_graphs : int
+        Vertices in the group, and graphs with such a vertex.
+    frequency : float64 array
+        Share of the vertices of a class that are in the group.
+    presence : float64 array
+        Share of the graphs of a class with a vertex in the group.
+    weights : float64 array
+        Weights of the linear model: positive ones speak for the class.
+    share : float
+        What the group adds to the distance between the mean scores of each class and the others, as a share of all
+        groups' sum. Negative where it takes away.
+    effect, p_value : float
+        Share of the variance of its counts that the classes explain, and the chance that any group does as well
+        when classes are dealt out at random.
+    better_than_chance : bool
+        Whether ``p_value`` is at most the significance asked for. If not: not better than chance.
+    typical_class : int
+        Index of the class whose graphs have most of it, compared with the others.
+    """
+
+    rank: int
+    depth: int
+    partition: int
+    group: int
+    column: int
+    size: int
+    n_graphs: int
+    frequency: Float64
+    presence: Float64
+    weights: Float64
+    share: float
+    effect: float
+    p_value: float
+    better_than_chance: bool
+    typical_class: int
+    _build: Callable[[], UnfoldingTree] = field(repr=False)
+
+    @cached_property
+    def center(self) -> UnfoldingTree:
+        """The centre of the group as a tree."""
+        return self._build()
+
+    def __repr__(self) -> str:
+        chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not better than chance"
+        return (
+            f"<cluster {self.rank}: depth {self.depth}, partition {self.partition}, group {self.group}, {self.size} "
+            f"vertices, {chance}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterInGraph:
+    """A group and the vertices of one graph in it; ``contribution`` is what they add to the score of each class."""
+
+    cluster: ClusterEvidence
+    nodes: Int64
+    contribution: Float64
+
+
+@dataclass(frozen=True, eq=False)
+class GraphExplanation:
+    """Where in a graph the evidence lies.
+
+    Attributes
+    ----------
+    graph : int
+        Index of the graph.
+    scores : float64 array (n_classes,)
+        The model's scores.
+    actual, predicted : int
+        Index of the graph's class, and of the class with the largest score.
+    evidence : float64 array (n_vertices, n_classes)
+        What each vertex adds to the scores; the columns sum up to ``scores`` less the model's intercepts.
+    clusters : tuple of ClusterInGraph
+        The groups with a vertex in this graph, in the order of the ranking.
+    """
+
+    graph: int
+    scores: Float64
+    actual: int
+    predicted: int
+    evidence: Float64
+    clusters: tuple[ClusterInGraph, ...]
+
+
+@dataclass(frozen=True)
+class SharedCluster:
+    """A group with vertices in two graphs: how many in each, and what it adds to their kernel value."""
+
+    cluster: ClusterEvidence
+    counts: tuple[int, int]
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
+class PairExplanation:
+    """The kernel value of two graphs, and the groups that make it, those that add most first."""
+
+    graphs: tuple[int, int]
+    value: float
+    shared: tuple[SharedCluster, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What tells the classes apart, as a kernel and a linear model see it; made by :func:`explain`.
+
+    Attributes
+    ----------
+    kernel : estimator
+        The fitted kernel.
+    graphs : GraphCollection
+        The graphs.
+    classes, y : arrays
+        The classes, sorted, and the index of each graph's class.
+    model : LinearWeights
+        Weights and, if it was fitted here, accuracy of the linear model.
+    clusters : tuple of ClusterEvidence
+        All groups that occur: those better than chance first, by their share of the separation; then the others.
+    significance, n_permutations
+        Of the check against chance.
+    """
+
+    kernel: Any
+    graphs: GraphCollection
+    classes: NDArray[Any]
+    y: Int64
+    model: LinearWeights
+    clusters: tuple[ClusterEvidence, ...]
+    groupings: tuple[Grouping, ...] = field(repr=False)
+    features: csr_array = field(repr=False)
+    counts: csr_array = field(repr=False)
+    significance: float
+    n_permutations: int
+
+    def __repr__(self) -> str:
+        better = sum(cluster.better_than_chance for cluster in self.clusters)
+        return (
+            f"<Explanation of {len(self.graphs)} graphs in {len(self.classes)} classes: {len(self.clusters)} clusters, "
+            f"{better} better than chance>"
+        )
+
+    @cached_property
+    def by_column(self) -> dict[int, ClusterEvidence]:
+        """The groups by the number of their feature."""
+        return {cluster.column: cluster for cluster in self.clusters}
+
+    @cached_property
+    def _groupings(self) -> dict[tuple[int, int], Grouping]:
+        return {(grouping.partition, grouping.depth): grouping for grouping in self.groupings}
+
+    def grouping(self, partition: int, depth: int) -> Grouping:
+        """Return the grouping of a depth in a partition: where every vertex falls."""
+        if (partition, depth) not in self._groupings:
+            raise ValueError(f"there is no partition {partition} with depth {depth}")
+        return self._groupings[partition, depth]
+
+    def members(self, cluster: ClusterEvidence, n_nearest: int = 3, n_farthest: int = 2) -> Members:
+        """Return the members nearest to and farthest from a group's centre, with the edits that lead to it."""
+        grouping = self.grouping(cluster.partition, cluster.depth)
+        return find_members(grouping, cluster.group, getattr(self.kernel, "cost", None), n_nearest, n_farthest)
+
+    def map(self, partition: int, depth: int) -> Float64 | None:
+        """Return points in the plane (n_groups, 2) whose distances resemble those of the groups' centres.
+
+        None for kernels whose groups have no centres.
+        """
+        distances = self.center_distances(partition, depth)
+        return None if distances is None else plane(distances)
+
+    def center_distances(self, partition: int, depth: int) -> Float64 | None:
+        """Return the exact distances between the centres of a grouping; None if there are no centres."""
+        return self.grouping(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
+
+    def explain_graph(self, graph: int) -> GraphExplanation:
+        """Say which vertices of a graph fall into which groups, and what they add to the model's scores."""
+        graph = self._index(graph)
+        row = self.features[[graph]]
+        scores = self.model.scores(row)[0]
+        contribution = self.model.coef[:, row.indices] * row.data
+        counts = self.counts[[graph]]
+        found = [
+            ClusterInGraph(
+                self.by_column[column], self._vertices(self.by_column[column], graph), contribution[:, place]
+            )
+            for place, column in enumerate(row.indices.tolist())
+            if column in self.by_column
+        ]
+        found.sort(key=lambda item: item.cluster.rank)
+        # All vertices of a group add the same to its feature.
+        unit = np.zeros((self.features.shape[1] + 1, len(self.classes)))
+        unit[row.indices] = contribution.T
+        unit[counts.indices] /= counts.data[:, None]
+        start, stop = self.graphs.offsets[graph : graph + 2]
+        evidence = np.zeros((stop - start, len(self.classes)))
+        for grouping in self.groupings:
+            evidence += unit[grouping.column_of_node()[start:stop]]
+        return GraphExplanation(graph, scores, int(self.y[graph]), int(scores.argmax()), evidence, tuple(found))
+
+    def explain_pair(self, first: int, second: int) -> PairExplanation:
+        """Say which groups make the kernel value of two graphs; their values sum up to it."""
+        first, second = self._index(first), self._index(second)
+        # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
+        value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
+        a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
+        columns = np.flatnonzero((a > 0) & (b > 0))
+        depth_weights = self.kernel.depth_weights
+        weights = np.asarray(1.0 if depth_weights is None else np.asarray(depth_weights)[self._depth_of_column[columns]])
+        intersect = self.kernel.similarity == "intersection"
+        raw = weights * (np.minimum(a, b)[columns] if intersect else (a * b)[columns])
+        total = float(raw.sum())
+        # A normalised kernel divides all of them by the same number.
+        values = raw if total == 0 or total == value else raw * (value / total)
+        order = [int(place) for place in np.lexsort((columns, -values)) if int(columns[place]) in self.by_column]
+        shared = [
+            SharedCluster(
+                self.by_column[int(columns[place])],
+                (int(a[columns[place]]), int(b[columns[place]])),
+                float(values[place]),
+                float(values[place] / value) if value else 0.0,
+            )
+            for place in order
+        ]
+        return PairExplanation((first, second), value, tuple(shared))
+
+    def summary(self, n_clusters: int = 10) -> str:
+        """Return the most telling groups in words, one a line."""
+        better = sum(cluster.better_than_chance for cluster in self.clusters)
+        lines = [f"{len(self.clusters)} clusters, {better} separate the classes better than chance."]
+        if self.model.accuracy is not None:
+            lines.append(f"A linear model on them is right for {100 * self.model.accuracy:.1f} % of held-out graphs.")
+        for cluster in self.clusters[:n_clusters]:
+            tree = str(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} vertices"
+            chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not better than chance"
+            lines.append(
+                f"{cluster.rank}. depth {cluster.depth}, partition {cluster.partition}: most in class "
+                f"{self.classes[cluster.typical_class]}, {100 * cluster.share:.1f} % of the separation, {chance}; "
+                f"centre {tree}"
+            )
+        return "\n".join(lines)
+
+    @cached_property
+    def _depth_of_column(self) -> Int64:
+        return np.concatenate([np.full(grouping.n_groups, grouping.depth) for grouping in self.groupings])
+
+    def _vertices(self, cluster: ClusterEvidence, graph: int) -> Int64:
+        return vertices_of(self.grouping(cluster.partition, cluster.depth), cluster.group, graph)
+
+    def _index(self, graph: int) -> int:
+        if not -len(self.graphs) <= graph < len(self.graphs):
+            raise IndexError(f"graph {graph} is out of range: there are {len(self.graphs)} graphs")
+        return int(graph) % len(self.graphs)

@@ -1,0 +1,183 @@
+"""Where the vertices of a collection fall: one view on the groups of relaxed and plain Weisfeiler-Lehman kernels."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from relaxwl.clustering.centers import Centers
+from relaxwl.clustering.kmeans import distances_to_centers
+from relaxwl.clustering.partitioners import Ground, known_or_new
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.labels import Label
+from relaxwl.kernels.chains import Grouped, apply_chain, group_distances
+from relaxwl.kernels.partition import Partition
+from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
+from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
+from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+
+
+class Unfolder:
+    """Builds the trees of a collection's vertices as a kernel sees them, attribute codes and edge labels included."""
+
+    def __init__(self, kernel: Any, graphs: GraphCollection) -> None:
+        self.graphs = graphs
+        self.edge_labels = bool(kernel.edge_labels) and graphs.edge_vocabulary is not None
+        self._sizes: list[Float64] = [np.ones(graphs.n_nodes)]
+        self._symbols: list[Label] | None = None
+        encoding = getattr(kernel, "root_encoding_", None)
+        if encoding is not None and encoding.codebook is not None:
+            self._symbols = [encoding.tree_label(code) for code in encoding.encode(graphs)[0].tolist()]
+
+    def locate(self, vertex: int) -> tuple[int, int]:
+        """Return (graph, vertex in the graph) of a vertex of the collection."""
+        graph = int(np.searchsorted(self.graphs.offsets, vertex, side="right")) - 1
+        return graph, vertex - int(self.graphs.offsets[graph])
+
+    def sizes(self, depth: int) -> Float64:
+        """Return how large the trees of all vertices are, without building any: walks are counted."""
+        while len(self._sizes) <= depth:
+            graphs, below = self.graphs, self._sizes[-1]
+            adjacency = csr_array(
+                (np.ones(len(graphs.indices)), graphs.indices, graphs.indptr), shape=(graphs.n_nodes, graphs.n_nodes)
+            )
+            self._sizes.append(1 + np.asarray(adjacency @ below))
+        return self._sizes[depth]
+
+    def tree(self, vertex: int, depth: int) -> UnfoldingTree:
+        """Return the unfolding tree of a vertex of the collection."""
+        graph, node = self.locate(vertex)
+        labels = None
+        if self._symbols is not None:
+            labels = self._symbols[self.graphs.offsets[graph] : self.graphs.offsets[graph + 1]]
+        return unfolding_tree(self.graphs[graph], node, depth, edge_labels=self.edge_labels, node_labels=labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The groups of one depth in one partition, and the vertices in them.
+
+    Attributes
+    ----------
+    partition, depth, n_groups : int
+        Which grouping it is, and how many groups it has.
+    first_column : int
+        The feature that counts group 0; the other groups follow.
+    groups : int32 array (n_vertices,)
+        Group of each vertex; numbers from ``n_groups`` on were not met in fitting.
+    rows : int32 array (n_vertices,)
+        Vertices with the same number have, to the kernel, the same tree.
+    distances : float64 array (n_vertices,)
+        Distance of each vertex's tree to the centre of its group, as the kernel measures it.
+    """
+
+    partition: int
+    depth: int
+    n_groups: int
+    first_column: int
+    groups: Int32
+    rows: Int32
+    distances: Float64
+    trees: "Unfolder" = field(repr=False)
+    described: Partition | None = field(default=None, repr=False)
+    centers: Centers | None = field(default=None, repr=False)
+    ground: Ground | None = field(default=None, repr=False)
+
+    def column_of_node(self) -> Int64:
+        """Return the feature that counts each vertex, -1 for a vertex that no feature counts."""
+        groups = self.groups.astype(np.int64)
+        return np.where(groups < self.n_groups, groups + self.first_column, -1)
+
+    def center_tree(self, group: int) -> UnfoldingTree:
+        """Return the centre of a group; where groups are single trees, that tree."""
+        if self.described is not None:
+            return self.described.center_tree(group)
+        return self.trees.tree(int(np.flatnonzero(self.groups == group)[0]), self.depth)
+
+    def center_distances(self, n_jobs: int | None = None) -> Float64 | None:
+        """Return the exact distances between the centres; None where groups have no centres."""
+        if self.centers is None or self.ground is None:
+            return None
+        return group_distances(self.centers, self.ground, n_jobs)[:-1, :-1]
+
+
+def groupings(kernel: Any, graphs: GraphCollection) -> list[Grouping]:
+    """Return all groupings of a fitted kernel, in the order of its features."""
+    if isinstance(kernel, RelaxedWeisfeilerLehman):
+        return _relaxed(kernel, graphs)
+    if isinstance(kernel, WeisfeilerLehman):
+        return _identical(kernel, graphs)
+    raise TypeError(
+        "kernel must be a RelaxedWeisfeilerLehman or a WeisfeilerLehman kernel, whose features are groups of "
+        f"neighbourhoods, not {type(kernel).__name__}"
+    )
+
+
+def count_groups(found: list[Grouping], n_columns: int) -> csr_array:
+    """Return how many vertices of each graph fall into each group: a CSR array (n_graphs, n_columns)."""
+    graphs = found[0].trees.graphs
+    columns = np.concatenate([grouping.column_of_node() for grouping in found])
+    owners = np.tile(graphs.graph_of_node, len(found))
+    known = columns >= 0
+    counts = csr_array((np.ones(int(known.sum())), (owners[known], columns[known])), shape=(graphs.n_graphs, n_columns))
+    counts.sum_duplicates()
+    return counts
+
+
+def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
+    encoded = kernel._encode(graphs)
+    found: list[tuple[int, int, Grouped, int]] = []
+    for first, levels in enumerate(kernel.chains_):
+        for depth, grouped in enumerate(apply_chain(levels, encoded, kernel.approximate, kernel.n_jobs)):
+            found += [(depth, first + place, grouped, place) for place in range(len(grouped.labels))]
+    found.sort(key=lambda item: item[:2])
+    trees = Unfolder(kernel, graphs)
+    result: list[Grouping] = []
+    column = 0
+    for depth, index, grouped, place in found:
+        described = kernel.partitions_[index][depth]
+        distances = _distances(grouped, place, described.centers, kernel.n_jobs)
+        groups = grouped.labels[place][grouped.row_of_node]
+        result.append(
+            Grouping(
+                index,
+                depth,
+                len(described),
+                column,
+                groups,
+                grouped.row_of_node,
+                distances[grouped.row_of_node],
+                trees,
+                described,
+                described.centers,
+                grouped.ground,
+            )
+        )
+        column += len(described)
+    return result
+
+
+def _distances(grouped: Grouped, place: int, centers: Centers, n_jobs: int | None) -> Float64:
+    """Return the distance of each row to its centre; a row that is a group of its own is its own centre."""
+    labels = grouped.labels[place]
+    known = np.flatnonzero(labels < len(centers))
+    distances = np.zeros(len(labels))
+    if len(known):
+        rows, ground = grouped.rows.take(known), grouped.ground
+        distances[known] = distances_to_centers(rows, labels[known], centers, ground.points, ground.roots, n_jobs)
+    return distances
+
+
+def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
+    roots, edges = matched_codes(graphs, kernel.node_vocabulary_, kernel.edge_vocabulary_, kernel.edge_labels)
+    result: list[Grouping] = []
+    ids, column = np.empty(0, np.int32), 0
+    trees = Unfolder(kernel, graphs)
+    for depth, known in enumerate(kernel.rows_):
+        rows, local = kernel._refined(graphs, roots, edges, ids, depth)
+        ids = known_or_new(known.locate(rows), len(known))[local]
+        result.append(Grouping(0, depth, len(known), column, ids, local, np.zeros(len(ids)), trees))
+        column += len(known)
+    return result

@@ -1,0 +1,113 @@
+"""Members of a group: the nearest and the farthest from its centre, and what tells them from it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relaxwl.costs import EditCost
+from relaxwl.distances.tree import EditScript, TreeMapping, tree_edit_mapping
+from relaxwl.explanation.groupings import Grouping
+from relaxwl.graphs.arrays import Int64
+from relaxwl.unfolding.tree import UnfoldingTree
+
+# Nobody reads an edit script of larger trees: those are compared in their upper levels.
+MAX_COMPARED_SIZE = 400
+
+
+@dataclass(frozen=True)
+class Member:
+    """One vertex of a group beside the group's centre.
+
+    Attributes
+    ----------
+    graph, node : int
+        The vertex: index of its graph, and its index there.
+    distance : float
+        Distance of its tree to the centre, as the kernel measures it. R-WL* measures between centres of the depth
+        below, so ``mapping.cost``, which is between the real trees, may differ.
+    n_alike : int
+        Number of vertices in the group with, to the kernel, the same tree.
+    mapping : TreeMapping
+        The cheapest mapping of the vertex's unfolding tree to the centre.
+    compared_depth : int
+        Depth to which the trees were compared.
+    note : str
+        Says so if that is less than their whole depth; else empty.
+    """
+
+    graph: int
+    node: int
+    distance: float
+    n_alike: int
+    mapping: TreeMapping
+    compared_depth: int
+    note: str
+
+    @property
+    def words(self) -> str:
+        """What the centre has that the member has not: "two leaves more, one vertex relabelled"."""
+        return self.mapping.describe()
+
+    @property
+    def script(self) -> EditScript:
+        """The edits that turn the member's tree into the centre."""
+        return self.mapping.script()
+
+
+@dataclass(frozen=True)
+class Members:
+    """The members nearest to the centre, nearest first, and the farthest of the others, farthest first."""
+
+    nearest: tuple[Member, ...]
+    farthest: tuple[Member, ...]
+
+
+def find_members(grouping: Grouping, group: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
+    """Describe members of a group, of equal trees the first vertex only."""
+    inside = np.flatnonzero(grouping.groups == group)
+    _, first, n_alike = np.unique(grouping.rows[inside], return_index=True, return_counts=True)
+    vertices = inside[first]
+    order = np.lexsort((vertices, grouping.distances[vertices]))
+    nearest, others = order[:n_nearest], order[n_nearest:]
+    farthest = others[len(others) - min(n_farthest, len(others)) :][::-1]
+    center = grouping.center_tree(group)
+    return Members(
+        *(
+            tuple(_member(grouping, center, int(vertices[i]), int(n_alike[i]), cost) for i in chosen)
+            for chosen in (nearest, farthest)
+        )
+    )
+
+
+def _member(grouping: Grouping, center: UnfoldingTree, vertex: int, n_alike: int, cost: EditCost | None) -> Member:
+    """Compare one vertex with the centre, down to the depth where the trees get too large."""
+    graph, node = grouping.trees.locate(vertex)
+    depth = grouping.depth
+    while depth > 1 and max(grouping.trees.sizes(depth)[vertex], cut(center, depth).size) > MAX_COMPARED_SIZE:
+        depth -= 1
+    note = ""
+    if depth < grouping.depth:
+        note = f"compared down to depth {depth} of {grouping.depth}: the whole trees are too large to be read"
+    mapping = tree_edit_mapping(grouping.trees.tree(vertex, depth), cut(center, depth), cost)
+    return Member(graph, node, float(grouping.distances[vertex]), n_alike, mapping, depth, note)
+
+
+def cut(tree: UnfoldingTree, depth: int) -> UnfoldingTree:
+    """Return the upper part of a tree, down to a depth.
+
+    >>> print(cut(UnfoldingTree.parse("1(2(3,4),5)"), 1))
+    1(2,5)
+    """
+    if tree.depth <= depth:
+        return tree
+    if depth == 0:
+        return UnfoldingTree(tree.label)
+    pieces = {branch.tree: cut(branch.tree, depth - 1) for branch in tree.branches}
+    children = [pieces[child] for child in tree.children]
+    return UnfoldingTree(tree.label, children, tree.edge_labels if tree.has_edge_labels else None)
+
+
+def vertices_of(grouping: Grouping, group: int, graph: int) -> Int64:
+    """Return the vertices of one graph that fall into a group."""
+    start, stop = grouping.trees.graphs.offsets[graph : graph + 2]
+    return np.flatnonzero(grouping.groups[start:stop] == group)

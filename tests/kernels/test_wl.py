@@ -1,0 +1,297 @@
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_graphs import BONDS, collection, random_graphs, shuffled
+from strategies import EDGES, plain_graphs
+
+from relaxwl import GraphCollection, WeisfeilerLehman
+from relaxwl.datasets import load_tu
+
+BASES = ("subtree", "edge", "shortest-path")
+
+
+# ------------------------------------------------------------------------------------------------ the definition
+
+
+@given(
+    st.lists(plain_graphs(edges=EDGES), min_size=1, max_size=4),
+    st.sampled_from(BASES),
+    st.sampled_from(["dot", "intersection"]),
+    st.booleans(),
+    st.sampled_from([None, [2.0, 0.0, 0.5]]),
+    st.booleans(),
+)
+def test_gram_is_that_of_the_definition(graphs, base, similarity, edge_labels, weights, normalize):
+    together = collection(graphs)
+    edge_labels = edge_labels and together.edge_codes is not None
+    kernel = WeisfeilerLehman(2, base, similarity, edge_labels, weights, normalize)
+    expected = naive.wl_counts(graphs, 2, base, edge_labels)
+    wanted = naive.count_kernel(expected, expected, weights, similarity == "intersection", normalize)
+    features = kernel.fit_transform(together)
+    matrix = kernel.kernel_matrix(together)
+    np.testing.assert_allclose(matrix, wanted, rtol=1e-12)
+    if similarity == "dot":
+        np.testing.assert_allclose((features @ features.T).toarray(), wanted, rtol=1e-12)
+    np.testing.assert_array_equal(kernel.fit_kernel_matrix(together), matrix)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-8 * max(1.0, matrix.max())
+
+
+@given(
+    st.lists(plain_graphs(edges=EDGES), min_size=1, max_size=3),
+    st.lists(plain_graphs(edges=("y", "z")), min_size=1, max_size=3),
+    st.sampled_from(BASES),
+    st.sampled_from(["dot", "intersection"]),
+    st.booleans(),
+)
+def test_unseen_graphs_and_their_norms(train, test, base, similarity, edge_labels):
+    test = [(n, edges, [label + 1 for label in labels], names) for n, edges, labels, names in test]  # 4 is unseen
+    fitted, new = collection(train), collection(test)
+    edge_labels = edge_labels and fitted.edge_codes is not None and new.edge_codes is not None
+    kernel = WeisfeilerLehman(2, base, similarity, edge_labels, normalize=True).fit(fitted)
+    counts = naive.wl_counts([*train, *test], 2, base, edge_labels)
+    left, right = counts[: len(train)], counts[len(train) :]
+    wanted = naive.count_kernel(right, left, minimum=similarity == "intersection", normalize=True)
+    np.testing.assert_allclose(kernel.kernel_matrix(new, fitted), wanted, rtol=1e-12)
+    np.testing.assert_allclose(kernel.kernel_matrix(fitted, new), wanted.T, rtol=1e-12)
+    if similarity == "dot":
+        product = kernel.transform(new) @ kernel.transform(fitted).T
+        np.testing.assert_allclose(product.toarray(), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_all_depths_from_one_fit(base, similarity, normalize):
+    train, test = collection(random_graphs(10)), collection(random_graphs(6, seed=1))
+    weights = [1.0, 0.5, 0.25]
+    kernel = WeisfeilerLehman(2, base, similarity, depth_weights=weights, normalize=normalize).fit(train)
+    square, block = kernel.depth_kernel_matrices(train), kernel.depth_kernel_matrices(test, train)
+    fitted = kernel.fit_depth_kernel_matrices(train)
+    for depth in range(3):
+        single = WeisfeilerLehman(depth, base, similarity, depth_weights=weights[: depth + 1], normalize=normalize)
+        single.fit(train)
+        np.testing.assert_allclose(square[depth], single.kernel_matrix(train), rtol=1e-12)
+        np.testing.assert_allclose(block[depth], single.kernel_matrix(test, train), rtol=1e-12)
+        np.testing.assert_array_equal(fitted[depth], square[depth])
+    candidates = kernel.candidates(test, train)
+    assert [candidate.parameters for candidate in candidates] == [{"max_depth": depth} for depth in range(3)]
+    np.testing.assert_array_equal(candidates[1].matrix, block[1])
+    assert len(kernel.fit_candidates(train)) == 3
+
+
+# ------------------------------------------------------------------------------------------------- invariances
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_permuting_vertices_changes_nothing_and_graphs_permute_rows(base):
+    graphs = random_graphs(12, bonds=BONDS)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(graphs))
+    kernel = WeisfeilerLehman(3, base, edge_labels=True)
+    features = kernel.fit_transform(collection(graphs)).toarray()
+    names = kernel.get_feature_names_out().tolist()
+    moved = kernel.fit_transform(collection([shuffled(graphs[place], rng) for place in order])).toarray()
+    np.testing.assert_array_equal(moved, features[order])
+    assert kernel.get_feature_names_out().tolist() == names
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_threads_change_nothing(base):
+    graphs = collection(random_graphs(30))
+    one, two = (WeisfeilerLehman(3, base, n_jobs=n_jobs) for n_jobs in (1, 2))
+    a, b = one.fit_transform(graphs), two.fit_transform(graphs)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    np.testing.assert_array_equal(one.kernel_matrix(graphs), two.kernel_matrix(graphs))
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_blocks_equal_those_of_the_full_gram(base):
+    graphs = collection(random_graphs(20))
+    whole = WeisfeilerLehman(3, base).fit_kernel_matrix(graphs)
+    train, test = graphs[:12], graphs[12:]
+    kernel = WeisfeilerLehman(3, base).fit(train)
+    np.testing.assert_array_equal(kernel.kernel_matrix(train), whole[:12, :12])
+    np.testing.assert_array_equal(kernel.kernel_matrix(test, train), whole[12:, :12])
+    everything = WeisfeilerLehman(3, base).fit(graphs)
+    np.testing.assert_array_equal(everything.kernel_matrix(test, train), whole[12:, :12])
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_fit_transform_is_fit_then_transform_and_inputs_stay(base):
+    graphs = collection(random_graphs(10, bonds=BONDS))
+    before = graphs.fingerprint()
+    kernel = WeisfeilerLehman(2, base, edge_labels=True, normalize=True)
+    together, apart = kernel.fit_transform(graphs), kernel.fit(graphs).transform(graphs)
+    np.testing.assert_array_equal(together.toarray(), apart.toarray())
+    assert together.dtype == np.float64
+    assert together.format == "csr"
+    assert graphs.fingerprint() == before
+    np.testing.assert_allclose(together.power(2).sum(axis=1)[together.sum(axis=1) > 0], 1.0)
+
+
+# ---------------------------------------------------------------------------------------- small and strange graphs
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_empty_graphs_single_vertices_and_no_edges(base, normalize):
+    graphs = GraphCollection.from_edges([(0, []), (1, []), (3, []), (2, [(0, 1)])])
+    kernel = WeisfeilerLehman(2, base, normalize=normalize)
+    matrix = kernel.fit_kernel_matrix(graphs)
+    assert np.isfinite(matrix).all()
+    assert not matrix[0].any()
+    if base == "subtree" and not normalize:
+        assert matrix.tolist() == [[0, 0, 0, 0], [0, 3, 9, 2], [0, 9, 27, 6], [0, 2, 6, 12]]
+    assert kernel.transform(graphs[[0]]).nnz == 0
+    assert kernel.transform(GraphCollection.from_edges([])).shape == (0, len(kernel.get_feature_names_out()))
+    assert kernel.kernel_matrix(GraphCollection.from_edges([]), graphs).shape == (0, 4)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_fit_on_nothing_scores_zero(base):
+    kernel = WeisfeilerLehman(1, base, normalize=True).fit(GraphCollection.from_edges([(0, [])]))
+    graphs = GraphCollection.from_edges([(2, [(0, 1)])])
+    assert kernel.transform(graphs).shape == (1, 0)
+    assert kernel.kernel_matrix(graphs).tolist() == [[0.0]]
+
+
+def test_edge_labels_first_met_after_a_fit_without_edges():
+    kernel = WeisfeilerLehman(2, edge_labels=True, normalize=True).fit(collection([(1, [], ["C"], None)]))
+    features = kernel.transform(collection([(2, [(0, 1)], ["C", "C"], ["single"])]))
+    np.testing.assert_allclose(features.toarray(), [[2 / np.sqrt(12), 0.0, 0.0]])
+
+
+def test_depth_weights_of_zero_give_zero_and_not_nan():
+    graphs = collection(random_graphs(4))
+    kernel = WeisfeilerLehman(1, depth_weights=[0, 0], normalize=True)
+    assert kernel.fit_transform(graphs).sum() == 0
+    assert not kernel.kernel_matrix(graphs).any()
+
+
+def test_edge_labels_matter_only_if_asked_for():
+    single, double = (collection([(2, [(0, 1)], ["C", "C"], [name])]) for name in ("single", "double"))
+    both = GraphCollection.concatenate([single, double])
+    assert WeisfeilerLehman(1).fit_kernel_matrix(both).tolist() == [[8, 8], [8, 8]]
+    assert WeisfeilerLehman(1, edge_labels=True).fit_kernel_matrix(both).tolist() == [[8, 4], [4, 8]]
+    with pytest.raises(ValueError, match="edge_labels=True, but the graphs have no edge labels"):
+        WeisfeilerLehman(edge_labels=True).fit(collection(random_graphs(3)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_depth": -1}, "max_depth must be an integer >= 0"),
+        ({"max_depth": 1.5}, "max_depth must be an integer >= 0"),
+        ({"max_depth": True}, "max_depth must be an integer >= 0"),
+        ({"base": "walk"}, "base must be one of subtree, edge, shortest-path"),
+        ({"similarity": "cosine"}, "similarity must be one of dot, intersection"),
+        ({"depth_weights": [1.0]}, "depth_weights must be 5 finite numbers"),
+        ({"depth_weights": [1, 1, 1, 1, -1]}, "depth_weights must be 5 finite numbers"),
+        ({"depth_weights": [1, 1, 1, 1, np.nan]}, "depth_weights must be 5 finite numbers"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        WeisfeilerLehman(**parameters).fit(collection(random_graphs(3)))
+
+
+def test_labelled_and_unlabelled_do_not_mix():
+    labelled, plain = collection(random_graphs(3)), collection(random_graphs(3), labelled=False)
+    with pytest.raises(ValueError, match="fitted on labelled graphs, and these graphs are unlabelled"):
+        WeisfeilerLehman().fit(labelled).transform(plain)
+    with pytest.raises(ValueError, match="fitted on unlabelled graphs, and these graphs are labelled"):
+        WeisfeilerLehman().fit(plain).transform(labelled)
+
+
+def test_feature_names_say_depth_and_tree():
+    graphs = collection([(3, [(0, 1), (1, 2)], ["C", "C", "O"], ["single", "double"])])
+    kernel = WeisfeilerLehman(2, edge_labels=True).fit(graphs)
+    names = kernel.get_feature_names_out().tolist()
+    assert names[:3] == ["depth 0: #0 C", "depth 0: #1 O", "depth 1: #0 C(single:C)"]
+    assert "depth 1: #1 C(double:O, single:C)" in names
+    assert len(set(names)) == len(names) == kernel.transform(graphs).shape[1]
+    star = GraphCollection.from_edges([(9, [(0, i) for i in range(1, 9)], list(range(9)))])
+    assert WeisfeilerLehman(1).fit(star).get_feature_names_out()[-9].endswith("0(1, 2, 3, 4, 5, 6, …)")
+    plain = WeisfeilerLehman(1).fit(GraphCollection.from_edges([(3, [(0, 1), (1, 2)])]))
+    assert plain.get_feature_names_out()[-1] == "depth 1: #1 ·(2×·)"
+
+
+# -------------------------------------------------------------------------------------------------------- GraKeL
+
+
+def grakel_graphs(graphs):
+    result = []
+    for graph in graphs:
+        edges = {(int(a), int(b)): 1 for a, b in graph.edges}
+        edges |= {(b, a): 1 for a, b in edges}
+        labels = [0] * graph.n_nodes if graph.node_labels is None else graph.node_labels
+        result.append((edges, dict(enumerate(labels))))
+    return result
+
+
+def grakel_grams(graphs, max_depth, base):
+    grakel = pytest.importorskip("grakel")
+    inputs = grakel_graphs(graphs)
+    histogram = base == "subtree"
+    plain = grakel.VertexHistogram() if histogram else grakel.ShortestPath(with_labels=True)
+    yield 0, plain.fit_transform(inputs)
+    for depth in range(1, max_depth + 1):
+        inner = (grakel.VertexHistogram, {}) if histogram else (grakel.ShortestPath, {"with_labels": True})
+        yield depth, grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(inputs)
+
+
+def check_against_grakel(graphs, max_depth, base):
+    ours = WeisfeilerLehman(max_depth, base).fit_depth_kernel_matrices(graphs)
+    for depth, theirs in grakel_grams(graphs, max_depth, base):
+        np.testing.assert_array_equal(ours[depth], theirs)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "step"), [("MUTAG", 1), ("IMDB-BINARY", 7), ("EGO-1", 4)], ids=lambda value: str(value)
+)
+def test_subtree_gram_equals_grakels(shared, name, step):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    check_against_grakel(graphs[::step], 4, "subtree")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["NCI1", "IMDB-BINARY", "EGO-1"])
+def test_whole_subtree_gram_equals_grakels(shared, name):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    check_against_grakel(graphs, 4, "subtree")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "step"), [("MUTAG", 2), ("IMDB-BINARY", 50), ("NCI1", 100), ("EGO-1", 20)])
+def test_shortest_path_gram_equals_grakels(shared, name, step):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    check_against_grakel(graphs[::step], 2, "shortest-path")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "step", "depth"), [("MUTAG", 1, 4), ("IMDB-BINARY", 1, 1), ("NCI1", 20, 2)])
+def test_larger_shortest_path_gram_equals_grakels(shared, name, step, depth):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    check_against_grakel(graphs[::step], depth, "shortest-path")
+
+
+def test_real_blocks_and_permutations(shared):
+    graphs, _ = load_tu(shared / "data" / "MUTAG.zip")
+    rng = np.random.default_rng(0)
+    plain = [(g.n_nodes, [(int(a), int(b)) for a, b in g.edges], g.node_labels, g.edge_labels) for g in graphs]
+    for base, edge_labels in itertools.product(BASES, (False, True)):
+        kernel = WeisfeilerLehman(4, base, edge_labels=edge_labels)
+        features = kernel.fit_transform(graphs)
+        moved = kernel.fit_transform(collection([shuffled(graph, rng) for graph in plain]))
+        assert (features != moved).nnz == 0
+        whole = kernel.kernel_matrix(graphs)
+        kernel.fit(graphs[:100])
+        np.testing.assert_array_equal(kernel.kernel_matrix(graphs[100:], graphs[:100]), whole[100:, :100])
