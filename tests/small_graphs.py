@@ -37,3 +37,13 @@ def shuffled(graph, rng):
     for vertex, label in enumerate(labels):
         moved[order[vertex]] = label
     return (n_nodes, [(int(order[b]), int(order[a])) for a, b in edges], moved, names)
+
+
+def with_attributes(graphs, seed=0, labelled=False):
+    """Make a collection of the same graphs with random vectors at the vertices."""
+    rng = np.random.default_rng(seed)
+    builder = CollectionBuilder()
+    for n_nodes, edges, labels, _ in graphs:
+        vectors = rng.integers(0, 6, (n_nodes, 2)).astype(float)
+        builder.add(n_nodes, edges, node_labels=labels if labelled else None, node_attributes=vectors)
+    return GraphCollection(**builder.build())

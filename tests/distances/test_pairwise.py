@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_transport as naive
+from relaxwl import _memory
 from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
 from relaxwl.distances import batched, pairwise
@@ -246,7 +247,7 @@ def test_attribute_costs():
 
 
 def test_too_large_a_request_is_refused(monkeypatch):
-    monkeypatch.setattr(pairwise, "_physical_memory", lambda: 40.0)
+    monkeypatch.setattr(_memory, "physical_memory", lambda: 40.0)
     graphs = GraphCollection.from_edges([(6, [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5)])])
     with pytest.raises(ValueError, match=r"need about .* GiB .* smaller depth"):
         distinct_tree_distances(graphs, 3)
@@ -277,7 +278,7 @@ def test_bad_depth_is_refused(depth):
 def test_no_nodes_and_no_edge_labels():
     graphs = GraphCollection.from_edges([(2, [(0, 1)])])
     assert tree_distances(graphs, 2, []).shape == (0, 0)
-    with pytest.raises(ValueError, match="edge_labels=True needs graphs with edge labels"):
+    with pytest.raises(ValueError, match="edge_labels=True, but the graphs have no edge labels"):
         tree_distances(graphs, 2, [(0, 0)], edge_labels=True)
 
 

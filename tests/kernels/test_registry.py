@@ -44,7 +44,7 @@ def test_every_kernel_runs_in_every_variant(name):
 
 
 PROTOCOL = {  # number of variants, and of candidates from each
-    "ve-hist": (1, 1),
+    "ve-hist": (1, 6),
     "wl": (1, 5),
     "gs": (3, 1),
     "sp": (1, 1),

@@ -7,6 +7,9 @@ from relaxwl.graphs import CollectionBuilder
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding, check_edge_labels
 
 
+COSTS = 1 - np.eye(2)  # of one label and ⊥
+
+
 def attributed(vectors, labels=None):
     builder = CollectionBuilder()
     for place, rows in enumerate(vectors):
@@ -98,7 +101,7 @@ def test_attributes_that_are_not_there():
 def test_edge_labels_count_only_if_asked_for():
     graphs = one(["C", "C"], ["single"])
     ignored = EdgeEncoding.fit(graphs, EditCost(), edge_labels=False)
-    assert ignored.encode(graphs, ("C",)) == (None, None)
+    assert ignored.encode(graphs, COSTS) == (None, None)
     assert ignored.n_codes == 1
     with pytest.raises(ValueError, match="edge_labels=True, but the graphs have no edge labels"):
         check_edge_labels(one(["C", "C"]), True)
@@ -107,18 +110,18 @@ def test_edge_labels_count_only_if_asked_for():
 def test_edge_labels_are_matched_by_value():
     fitted = EdgeEncoding.fit(one(["C", "C"], ["single"]), EditCost(), edge_labels=True)
     other = collection([(3, [(0, 1), (1, 2)], ["C"] * 3, ["aromatic", "single"])])
-    codes, costs = fitted.encode(other, ("C",))
+    codes, costs = fitted.encode(other, COSTS)
     assert sorted(codes.tolist()) == [0, 0, 1, 1]
     assert costs.shape == (3, 3)
     assert costs[0, 1] == 1.0
     assert costs[0, 2] == 0.0  # deleting an edge with its child is free by default
     with pytest.raises(ValueError, match="edge labels that were not met in fitting"):
-        fitted.encode(other, ("C",), unseen="error")
+        fitted.encode(other, COSTS, unseen="error")
 
 
 def test_no_edges_to_take_labels_from():
     lonely = one(["C"])
     fitted = EdgeEncoding.fit(lonely, EditCost(), edge_labels=True)
     assert fitted.n_codes == 0
-    assert len(fitted.encode(lonely, ("C",))[0]) == 0
+    assert len(fitted.encode(lonely, COSTS)[0]) == 0
     assert EdgeEncoding.fit(collection(random_graphs(3, bonds=("a", "b"))), EditCost(), True).n_codes == 2

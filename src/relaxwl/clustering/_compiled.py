@@ -222,9 +222,10 @@ def weighted_mean(members, weights, indptr, points, masses, n_points):
 def medoid(members, weights, indptr, points, masses, ground):
     """Return the place of the member with the smallest weighted sum of exact distances to all members.
 
-    Where the sum S of one member is known, the triangle inequality bounds that of every other at distance d from below
-    by ``|total weight · d - S|``: most members are never solved. The next one to try is the one with the lowest bound.
-    Ties go to the first member in the order of content, so the order of members does not matter.
+    Distances are first bounded by differences of the distances to ⊥. Where the sum S of one member is known, the
+    triangle inequality bounds that of every other at distance d from below by ``|total weight · d - S|``: most members
+    are never solved. The next one to try is the one with the lowest bound. Ties go to the first member in the order of
+    content, so the order of members does not matter.
     """
     n = len(members)
     blank = ground.shape[0] - 1
@@ -234,7 +235,10 @@ def medoid(members, weights, indptr, points, masses, ground):
     for place in range(n):
         for entry in range(indptr[members[place]], indptr[members[place] + 1]):
             heights[place] += masses[entry] * ground[points[entry], blank]
-    bounds = _spread_bounds(heights, weights)
+    bounds = np.zeros(n, np.float64)
+    for place in range(n):
+        for other in range(n):
+            bounds[place] += weights[other] * abs(heights[place] - heights[other])
     distances = np.empty(n, np.float64)
     best, best_cost = 0, np.inf
     for _ in range(n):
@@ -276,23 +280,6 @@ def _precedes(row, other, indptr, points, masses):
 
 
 @njit(nogil=True, cache=True)
-def _spread_bounds(heights, weights):
-    """Return Σ_j weights[j] · |heights[i] - heights[j]| for every i, by sorting."""
-    order = np.argsort(heights)
-    out = np.empty(len(heights), np.float64)
-    weight_below, moment_below = 0.0, 0.0
-    weight_above, moment_above = weights.sum(), (weights * heights).sum()
-    for place in order:
-        height = heights[place]
-        out[place] = height * weight_below - moment_below + moment_above - height * weight_above
-        weight_below += weights[place]
-        moment_below += weights[place] * height
-        weight_above -= weights[place]
-        moment_above -= weights[place] * height
-    return out
-
-
-@njit(nogil=True, cache=True)
 def solve_flow(vectors, indices, tables):
     """Solve the loaded problem so that its flow is left in ``tables``; sources × sinks, row-major."""
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
@@ -320,10 +307,25 @@ def load_flow(row, indptr, points, masses, center_points, center_masses, ground,
 
 
 @njit(nogil=True, cache=True)
-def median_step(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses) of a centre that serves the members better, or an equal one if none was found.
+def sparse_units(units):
+    """Return the points (int32, ascending) with positive mass and their masses; the last point, ⊥, is left out."""
+    positions = _positive(units[:-1])
+    new_points = np.empty(len(positions), np.int32)
+    new_masses = np.empty(len(positions), np.float64)
+    for place in range(len(positions)):
+        new_points[place] = positions[place]
+        new_masses[place] = units[positions[place]]
+    return new_points, new_masses
 
-    A round of matched medians moves many units at once. Where it finds nothing, the best move of a single unit is made.
+
+@njit(nogil=True, cache=True)
+def matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground):
+    """Return (points, masses, saved): the centre after one round of matched medians, and what it saves at least.
+
+    Every member is matched to the centre. Each unit of the centre then moves to the 1-median of what it is matched to,
+    ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
+    matching held fixed no step costs more than before; solved anew, the members can only cost less. If nothing is
+    saved, the centre is as before.
 
     Parameters
     ----------
@@ -331,61 +333,6 @@ def median_step(members, weights, indptr, points, masses, center_points, center_
         Row numbers; ``weights`` float64 (n,) go with them.
     center_points, center_masses : int32 and float64
         The present centre; its masses are whole numbers, like those of the members.
-    """
-    units, saved = matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground)
-    if saved <= 0.0:
-        units, saved = best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground)
-    return sparse_units(units)
-
-
-@njit(nogil=True, cache=True)
-def median_descent(members, weights, indptr, points, masses, center_points, center_masses, ground, max_rounds):
-    """Return (points, masses) of the centre after rounds of `median_step`, until none improves it.
-
-    Once matched medians find nothing, single units are moved to the end.
-    """
-    matching = True
-    for _ in range(max_rounds):
-        if matching:
-            units, saved = matched_medians(
-                members, weights, indptr, points, masses, center_points, center_masses, ground
-            )
-        else:
-            units, saved = best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground)
-        if saved > 0.0:
-            center_points, center_masses = sparse_units(units)
-        elif matching:
-            matching = False
-        else:
-            break
-    return center_points, center_masses
-
-
-@njit(nogil=True, cache=True)
-def sparse_units(units):
-    """Return the points (int32, ascending) with positive mass and their masses; the last point, ⊥, is left out."""
-    size = 0
-    for point in range(len(units) - 1):
-        size += units[point] > 0.0
-    new_points = np.empty(size, np.int32)
-    new_masses = np.empty(size, np.float64)
-    size = 0
-    for point in range(len(units) - 1):
-        if units[point] > 0.0:
-            new_points[size] = point
-            new_masses[size] = units[point]
-            size += 1
-    return new_points, new_masses
-
-
-@njit(nogil=True, cache=True)
-def matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (units, saved): the centre after one round of matched medians, and what it saves at least.
-
-    Every member is matched to the centre. Each unit of the centre then moves to the 1-median of what it is matched to,
-    ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
-    matching held fixed no step costs more than before; solved anew, the members can only cost less.
-    ``units`` is float64 (n_points + 1,), its last entry meaningless.
     """
     blank = ground.shape[0] - 1
     n_entries = len(center_points)
@@ -410,7 +357,8 @@ def matched_medians(members, weights, indptr, points, masses, center_points, cen
         units[center_points[entry]] = center_masses[entry]
     saved = _move_to_medians(runs[:n_runs], weights, center_points, ground, units)
     saved += _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units)
-    return units, saved
+    new_points, new_masses = sparse_units(units)
+    return new_points, new_masses, saved
 
 
 # Columns of a table of runs: units START to STOP - 1 of an entry of the centre are matched to TARGET by a member.
@@ -611,49 +559,65 @@ BULK = 16.0
 
 @njit(nogil=True, cache=True)
 def best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (units, saved): the centre after the best moves of single units, and what they save.
+    """Return (points, masses, saved): the centre after the best moves of single units, and what they save.
 
     A move takes a unit from a point of the centre, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
     the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
-    better than the best one alone. ``units`` is as in `matched_medians`.
+    better than the best one alone. Parameters are those of `matched_medians`.
     """
     blank = ground.shape[0] - 1
-    origins = np.append(center_points.astype(np.int64), blank)
-    goals = _used_points(members, indptr, points, blank)
-    changes, cost = move_changes(
-        members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals
-    )
     units = np.zeros(blank + 1, np.float64)
     for entry in range(len(center_points)):
         units[center_points[entry]] = center_masses[entry]
     units[blank] = np.inf
+    origins = _positive(units)
+    goals = _positive(_usage(members, indptr, points, blank))
+    changes, cost = move_changes(
+        members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals
+    )
     best = np.argmin(changes)
     origin, goal = origins[best // len(goals)], goals[best % len(goals)]
     saved = -changes[best // len(goals), best % len(goals)]
     if saved <= negligible(weights, ground):
-        return units, 0.0
+        return center_points, center_masses, 0.0
     together = units.copy()
     if _make_moves(changes, origins, goals, -0.25 * saved, together) > 1:
         new_points, new_masses = sparse_units(together)
         new_cost = center_cost(members, weights, indptr, points, masses, new_points, new_masses, ground)
         if cost - new_cost > saved:
-            return together, cost - new_cost
+            return new_points, new_masses, cost - new_cost
     units[origin] -= 1.0
     units[goal] += 1.0
     if (origin < blank and units[origin] >= BULK) or (origin == blank and units[goal] >= BULK):
         saved += _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground)
-    return units, saved
+    new_points, new_masses = sparse_units(units)
+    return new_points, new_masses, saved
 
 
 @njit(nogil=True, cache=True)
-def _used_points(members, indptr, points, blank):
-    """Return the points that some member uses, ascending, and ⊥."""
-    used = np.zeros(blank + 1, np.bool_)
-    used[blank] = True
+def _usage(members, indptr, points, blank):
+    """Return float64 (blank + 1,): how many members use each point, and 1 for ⊥."""
+    usage = np.zeros(blank + 1, np.float64)
+    usage[blank] = 1.0
     for place in range(len(members)):
         for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            used[points[entry]] = True
-    return np.flatnonzero(used)
+            usage[points[entry]] += 1.0
+    return usage
+
+
+@njit(nogil=True, cache=True)
+def _positive(values):
+    """Return the positions of positive values, ascending."""
+    size = 0
+    for value in values:
+        size += value > 0.0
+    positions = np.empty(size, np.int64)
+    size = 0
+    for position in range(len(values)):
+        if values[position] > 0.0:
+            positions[size] = position
+            size += 1
+    return positions
 
 
 @njit(nogil=True, cache=True)
@@ -724,7 +688,8 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
     between = _columns(ground, goals, goals)
     changes = total * steps
     place_of = np.zeros(ground.shape[0], np.int64)
-    place_of[goals] = np.arange(len(goals))
+    for b in range(len(goals)):
+        place_of[goals[b]] = b
     capacity = max(widest_member(members, indptr), len(center_points)) + 2
     vectors, indices, tables = make_scratch(capacity)
     arcs = np.empty((2, capacity * capacity), np.int64)

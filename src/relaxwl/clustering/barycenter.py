@@ -16,6 +16,8 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
 Method = Literal["median", "lp", "entropic", "medoid", "mean"]
 Center = tuple[Int32, Float64]
 
+# What makes a median better: first many units at once, then what is left by single units.
+IMPROVEMENTS: tuple[Any, ...] = (_compiled.matched_medians, _compiled.best_moves)
 # Rounds of matched medians: they stop by themselves after a handful, this only bounds the worst case.
 MEDIAN_ROUNDS = 1000
 # Up to this number of members the median also starts from the medoid, so that it is never worse than a member.
@@ -65,10 +67,15 @@ class _Cluster:
         """Return the weighted sum of the exact distances of all members to a centre."""
         return float(_compiled.center_cost(*self._arrays(), *center, self.ground))
 
-    def descend(self, center: Center) -> Center:
+    def descend(self, start: Center) -> Center:
         """Return the centre after rounds of matched medians and moves of single units, as long as they improve it."""
-        points, masses = _compiled.median_descent(*self._arrays(), *center, self.ground, MEDIAN_ROUNDS)
-        return points, masses
+        center: Any = start
+        for improve in IMPROVEMENTS:
+            for _ in range(MEDIAN_ROUNDS):
+                *center, saved = improve(*self._arrays(), *center, self.ground)
+                if saved <= 0:
+                    break
+        return center[0], center[1]
 
     def mean(self) -> Float64:
         """Return the weighted mean as masses over all points."""
@@ -165,7 +172,7 @@ def transport_barycenter(
 def center_update(method: str) -> CenterUpdate:
     """Return the function by which k-means improves a centre.
 
-    ``"median"`` moves on from the current centre by one round of matched medians. All other methods start afresh.
+    ``"median"`` moves on from the current centre by one step. All other methods start afresh.
     """
     if method == "median":
         return _median_update
@@ -199,10 +206,11 @@ def _median_update(
     current_points: Int32,
     current_masses: Float64,
 ) -> Center:
-    new_points, new_masses = _compiled.median_step(
-        members, weights, indptr, points, masses, current_points, current_masses, ground
-    )
-    return new_points, new_masses
+    """Improve a centre by one round of matched medians and then by the best moves of single units."""
+    center: Any = current_points, current_masses
+    for improve in IMPROVEMENTS:
+        *center, _ = improve(members, weights, indptr, points, masses, *center, ground)
+    return center[0], center[1]
 
 
 def _solver(method: str) -> Callable[[_Cluster], Center]:

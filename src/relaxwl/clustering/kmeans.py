@@ -94,7 +94,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
     >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
     >>> kmeans = WassersteinKMeans(n_clusters=2, random_state=0).fit(rows, ground=1.0 - np.eye(2))
-    >>> kmeans.inertia_, sorted(kmeans.centers_.counts)
+    >>> kmeans.inertia_, sorted(kmeans.centers_.counts.tolist())
     (4.0, [2.0, 11.0])
     """
 
@@ -254,7 +254,7 @@ def _updated(
     The distances of the rows whose centres were replaced are brought up to date in ``search``.
     """
     clusters = _members(search.labels, len(centers))
-    which = np.array([c for c in np.flatnonzero(due) if len(clusters[c])], np.int64)
+    which = np.flatnonzero(due & (np.bincount(search.labels, weights, minlength=len(centers)) > 0))
     chunks = [which[start : start + 8] for start in range(0, len(which), 8)]
     task = partial(_new_centers, search, centers, weights, clusters, update)
     parts = [part for chunk in map_chunks(task, chunks, search.n_jobs) for part in chunk]

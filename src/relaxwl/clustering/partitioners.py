@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from relaxwl.clustering.centers import Centers, centers_from_rows
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, nearest, number_of_clusters
@@ -32,6 +33,10 @@ class Ground(np.ndarray):
 
     def __array_finalize__(self, origin: Any) -> None:
         self.roots = getattr(origin, "roots", np.zeros((1, 1)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # NumPy pickles the numbers of a subclass and forgets its attributes.
+        return Ground, (self.points, self.roots)
 
     @property
     def points(self) -> NDArray[Any]:
@@ -68,6 +73,7 @@ class IdentityPartitioner(BaseEstimator):
 
     def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
+        check_is_fitted(self)
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
 
 
@@ -104,6 +110,7 @@ class KMeansPartitioner(BaseEstimator):
 
     def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the nearest centre of each row."""
+        check_is_fitted(self)
         ground = self.ground_ if ground is None else as_ground(ground, rows)
         return nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)[0]
 
@@ -182,6 +189,7 @@ class RadiusPartitioner(BaseEstimator):
 
     def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the nearest leader within the radius, or a new group."""
+        check_is_fitted(self)
         ground = self.ground_ if ground is None else as_ground(ground, rows)
         labels, distances = nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)
         return known_or_new(np.where(distances <= self.radius, labels, -1).astype(np.int32), len(self.centers_))

@@ -24,12 +24,12 @@ def gather(gram, rows, columns, scale):
 def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
     """Solve the dual of a support vector machine by sequential minimal optimisation; return (bias, converged).
 
-    ``gram`` (n, n) float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` (n,) β_t = y_t α_t and ``residuals`` (n,)
-    F_t = y_t - (Kβ)_t are written, and hold a feasible start (Σβ = 0, 0 ≤ y_t β_t ≤ C) and its residuals on entry. Each
-    step moves mass d from β_j to β_i, where i violates optimality most and j gains most to second order, so Σβ = 0 and
-    the box hold throughout. Optimal within the tolerance when max F over those that may grow exceeds min F over those
-    that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there, coefficients that sit at a bound
-    for good reason are set aside (not ``active``) and looked at again before the end.
+    ``gram`` (n, n) float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` β_t = y_t α_t and ``residuals``
+    F_t = y_t - (Kβ)_t, both (n,) float64, are written; on entry they hold a feasible start (Σβ = 0, 0 ≤ y_t β_t ≤ C)
+    and its residuals. Each step moves mass from β_j to β_i, where i violates optimality most and j gains most to second
+    order, so Σβ = 0 and the box hold throughout. Optimal within the tolerance when max F over those that may grow
+    exceeds min F over those that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there,
+    coefficients that sit at a bound for good reason are set aside (not ``active``) and looked at before the end.
     """
     n = len(signs)
     upper, lower, diagonal = np.empty(n), np.empty(n), np.empty(n)
@@ -138,8 +138,8 @@ def bias_of(coefficients, residuals, lower, upper):
 def stretch(coefficients, residuals, signs, ratio):
     """Scale a solution towards a box that is ``ratio`` > 1 times as large, in place (residuals too).
 
-    The dual objective along the ray s·β is a parabola with its top at s = Σα / βᵀKβ; the best s in [1, ratio] is feasible
-    in the larger box and a start no worse than the old solution.
+    The dual objective along the ray s·β is a parabola with its top at s = Σα / βᵀKβ; the best s in [1, ratio] is
+    feasible in the larger box and a start no worse than the old solution.
     """
     mass, energy = 0.0, 0.0
     for t in range(len(signs)):
@@ -155,9 +155,10 @@ def stretch(coefficients, residuals, signs, ratio):
 def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
     """Fit on the graphs ``fit`` with each C (ascending) and return the decision values of ``held_out``.
 
-    ``gram`` (N, N) float64, ``fit`` (n,) and ``held_out`` (m,) int64 positions in it, ``signs`` (n,) ±1, ``C`` (c,). Returns
-    decisions (c, m) float64, the number of fits and the number of those that reached ``max_iter``. Each fit starts from
-    the one before. If no coefficient has reached C, the solution is optimal for every larger C, and the path ends.
+    ``gram`` (N, N) float64, ``fit`` (n,) and ``held_out`` (m,) int64 positions in it, ``signs`` (n,) ±1.0, ``C`` (c,)
+    float64. Returns decisions (c, m) float64, the number of fits and the number of those that reached ``max_iter``.
+    Nothing is written. Each fit starts from the one before. If no coefficient has reached C, the solution is optimal
+    for every larger C, and the path ends.
     """
     training = gather(gram, fit, fit, scale)
     unseen = gather(gram, fit, held_out, scale)

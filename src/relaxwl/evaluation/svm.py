@@ -1,10 +1,10 @@
 """Support vector machines on Gram matrices: scores of many C on one split, and the final fit of a fold.
 
-The final fit of a fold is scikit-learn's ``SVC(kernel="precomputed")``, that is LIBSVM. The thousands of fits that choose
-its parameters solve the same problem to the same tolerance with the same one-against-one votes, but in compiled code
-of our own: it takes a whole path of C values at once, starts each fit from the one before, and spares the input
-checks, which take ten times as long as LIBSVM itself on a hundred graphs. A path ends where the box no longer binds:
-if no dual variable has reached C, the same solution is optimal for every larger C.
+The final fit of a fold is scikit-learn's ``SVC(kernel="precomputed")``, that is LIBSVM. The thousands of fits that
+choose its parameters solve the same problem to the same tolerance with the same one-against-one votes, but in
+compiled code of our own: it takes a whole path of C values at once, starts each fit from the one before, and spares
+the input checks, which take ten times as long as LIBSVM itself on a hundred graphs. A path ends where the box no
+longer binds: if no dual variable has reached C, the same solution is optimal for every larger C.
 """
 
 import itertools
@@ -64,8 +64,8 @@ def submatrix(gram: Float64, rows: Int64, columns: Int64, scale: float) -> Float
 def score_path(gram: Float64, y: Int64, fit: Int64, held_out: Int64, scale: float, C: Sequence[float]) -> PathScores:
     """Fit on ``fit`` with every C (ascending) and count the correct predictions on ``held_out``.
 
-    ``y`` are class codes of all rows of the Gram matrix, of which those of ``fit`` and ``held_out`` are used. Every pair
-    of classes votes, and of equally many votes the lower class wins, as in LIBSVM.
+    ``y`` are class codes of all rows of the Gram matrix, of which those of ``fit`` and ``held_out`` are used. Every
+    pair of classes votes, and of equally many votes the lower class wins, as in LIBSVM.
     """
     started = time.perf_counter()
     penalties = np.asarray(C, np.float64)

@@ -259,9 +259,9 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
     notes = []
     if results.folds:
         settings = results.folds[0].settings
-        repetitions = " or ".join(map(str, counts)) or "0"
+        span = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0]) if counts else "0"
         notes.append(
-            f"Accuracy in %, mean ± standard deviation over {repetitions} repetitions of "
+            f"Accuracy in %, mean ± standard deviation over {span} repetition{'s' if span != '1' else ''} of "
             f"{settings['n_folds']}-fold cross-validation ({settings['protocol']}); the best is marked"
         )
     notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]

@@ -17,6 +17,8 @@ from relaxwl.explanation.weights import LinearWeights, fit_weights, given_weight
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
+from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
+from relaxwl.kernels.wl import WeisfeilerLehman
 
 
 def explain(
@@ -172,7 +174,12 @@ def _check_settings(n_permutations: int, significance: float) -> None:
 
 def _fitted(kernel: Any, graphs: GraphCollection) -> Any:
     """Return the kernel if it is fitted, else a fitted copy."""
-    if getattr(kernel, "base", "subtree") != "subtree":
+    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman)):
+        raise TypeError(
+            "kernel must be a RelaxedWeisfeilerLehman or a WeisfeilerLehman kernel, whose features are groups of "
+            f"neighbourhoods, not {type(kernel).__name__}"
+        )
+    if kernel.base != "subtree":
         raise ValueError(
             f"explain needs base='subtree', whose features are groups of neighbourhoods, not {kernel.base!r}"
         )

@@ -236,7 +236,9 @@ class Explanation:
         a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
         columns = np.flatnonzero((a > 0) & (b > 0))
         depth_weights = self.kernel.depth_weights
-        weights = np.asarray(1.0 if depth_weights is None else np.asarray(depth_weights)[self._depth_of_column[columns]])
+        weights = np.asarray(
+            1.0 if depth_weights is None else np.asarray(depth_weights)[self._depth_of_column[columns]]
+        )
         intersect = self.kernel.similarity == "intersection"
         raw = weights * (np.minimum(a, b)[columns] if intersect else (a * b)[columns])
         total = float(raw.sum())

@@ -103,16 +103,9 @@ class Grouping:
         return group_distances(self.centers, self.ground, n_jobs)[:-1, :-1]
 
 
-def groupings(kernel: Any, graphs: GraphCollection) -> list[Grouping]:
+def groupings(kernel: RelaxedWeisfeilerLehman | WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
     """Return all groupings of a fitted kernel, in the order of its features."""
-    if isinstance(kernel, RelaxedWeisfeilerLehman):
-        return _relaxed(kernel, graphs)
-    if isinstance(kernel, WeisfeilerLehman):
-        return _identical(kernel, graphs)
-    raise TypeError(
-        "kernel must be a RelaxedWeisfeilerLehman or a WeisfeilerLehman kernel, whose features are groups of "
-        f"neighbourhoods, not {type(kernel).__name__}"
-    )
+    return _relaxed(kernel, graphs) if isinstance(kernel, RelaxedWeisfeilerLehman) else _identical(kernel, graphs)
 
 
 def count_groups(found: list[Grouping], n_columns: int) -> csr_array:

@@ -71,24 +71,27 @@ def find_members(grouping: Grouping, group: int, cost: EditCost | None, n_neares
     nearest, others = order[:n_nearest], order[n_nearest:]
     farthest = others[len(others) - min(n_farthest, len(others)) :][::-1]
     center = grouping.center_tree(group)
+    centers = [cut(center, depth) for depth in range(grouping.depth + 1)]
     return Members(
         *(
-            tuple(_member(grouping, center, int(vertices[i]), int(n_alike[i]), cost) for i in chosen)
+            tuple(_member(grouping, centers, int(vertices[i]), int(n_alike[i]), cost) for i in chosen)
             for chosen in (nearest, farthest)
         )
     )
 
 
-def _member(grouping: Grouping, center: UnfoldingTree, vertex: int, n_alike: int, cost: EditCost | None) -> Member:
-    """Compare one vertex with the centre, down to the depth where the trees get too large."""
+def _member(
+    grouping: Grouping, centers: list[UnfoldingTree], vertex: int, n_alike: int, cost: EditCost | None
+) -> Member:
+    """Compare one vertex with the centre, given at all depths, down to the depth where the trees get too large."""
     graph, node = grouping.trees.locate(vertex)
     depth = grouping.depth
-    while depth > 1 and max(grouping.trees.sizes(depth)[vertex], cut(center, depth).size) > MAX_COMPARED_SIZE:
+    while depth > 1 and max(grouping.trees.sizes(depth)[vertex], centers[depth].size) > MAX_COMPARED_SIZE:
         depth -= 1
     note = ""
     if depth < grouping.depth:
         note = f"compared down to depth {depth} of {grouping.depth}: the whole trees are too large to be read"
-    mapping = tree_edit_mapping(grouping.trees.tree(vertex, depth), cut(center, depth), cost)
+    mapping = tree_edit_mapping(grouping.trees.tree(vertex, depth), centers[depth], cost)
     return Member(graph, node, float(grouping.distances[vertex]), n_alike, mapping, depth, note)
 
 
@@ -98,13 +101,20 @@ def cut(tree: UnfoldingTree, depth: int) -> UnfoldingTree:
     >>> print(cut(UnfoldingTree.parse("1(2(3,4),5)"), 1))
     1(2,5)
     """
+    return _cut(tree, depth, {})
+
+
+def _cut(tree: UnfoldingTree, depth: int, done: dict[tuple[UnfoldingTree, int], UnfoldingTree]) -> UnfoldingTree:
+    """Cut a tree, each distinct subtree once."""
     if tree.depth <= depth:
         return tree
-    if depth == 0:
-        return UnfoldingTree(tree.label)
-    pieces = {branch.tree: cut(branch.tree, depth - 1) for branch in tree.branches}
-    children = [pieces[child] for child in tree.children]
-    return UnfoldingTree(tree.label, children, tree.edge_labels if tree.has_edge_labels else None)
+    if (tree, depth) not in done:
+        pieces = [_cut(branch.tree, depth - 1, done) for branch in tree.branches if depth]
+        branches = list(zip(pieces, tree.branches, strict=False))
+        children = [piece for piece, branch in branches for _ in range(branch.multiplicity)]
+        edges = [branch.edge for _, branch in branches for _ in range(branch.multiplicity)]
+        done[tree, depth] = UnfoldingTree(tree.label, children, edges if tree.has_edge_labels and edges else None)
+    return done[tree, depth]
 
 
 def vertices_of(grouping: Grouping, group: int, graph: int) -> Int64:

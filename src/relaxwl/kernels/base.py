@@ -250,9 +250,10 @@ def _squared_norms(joined: Counts, intersect: bool) -> Float64:
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:
-    """Divide by the lengths, in place."""
-    for axis, squares in ((1, squared_x), (0, squared_y)):
-        matrix /= np.expand_dims(_lengths(squares), axis)
+    """Divide by the lengths, in place; by their product, so that a symmetric matrix stays exactly symmetric."""
+    lengths_y = _lengths(squared_y)
+    for row, length in zip(matrix, _lengths(squared_x), strict=True):
+        row /= length * lengths_y
 
 
 def _lengths(squares: Float64) -> Float64:

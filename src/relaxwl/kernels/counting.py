@@ -39,10 +39,18 @@ def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
     blocks = [part.matrix if scale == 1 else part.matrix * scale for part, scale in zip(parts, scales, strict=True)]
     weighted = list(zip(parts, scales, strict=True))
     return Counts(
-        csr_array(hstack(blocks, format="csr")),
+        _with_short_indices(csr_array(hstack(blocks, format="csr"))),
         np.sum([part.unknown_squares * scale**2 for part, scale in weighted], axis=0),
         np.sum([part.unknown_sums * scale for part, scale in weighted], axis=0),
     )
+
+
+def _with_short_indices(matrix: csr_array) -> csr_array:
+    """Return the matrix with 32-bit indices where they suffice: many of scikit-learn's estimators take no others."""
+    if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
 
 
 class Counter(Protocol):

@@ -87,7 +87,7 @@ ENTRIES = (
     _entry(
         "ve-hist",
         "VE-Hist",
-        "histograms of vertex labels and edge labels",
+        "histograms of vertex labels and edge labels, linear or Gaussian",
         "baselines.ve_hist:VertexEdgeHistogram",
     ),
     _entry(

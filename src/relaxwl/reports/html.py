@@ -103,12 +103,10 @@ class _Part:
             ("data", "data sets", self._data()),
             ("protocol", "protocol", self._protocol()),
         ]
-        shown = [
-            (f"{name}-{self.number}", self.prefix + words, content) for name, words, content in sections if content
-        ]
+        shown = [(f"{name}-{self.number}", words, content) for name, words, content in sections if content]
         links = "".join(f'<a href="#{name}">{escape(_sentence(words))}</a>' for name, words, _ in shown)
         blocks = [
-            f'<section id="{name}">\n<h2>{escape(_sentence(words))}</h2>\n{content}\n</section>'
+            f'<section id="{name}">\n<h2>{escape(_sentence(self.prefix + words))}</h2>\n{content}\n</section>'
             for name, words, content in shown
         ]
         return "\n".join([f'<nav aria-label="Sections">{links}</nav>', self._findings(), *blocks])
@@ -148,26 +146,28 @@ class _Part:
         return _grid(parts) if any(parts) else ""
 
     def _matrices(self) -> str:
-        pairs = [self._sketch(sketch) for sketch in self._shown_sketches()]
-        if not any(pairs):
+        blocks = []
+        for name, sketches in self._shown_sketches().items():
+            figures = [figure for sketch in sketches for figure in self._sketch(sketch)]
+            if any(figures):
+                blocks.append(f"<h3>{escape(name)}</h3>{_grid(figures, 'figures small')}")
+        if not blocks:
             return ""
         text = (
-            "<p>Left: the Gram matrix, scaled so that each graph has similarity 1 with itself, sorted by class; bright "
-            "blocks on the diagonal are classes whose graphs resemble each other. Right: the graphs in the plane of "
-            "the first two kernel principal components. For each data set, the best kernel and the best of the other "
-            "family (relaxed or not).</p>"
+            "<p>The Gram matrix is scaled so that each graph has similarity 1 with itself, and sorted by class: bright "
+            "blocks on the diagonal are classes whose graphs resemble each other. Kernel PCA shows the graphs in the "
+            "plane of the first two principal components. For each data set: the best kernel, and the best of the "
+            "other family (relaxed or not).</p>"
         )
-        return text + "".join(pairs)
+        return text + "".join(blocks)
 
-    def _sketch(self, sketch: GramSketch) -> str:
+    def _sketch(self, sketch: GramSketch) -> list[str]:
         about = f"{sketch.title} on {sketch.key.dataset}"
         chosen = ", ".join(f"{name} {value}" for name, value in sketch.parameters.items() if name != "C")
-        figures = [
-            self._figure(f"Gram matrix of {about}, sorted by class", plots.gram_figure, sketch),
+        return [
+            self._figure(f"Gram matrix of {about}, sorted by class", plots.gram_figure, sketch, caption=chosen),
             self._figure(f"Kernel PCA of {about}, marked by class", plots.embedding_figure, sketch),
         ]
-        heading = f"<h3>{escape(about)}{f' <small>{escape(chosen)}</small>' if chosen else ''}</h3>"
-        return heading + _grid(figures) if any(figures) else ""
 
     def _chosen(self) -> str:
         rows = []
@@ -218,15 +218,15 @@ class _Part:
     def _finished(self, dataset: str) -> list[Cell]:
         return [cell for cell in finished_cells(self.results) if cell.dataset == dataset]
 
-    def _shown_sketches(self) -> list[GramSketch]:
+    def _shown_sketches(self) -> dict[str, list[GramSketch]]:
         """Return for each data set the sketch of its best kernel, and of the best one of the other family."""
         available = {(sketch.key.dataset, sketch.key.kernel): sketch for sketch in self.results.sketches}
-        shown = []
+        shown = {}
         for name in self.results.datasets:
             ranked = sorted(self._finished(name), key=lambda cell: -cell.mean)
             families = {plots.is_relaxed(cell.kernel): cell for cell in reversed(ranked)}
             best = [cell for cell in ranked if cell in families.values()]
-            shown += [available[name, cell.kernel] for cell in best if (name, cell.kernel) in available]
+            shown[name] = [available[name, cell.kernel] for cell in best if (name, cell.kernel) in available]
         return shown
 
     def _figure(self, description: str, draw: Any, *arguments: Any, caption: str = "") -> str:
@@ -303,12 +303,14 @@ def _penalty(value: Any) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in table.columns)
+    # A second line keeps the column of published numbers as narrow as ours.
+    titles = [escape(column.title).replace(" published", "\npublished") for column in table.columns]
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     rows = []
     for first, *rest in table.rows:
         cells = "".join(f"<td{BEST if cell.bold else ''}>{escape(cell.text)}</td>" for cell in rest)
         rows.append(f'<tr><th scope="row">{escape(first.text)}</th>{cells}</tr>')
-    notes = "".join(f'<p class="note">{escape(note)}.</p>' for note in table.notes)
+    notes = f'<p class="note">{escape(". ".join(table.notes))}.</p>' if table.notes else ""
     body = "\n".join(rows)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table>\n'
@@ -316,6 +318,6 @@ def _table(table: Table) -> str:
     )
 
 
-def _grid(figures: Iterable[str]) -> str:
+def _grid(figures: Iterable[str], kind: str = "figures") -> str:
     shown = "".join(figures)
-    return f'<div class="figures">{shown}</div>' if shown else ""
+    return f'<div class="{kind}">{shown}</div>' if shown else ""

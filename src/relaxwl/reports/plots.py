@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1e2a35"
-# Okabe and Ito's palette in an order that keeps neighbours apart, without the yellow that vanishes on white.
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+# After Okabe and Ito's palette, in an order that keeps neighbours apart: without the yellow that vanishes on white, and
+# with a blue that does not vanish on black.
+COLORS = ("#1f83cc", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", "p")
-EMPHASIS, PLAIN = "#d55e00", "#0072b2"
+EMPHASIS, PLAIN = "#d55e00", "#1f83cc"
 STYLE: dict[Any, Any] = {
     "text.color": INK,
     "axes.edgecolor": INK,
@@ -111,7 +112,7 @@ def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
     density = {record.name: record.mean_density for record in results.dataset_records.values()}
     ordered = sorted((name for name in datasets if name in density), key=lambda name: (density[name], name))
     _require(ordered, "no data sets with a known density")
-    figure, axes = _figure(6.2, 3.9)
+    figure, axes = _figure(5.4, 3.7)
     ends: list[tuple[float, str, str]] = []
     for number, kernel in enumerate(results.kernels):
         cells = [results.cell(name, kernel) for name in ordered]
@@ -119,7 +120,7 @@ def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
         if not shown:
             continue
         xs, means, stds = zip(*((x, 100 * cell.mean, 100 * cell.std) for x, cell in shown), strict=True)
-        color, marker = _series(number)
+        color, marker = (EMPHASIS, "D") if is_relaxed(kernel) else _series(number, avoid=EMPHASIS)
         width = 2.4 if is_relaxed(kernel) else 1.3
         axes.errorbar(xs, means, yerr=stds, color=color, marker=marker, markersize=5.5, linewidth=width, capsize=2.5)
         ends.append((means[-1], shown[-1][1].title, color))
@@ -139,7 +140,7 @@ def runtime_figure(results: Results) -> Figure:
     timed = {place: cell for place, cell in cells.items() if cell.records}
     _require(timed, "no finished results")
     kernels = [kernel for kernel in results.kernels if any(place[0] == kernel for place in timed)]
-    figure, axes = _figure(6.2, 1.5 + 0.36 * len(kernels) + 0.2 * ((len(results.datasets) - 1) // 4))
+    figure, axes = _figure(5.4, 1.5 + 0.36 * len(kernels) + 0.2 * ((len(results.datasets) - 1) // 3))
     for number, dataset in enumerate(results.datasets):
         points = [
             (float(np.mean([r.fit_seconds + r.transform_seconds for r in timed[k, dataset].records])), row)
@@ -157,7 +158,7 @@ def runtime_figure(results: Results) -> Figure:
     axes.grid(visible=True)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the Gram matrices of all settings, once")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, handletextpad=0.3, columnspacing=1.2, borderaxespad=0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, handletextpad=0.3, columnspacing=1.2, borderaxespad=0)
     return figure
 
 
@@ -166,7 +167,7 @@ def distinct_trees_figure(records: Iterable[DatasetRecord]) -> Figure:
     """Draw how the number of distinct unfolding trees grows with the depth."""
     described = [record for record in records if record.distinct_trees]
     _require(described, "no data sets with counted trees")
-    figure, axes = _figure(6.2, 3.7)
+    figure, axes = _figure(5.4, 3.5)
     ends = []
     for number, record in enumerate(described):
         color, marker = _series(number)
@@ -219,7 +220,7 @@ def embedding_figure(sketch: GramSketch) -> Figure:
             s=size,
             color=color,
             marker=marker,
-            alpha=0.65,
+            alpha=0.8,
             linewidths=0,
             label=name,
             # Thousands of shapes make a page heavy, one image does not.
@@ -292,8 +293,10 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _series(number: int) -> tuple[str, str]:
-    return COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
+def _series(number: int, avoid: str = "") -> tuple[str, str]:
+    """Return colour and marker of a series, without the colour that means something else in the same picture."""
+    colors = [color for color in COLORS if color != avoid]
+    return colors[number % len(colors)], MARKERS[number % len(MARKERS)]
 
 
 def _require(what: Sequence[Any] | Mapping[Any, Any], complaint: str) -> None:

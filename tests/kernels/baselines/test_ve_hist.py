@@ -41,3 +41,25 @@ def test_missing_edge_labels_are_named():
     kernel = VertexEdgeHistogram().fit(edge_labelled("single", "double"))
     with pytest.raises(ValueError, match="fitted on graphs with edge labels"):
         kernel.transform(GraphCollection.from_edges([(2, [(0, 1)])]))
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_gaussian_kernel_of_the_histograms(normalize):
+    graphs = random_graphs(2, n_graphs=10, n_labels=3)
+    kernel = VertexEdgeHistogram(gamma=0.05, normalize=normalize).fit(graphs)
+    histograms = kernel.transform(graphs).toarray()
+    expected = np.exp(-0.05 * ((histograms[:, None] - histograms) ** 2).sum(axis=2))
+    assert np.allclose(kernel.kernel_matrix(graphs), expected)
+    assert np.allclose(kernel.kernel_matrix(graphs[:3], graphs), expected[:3])
+
+
+def test_unseen_edges_are_far_from_fitted_ones():
+    kernel = VertexEdgeHistogram(gamma=1.0).fit(edge_labelled("single", "double"))
+    unseen = edge_labelled("aromatic", "aromatic")
+    assert np.allclose(kernel.kernel_matrix(unseen, edge_labelled("single", "double")), np.exp(-6))
+    assert kernel.kernel_matrix(unseen) == 1
+
+
+def test_bad_gamma_is_named():
+    with pytest.raises(ValueError, match="gamma"):
+        VertexEdgeHistogram(gamma=0).fit(random_graphs(1))

@@ -36,8 +36,8 @@ class PersistentWL(DepthFeatures):
     vertices are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of
     the distinct trees), a component is represented by its vertex with the lowest label, and of two components the one
     whose representative has the higher label is the younger one. Edges of equal weight are added in the order of their
-    end labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for every
-    numbering. A graph's features do not depend on which other graphs were fitted either.
+    end labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for
+    every numbering. A graph's features do not depend on which other graphs were fitted either.
 
     With ``uniform`` every weight is 1, and without cycles the features are those of the Weisfeiler-Lehman subtree
     kernel.

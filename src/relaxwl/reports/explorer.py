@@ -1,0 +1,102 @@
+"""One self-contained page to look at what a kernel has found: clusters, a map of them, and where they are in graphs.
+
+The page holds its data as JSON and draws with plain JavaScript. It loads nothing, and its security policy forbids it to.
+"""
+
+import base64
+import hashlib
+import importlib.resources
+import json
+import os
+from html import escape
+from string import Template
+from typing import Any
+
+import relaxwl
+from relaxwl import drawing
+from relaxwl._storage import atomic_write
+from relaxwl.explanation import Explanation
+from relaxwl.reports.explorer_data import explorer_data
+
+
+def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **options: Any) -> None:
+    """Write the explorer page to a file, which is complete or not there at all.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What :func:`relaxwl.explanation.explain` returned.
+    path : path
+        The file, for instance ``explorer.html``.
+    **options
+        See :func:`render_explorer`.
+    """
+    page = render_explorer(explanation, **options)
+    with atomic_write(path) as file:
+        file.write(page.encode())
+
+
+def render_explorer(
+    explanation: Explanation,
+    *,
+    title: str = "What the kernel sees",
+    max_clusters: int = 1500,
+    n_graphs: int = 24,
+    n_nearest: int = 3,
+    n_farthest: int = 2,
+) -> str:
+    """Return the explorer as a page that needs no other file and no network.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What :func:`relaxwl.explanation.explain` returned.
+    title : str
+        Headline of the page.
+    max_clusters : int
+        Clusters on the page, the best ones; a note says how many more there are.
+    n_graphs : int
+        Graphs on the page: of each class those that the model is surest of.
+    n_nearest, n_farthest : int
+        Members shown for each cluster.
+    """
+    data = explorer_data(
+        explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest
+    )
+    script = _template("explorer.js")
+    digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
+    return Template(_template("explorer.html")).substitute(
+        title=escape(title),
+        version=escape(relaxwl.__version__),
+        style=drawing.STYLE + _template("explorer.css"),
+        script_hash=f"sha256-{digest}",
+        lead=escape(_lead(explanation)),
+        data=embedded_json(data),
+        script=script,
+    )
+
+
+def embedded_json(data: Any) -> str:
+    r"""Return JSON that is safe between script tags, whatever texts are in it.
+
+    >>> embedded_json({"label": "</script>"})
+    '{"label":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _lead(explanation: Explanation) -> str:
+    graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
+    words = (
+        f"{len(graphs):,} graphs with {graphs.n_nodes:,} vertices in {len(explanation.classes)} classes. The kernel "
+        f"puts similar neighbourhoods into {len(explanation.clusters):,} clusters; {better:,} of them separate the classes "
+        "better than chance."
+    )
+    if explanation.model.accuracy is not None:
+        words += f" A linear model on them is right for {100 * explanation.model.accuracy:.0f} % of held-out graphs."
+    return words
+
+
+def _template(name: str) -> str:
+    return (importlib.resources.files("relaxwl.reports") / "templates" / name).read_text(encoding="utf-8")

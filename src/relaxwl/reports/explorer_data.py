@@ -1,0 +1,287 @@
+"""The data of the explorer page, made small: trees share their subtrees in one table, numbers are short."""
+
+from typing import Any
+
+import numpy as np
+
+from relaxwl import drawing
+from relaxwl.distances.tree import TreeMapping
+from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
+from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.labels import Label
+from relaxwl.unfolding.tree import Branch, Path, UnfoldingTree
+
+# What became of a vertex of a tree, as the page's script knows it.
+KEPT, RELABELLED, DELETED, INSERTED = range(4)
+# Larger graphs are cut around the vertices with most evidence.
+MAX_DRAWN_NODES = 300
+# Clusters named as neighbours of each.
+N_NEIGHBORS = 4
+
+
+def explorer_data(
+    explanation: Explanation, *, max_clusters: int, n_graphs: int, n_nearest: int, n_farthest: int
+) -> dict[str, Any]:
+    """Return everything that the explorer page shows, as plain lists, numbers and texts."""
+    shown = explanation.clusters[:max_clusters]
+    place = {cluster.column: index for index, cluster in enumerate(shown)}
+    table = TreeTable(edge_labels=bool(explanation.kernel.edge_labels))
+    clusters = _clusters(explanation, shown, table)
+    clusters["members"] = [_members(explanation, cluster, table, n_nearest, n_farthest) for cluster in shown]
+    maps, neighbors = _maps(explanation, shown, place)
+    clusters["near"] = neighbors
+    chosen = _typical_graphs(explanation, n_graphs)
+    return {
+        "meta": _meta(explanation, len(shown)),
+        "clusters": clusters,
+        "maps": maps,
+        "graphs": [_graph(explanation, explanation.explain_graph(graph), place, table) for graph in chosen],
+        "levels": [[grouping.partition, grouping.depth] for grouping in explanation.groupings],
+        "trees": table.rows,
+        "labels": table.labels,
+        "edges": table.edges,
+    }
+
+
+class TreeTable:
+    """All trees and tree mappings of a page as one table of distinct subtrees.
+
+    A row is ``[state, label, ...]``, for a relabelled vertex ``[state, label, new label, ...]``, followed by child row
+    and count of each branch, and its edge where edges have labels. Labels and edges are numbers into their lists; an
+    edge is a pair of texts, different where the edge was relabelled. A mapping is the overlay of its two trees:
+    vertices that are mapped to each other are one vertex, and what occurs in one tree only is marked as deleted or
+    inserted.
+    """
+
+    def __init__(self, edge_labels: bool) -> None:
+        self.rows: list[list[int]] = []
+        self.labels: list[str] = []
+        self.edges: list[list[str]] = []
+        self.edge_labels = edge_labels
+        self._row_of: dict[tuple[int, ...], int] = {}
+        self._label_of: dict[str, int] = {}
+        self._edge_of: dict[tuple[str, str], int] = {}
+        self._tree_of: dict[tuple[UnfoldingTree, int], int] = {}
+
+    def label(self, label: Label) -> int:
+        """Return the number of a label."""
+        text = str(label)
+        if text not in self._label_of:
+            self._label_of[text] = len(self.labels)
+            self.labels.append(text)
+        return self._label_of[text]
+
+    def tree(self, tree: UnfoldingTree, state: int = KEPT) -> int:
+        """Return the row of a tree whose vertices all have one state."""
+        if (tree, state) not in self._tree_of:
+            for part in tree.distinct_subtrees():  # children come first
+                children = [(self._tree_of[b.tree, state], b.multiplicity, b.edge, b.edge) for b in part.branches]
+                self._tree_of[part, state] = self._row([state, self.label(part.label)], children)
+        return self._tree_of[tree, state]
+
+    def mapping(self, mapping: TreeMapping) -> int:
+        """Return the row of the overlay of two mapped trees."""
+        return self._overlay(mapping.source, mapping.target, (), dict(mapping.pairs))
+
+    def _overlay(self, source: UnfoldingTree, target: UnfoldingTree, path: Path, images: dict[Path, Path]) -> int:
+        before, after = _single(source), _single(target)
+        partners = [images.get((*path, position)) for position in range(len(before))]
+        mapped = {image[-1] for image in partners if image is not None}
+        children: list[tuple[int, int, Label, Label]] = []
+        for position, image in enumerate(partners):
+            branch = before[position]
+            if image is None:
+                children.append((self.tree(branch.tree, DELETED), 1, branch.edge, branch.edge))
+            else:
+                other = after[image[-1]]
+                row = self._overlay(branch.tree, other.tree, (*path, position), images)
+                children.append((row, 1, branch.edge, other.edge))
+        alone = [branch for position, branch in enumerate(after) if position not in mapped]
+        children += [(self.tree(branch.tree, INSERTED), 1, branch.edge, branch.edge) for branch in alone]
+        labels = [self.label(source.label), self.label(target.label)]
+        head = [KEPT, labels[0]] if labels[0] == labels[1] else [RELABELLED, *labels]
+        return self._row(head, children)
+
+    def _row(self, head: list[int], children: list[tuple[int, int, Label, Label]]) -> int:
+        """Return the number of a row, equal children counted together; the first of each kind gives the order."""
+        counts: dict[tuple[int, ...], int] = {}
+        for row, count, edge, new_edge in children:
+            key = (row, self._edge(edge, new_edge)) if self.edge_labels else (row,)
+            counts[key] = counts.get(key, 0) + count
+        content = (*head, *(number for key, count in counts.items() for number in (key[0], count, *key[1:])))
+        if content not in self._row_of:
+            self._row_of[content] = len(self.rows)
+            self.rows.append(list(content))
+        return self._row_of[content]
+
+    def _edge(self, before: Label, after: Label) -> int:
+        pair = (str(before), str(after))
+        if pair not in self._edge_of:
+            self._edge_of[pair] = len(self.edges)
+            self.edges.append(list(pair))
+        return self._edge_of[pair]
+
+
+def _single(tree: UnfoldingTree) -> list[Branch]:
+    """Return the children one by one, in the order of paths."""
+    return [branch for branch in tree.branches for _ in range(branch.multiplicity)]
+
+
+def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
+    sizes = np.bincount(explanation.y, minlength=len(explanation.classes))
+    return {
+        "classes": [str(name) for name in explanation.classes.tolist()],
+        "class_sizes": sizes.tolist(),
+        "left_out": len(explanation.clusters) - n_shown,
+        "labelled": explanation.graphs.is_labelled or _uses_attributes(explanation),
+        "edge_labels": bool(explanation.kernel.edge_labels),
+        "significance": explanation.significance,
+        "n_permutations": explanation.n_permutations,
+        "kernel": type(explanation.kernel).__name__,
+        "has_centers": explanation.groupings[0].centers is not None,
+    }
+
+
+def _uses_attributes(explanation: Explanation) -> bool:
+    cost = getattr(explanation.kernel, "cost", None)
+    return cost is not None and bool(cost.uses_attributes)
+
+
+def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], table: TreeTable) -> dict[str, Any]:
+    """Return one list for each property of the clusters; those of classes are lists of lists."""
+    return {
+        "depth": [cluster.depth for cluster in shown],
+        "partition": [cluster.partition for cluster in shown],
+        "group": [cluster.group for cluster in shown],
+        "tree": [table.tree(cluster.center) for cluster in shown],
+        "vertices": [cluster.center.size for cluster in shown],
+        "size": [cluster.size for cluster in shown],
+        "in_graphs": [cluster.n_graphs for cluster in shown],
+        "share": _rounded([cluster.share for cluster in shown]),
+        "effect": _rounded([cluster.effect for cluster in shown]),
+        "p": _rounded([cluster.p_value for cluster in shown]),
+        "better": [int(cluster.better_than_chance) for cluster in shown],
+        "typical": [cluster.typical_class for cluster in shown],
+        "frequency": [_rounded(cluster.frequency) for cluster in shown],
+        "presence": [_rounded(cluster.presence, 3) for cluster in shown],
+        "weight": [_rounded(cluster.weights) for cluster in shown],
+    }
+
+
+def _members(
+    explanation: Explanation, cluster: ClusterEvidence, table: TreeTable, n_nearest: int, n_farthest: int
+) -> list[list[Any]]:
+    """Return [far, graph, vertex, distance, alike, cost, compared depth, overlay, words] for each member."""
+    members = explanation.members(cluster, n_nearest, n_farthest)
+    return [
+        _member(int(far), member, table)
+        for far, group in enumerate((members.nearest, members.farthest))
+        for member in group
+    ]
+
+
+def _member(far: int, member: Member, table: TreeTable) -> list[Any]:
+    return [
+        far, member.graph, member.node, _short(member.distance), member.n_alike, _short(member.mapping.cost),
+        member.compared_depth, table.mapping(member.mapping), member.words,
+    ]  # fmt: skip
+
+
+def _maps(
+    explanation: Explanation, shown: tuple[ClusterEvidence, ...], place: dict[int, int]
+) -> tuple[list[dict[str, Any]], list[list[int]]]:
+    """Return a map for each grouping with centres, and the nearest clusters of each cluster."""
+    maps: list[dict[str, Any]] = []
+    neighbors: list[list[int]] = [[] for _ in shown]
+    for grouping in explanation.groupings:
+        groups = [g for g in range(grouping.n_groups) if grouping.first_column + g in place]
+        points = explanation.map(grouping.partition, grouping.depth)
+        distances = explanation.center_distances(grouping.partition, grouping.depth)
+        if points is None or distances is None or len(groups) < 2:
+            continue
+        indices = [place[grouping.first_column + group] for group in groups]
+        maps.append({
+            "partition": grouping.partition,
+            "depth": grouping.depth,
+            "clusters": indices,
+            "xy": _unit_square(points[groups]),
+        })  # fmt: skip
+        for row, index in zip(distances[np.ix_(groups, groups)], indices, strict=True):
+            order = [indices[other] for other in np.argsort(row, kind="stable") if indices[other] != index]
+            neighbors[index] = order[:N_NEIGHBORS]
+    return maps, neighbors
+
+
+def _typical_graphs(explanation: Explanation, n_graphs: int) -> list[int]:
+    """Return of each class the graphs with the largest lead of their class's score over all others."""
+    scores = explanation.model.scores(explanation.features)
+    everyone = np.arange(len(scores))
+    own = scores[everyone, explanation.y]
+    rest = scores.copy()
+    rest[everyone, explanation.y] = -np.inf
+    lead = own - rest.max(axis=1)
+    each = max(1, n_graphs // len(explanation.classes))
+    chosen: list[int] = []
+    for code in range(len(explanation.classes)):
+        members = np.flatnonzero((explanation.y == code) & (explanation.graphs.node_counts > 0))
+        chosen += members[np.argsort(-lead[members], kind="stable")][:each].tolist()
+    return chosen
+
+
+def _graph(
+    explanation: Explanation, found: GraphExplanation, place: dict[int, int], table: TreeTable
+) -> dict[str, Any]:
+    """Return a graph with positions, and for each level the cluster of every vertex (-1 for none on the page)."""
+    graph = explanation.graphs[found.graph]
+    all_edges = [(a, b) for a, b in graph.edges.tolist()]
+    telling = np.argsort(-found.evidence[:, found.predicted], kind="stable")[: MAX_DRAWN_NODES // 3]
+    kept = drawing._vertices_to_draw(graph.n_nodes, all_edges, sorted(telling.tolist()), MAX_DRAWN_NODES)
+    new = {vertex: index for index, vertex in enumerate(kept)}
+    edges = [(new[a], new[b]) for a, b in all_edges if a in new and b in new]
+    start = int(explanation.graphs.offsets[found.graph])
+    lookup = np.full(explanation.features.shape[1] + 1, -1)
+    lookup[list(place)] = list(place.values())
+    labels = graph.node_labels
+    return {
+        "id": found.graph,
+        "class": found.actual,
+        "predicted": found.predicted,
+        "scores": _rounded(found.scores),
+        "n": graph.n_nodes,
+        "m": graph.n_edges,
+        "vertices": [] if len(kept) == graph.n_nodes else kept,
+        "edges": [end for edge in edges for end in edge],
+        "xy": _unit_square(drawing.spring_layout(len(kept), edges)),
+        "labels": [] if labels is None else [table.label(labels[vertex]) for vertex in kept],
+        "groups": [
+            lookup[grouping.column_of_node()[start + np.array(kept)]].tolist() for grouping in explanation.groupings
+        ],
+        "evidence": [_rounded(column, 3) for column in found.evidence[kept].T],
+        "clusters": [
+            [place[item.cluster.column], len(item.nodes), *_rounded(item.contribution, 3)]
+            for item in found.clusters
+            if item.cluster.column in place
+        ],
+    }
+
+
+def _unit_square(points: Float64) -> list[int]:
+    """Return positions as whole numbers from 0 to 1000 along the longer side, x and y in turn."""
+    low = points.min(axis=0) if len(points) else np.zeros(2)
+    span = float((points - low).max(initial=0.0))
+    scaled = np.rint((points - low) * (1000 / span if span > 0 else 0.0)).astype(int)
+    return [int(value) for value in scaled.reshape(-1)]
+
+
+def _rounded(values: Float64 | list[float], digits: int = 4) -> list[float]:
+    return [_short(float(value), digits) for value in values]
+
+
+def _short(value: float, digits: int = 4) -> float:
+    """Return a number with few digits, as an integer where it is one.
+
+    >>> _short(3.0), _short(0.0123456)
+    (3, 0.01235)
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() else rounded

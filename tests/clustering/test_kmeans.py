@@ -1,0 +1,229 @@
+import logging
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from clustering_rows import random_content, random_ground, tree_rows
+from sklearn.base import clone
+
+from relaxwl import WassersteinKMeans
+from relaxwl.clustering.kmeans import number_of_clusters
+
+ROOTS = 1 - np.eye(3)
+
+
+def distances_to_own(content, kmeans, ground, root_cost):
+    centers = [
+        (root, dict(zip(points.tolist(), masses.tolist(), strict=True)))
+        for root, points, masses in (kmeans.centers_.center(c) for c in range(len(kmeans.centers_)))
+    ]
+    return centers, naive.nearest_centers(content, centers, ground, root_cost, tolerance=1e-7)
+
+
+@pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_labels_and_distances_are_those_of_brute_force(center, init):
+    content, ground = random_content(40, 6, seed=1), random_ground(6)
+    kmeans = WassersteinKMeans(5, center, init, random_state=0).fit(
+        tree_rows(content, 6), ground=ground, root_cost=ROOTS
+    )
+    _, (labels, distances) = distances_to_own(content, kmeans, ground, ROOTS)
+    assert kmeans.labels_.tolist() == labels
+    # The linear program of the oracle forgives masses of 1e-7, which entropic centres are full of.
+    np.testing.assert_allclose(kmeans.distances_, distances, atol=1e-5 if center == "entropic" else 1e-9)
+    assert kmeans.inertia_ == pytest.approx(sum(distances))
+    assert kmeans.centers_.is_integral or center not in ("median", "medoid")
+
+
+@pytest.mark.parametrize("center", ["median", "mean", "medoid"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_objective_never_grows(center, seed):
+    content, ground = random_content(60, 8, seed=seed), random_ground(8, seed)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, len(content)).astype(float)
+    inertias = [
+        WassersteinKMeans(7, center, max_iter=rounds, random_state=seed)
+        .fit(tree_rows(content, 8), ground=ground, sample_weight=weights)
+        .inertia_
+        for rounds in range(8)
+    ]
+    assert (np.diff(inertias) <= 1e-9 * inertias[0]).all()
+
+
+def test_one_round_of_medoids_is_that_of_the_definition():
+    content, ground = random_content(30, 6, seed=3), random_ground(6)
+    rows = tree_rows(content, 6)
+    seeds = WassersteinKMeans(4, "medoid", max_iter=0, random_state=5).fit(rows, ground=ground, root_cost=np.zeros((3, 3)))
+    centers, (labels, _) = distances_to_own(content, seeds, ground, np.zeros((3, 3)))
+    assert all(center in [(root, dict(kinds)) for root, kinds in content] for center in centers)
+    better = naive.best_centers(content, labels, 4, ground, np.zeros((3, 3)), centers)
+    expected = naive.nearest_centers(content, better, ground, np.zeros((3, 3)))[1]
+    kmeans = WassersteinKMeans(4, "medoid", max_iter=1, random_state=5).fit(
+        rows, ground=ground, root_cost=np.zeros((3, 3))
+    )
+    assert kmeans.n_iter_ == 1
+    assert kmeans.inertia_ == pytest.approx(sum(expected))
+
+
+@pytest.mark.parametrize("center", ["median", "mean"])
+def test_threads_change_nothing(monkeypatch, center):
+    monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 32)
+    rows, ground = tree_rows(random_content(300, 10, seed=2), 10), random_ground(10)
+    one, two = (
+        WassersteinKMeans(17, center, n_jobs=n_jobs, random_state=0).fit(rows, ground=ground) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.distances_, two.distances_)
+    np.testing.assert_array_equal(one.centers_.counts, two.centers_.counts)
+
+
+def test_as_many_clusters_as_rows_and_more():
+    content, ground = random_content(9, 5), random_ground(5)
+    for k in (9, 100):
+        kmeans = WassersteinKMeans(k, random_state=0).fit(tree_rows(content, 5), ground=ground)
+        assert kmeans.labels_.tolist() == list(range(9))
+        assert kmeans.inertia_ == 0.0
+        assert kmeans.n_iter_ == 0
+        assert kmeans.predict(tree_rows(content, 5)).tolist() == list(range(9))
+
+
+def test_one_cluster():
+    content, ground = random_content(30, 5), random_ground(5)
+    kmeans = WassersteinKMeans(1, random_state=0).fit(tree_rows(content, 5), ground=ground, root_cost=ROOTS)
+    assert not kmeans.labels_.any()
+    _, (_, distances) = distances_to_own(content, kmeans, ground, ROOTS)
+    assert kmeans.inertia_ == pytest.approx(sum(distances))
+
+
+def test_one_row():
+    kmeans = WassersteinKMeans(random_state=0).fit(tree_rows([(0, {1: 3})], 5), ground=random_ground(5))
+    assert kmeans.labels_.tolist() == [0]
+
+
+def test_weights_pull_the_center():
+    content = [(0, {0: 1}), (0, {0: 9})]
+    ground = 1 - np.eye(2)
+    for weights, mass in (([5.0, 1.0], 1.0), ([1.0, 5.0], 9.0)):
+        kmeans = WassersteinKMeans(1, random_state=0).fit(
+            tree_rows(content, 1), ground=ground, sample_weight=np.array(weights)
+        )
+        assert kmeans.centers_.counts.tolist() == [mass]
+        assert kmeans.inertia_ == 8.0
+
+
+@pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
+def test_rows_without_weight_do_no_harm(center):
+    content = random_content(20, 4)
+    weights = np.zeros(20)
+    weights[:3] = 1.0
+    kmeans = WassersteinKMeans(4, center, random_state=1).fit(
+        tree_rows(content, 4), ground=random_ground(4), sample_weight=weights
+    )
+    assert np.isfinite(kmeans.inertia_)
+    assert np.isfinite(kmeans.centers_.counts).all()
+
+
+def test_empty_clusters_are_reseeded():
+    # Two kinds of rows that coincide under the ground cost, so that two of the seeds always tie and one starves.
+    ground = np.array([[0.0, 0.0, 5.0, 1.0], [0.0, 0.0, 5.0, 1.0], [5.0, 5.0, 0.0, 5.0], [1.0, 1.0, 5.0, 0.0]])
+    content = [(0, {0: 1}), (0, {1: 1}), (0, {2: 4}), (0, {2: 5})]
+    for seed in range(10):
+        kmeans = WassersteinKMeans(3, random_state=seed).fit(tree_rows(content, 3), ground=ground)
+        assert kmeans.labels_[0] == kmeans.labels_[1]
+        assert kmeans.inertia_ == 0.0
+        assert np.isfinite(kmeans.centers_.counts).all()
+
+
+def test_clusters_that_cannot_be_filled_stay_empty():
+    content = [(0, {0: 1}), (0, {1: 1}), (0, {2: 1})]
+    ground = np.ones((4, 4)) - np.eye(4)
+    ground[:3, :3] = 0.0  # all rows coincide
+    for init in ("random", "k-means++"):
+        kmeans = WassersteinKMeans(2, init=init, random_state=0).fit(tree_rows(content, 3), ground=ground)
+        assert kmeans.labels_.tolist() == [0, 0, 0]
+        assert kmeans.inertia_ == 0.0
+
+
+def test_spread_seeds_find_far_groups():
+    content = [(0, {point: 20}) for point in range(4) for _ in range(1)]
+    content += [(0, {point: 20, 4: extra}) for point in range(4) for extra in (1, 2, 3)]
+    ground = 10 * (1 - np.eye(6))
+    ground[4, :] = ground[:, 4] = 5.0
+    ground[4, 4] = 0.0
+    kmeans = WassersteinKMeans(4, init="k-means++", random_state=0).fit(tree_rows(content, 5), ground=ground)
+    groups = {kmeans.labels_[place] for place in range(4)}
+    assert len(groups) == 4
+
+
+def test_predict_on_new_rows():
+    content, ground = random_content(50, 6), random_ground(6)
+    kmeans = WassersteinKMeans(6, random_state=0).fit(tree_rows(content, 6), ground=ground, root_cost=ROOTS)
+    np.testing.assert_array_equal(kmeans.predict(tree_rows(content, 6)), kmeans.labels_)
+    new = random_content(30, 6, seed=9)
+    labels, distances = kmeans.predict_with_distances(tree_rows(new, 6))
+    _, expected = distances_to_own(new, kmeans, ground, ROOTS)
+    assert labels.tolist() == expected[0]
+    np.testing.assert_allclose(distances, expected[1], atol=1e-9)
+
+
+def test_scikit_learn_habits():
+    content, ground = random_content(20, 5), random_ground(5)
+    kmeans = WassersteinKMeans(3, random_state=0)
+    copy = clone(kmeans)
+    assert copy.get_params() == kmeans.get_params()
+    labels = kmeans.fit_predict(tree_rows(content, 5), ground=ground)
+    np.testing.assert_array_equal(labels, copy.set_params(n_jobs=2).fit(tree_rows(content, 5), ground=ground).labels_)
+    restored = pickle.loads(pickle.dumps(kmeans))
+    np.testing.assert_array_equal(restored.predict(tree_rows(content, 5)), labels)
+
+
+@pytest.mark.parametrize(
+    ("rule", "n_rows", "expected"),
+    [("sqrt", 30, 5), ("sqrt", 0, 1), ("log2", 30, 4), ("log2", 1, 1), (0.5, 100, 5), (7, 3, 3), (2.0, 100, 20)]
+    + [(lambda rows: rows // 3, 10, 3), (lambda rows: 0, 10, 1), (np.int64(4), 10, 4)],
+)
+def test_number_of_clusters(rule, n_rows, expected):
+    assert number_of_clusters(rule, n_rows) == expected
+
+
+@pytest.mark.parametrize("rule", ["cube", 0, -3, True, 0.0, float("nan"), float("inf"), None])
+def test_bad_number_of_clusters(rule):
+    with pytest.raises(ValueError, match="n_clusters must be"):
+        number_of_clusters(rule, 10)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"init": "farthest"}, {}, "init must be one of random, k-means"),
+        ({"center": "mode"}, {}, "center must be one of median, lp, entropic, medoid, mean"),
+        ({"center": "mode", "n_clusters": 99}, {}, "center must be one of"),
+        ({"max_iter": -1}, {}, "max_iter must be an integer >= 0"),
+        ({}, {"ground": np.zeros((3, 3))}, "ground has shape"),
+        ({}, {"ground": -np.ones((6, 6))}, "ground"),
+        ({}, {"root_cost": np.zeros((1, 1))}, "root_cost has shape"),
+        ({}, {"sample_weight": np.ones(3)}, "sample_weight must hold 20 finite numbers"),
+        ({}, {"sample_weight": -np.ones(20)}, "sample_weight must hold 20 finite numbers"),
+    ],
+)
+def test_bad_input_is_named(parameters, arguments, message):
+    arguments = {"ground": random_ground(5), **arguments}
+    with pytest.raises(ValueError, match=message):
+        WassersteinKMeans(**parameters).fit(tree_rows(random_content(20, 5), 5), **arguments)
+
+
+def test_rows_are_wanted():
+    with pytest.raises(TypeError, match="expected TreeRows"):
+        WassersteinKMeans().fit(np.zeros((3, 3)), ground=random_ground(2))
+    with pytest.raises(ValueError, match="there are no rows to cluster"):
+        WassersteinKMeans().fit(tree_rows([], 5), ground=random_ground(5))
+
+
+def test_verbose_logs_rounds(caplog):
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        WassersteinKMeans(5, random_state=0, verbose=1).fit(
+            tree_rows(random_content(60, 6), 6), ground=random_ground(6)
+        )
+    assert "round 1: objective" in caplog.text
+    assert "exact solves a row" in caplog.text

@@ -1,0 +1,278 @@
+"""The ranking finds what was planted, noise is not sold as insight, and numbers add up."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC
+
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.explanation import explain
+from relaxwl.unfolding.tree import UnfoldingTree
+
+
+def planted(n_graphs: int = 40, seed: int = 0) -> tuple[GraphCollection, np.ndarray]:
+    """Make random labelled graphs; in class 1 a vertex X with the four neighbours A, B, C, D hangs on each."""
+    rng = np.random.default_rng(seed)
+    graphs = []
+    y = np.arange(n_graphs) % 2
+    for wanted in y:
+        n = int(rng.integers(10, 16))
+        edges = {(int(rng.integers(i)), i) for i in range(1, n)}
+        edges |= {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(n // 2)}
+        labels = list(rng.choice(["a", "b"], n))
+        # Both classes get the same five labels; only in class 1 they are around one vertex.
+        labels += ["X", "A", "B", "C", "D"]
+        others = range(n + 1, n + 5)
+        edges |= {(n, i) for i in others} if wanted else {(i, i + 1) for i in range(n, n + 4)}
+        edges.add((0, n))
+        graphs.append((n + 5, sorted(edges), labels))
+    return GraphCollection.from_edges(graphs), y
+
+
+def contains(tree: UnfoldingTree, root: str, children: set[str]) -> bool:
+    return any(
+        part.label == root and children <= {child.label for child in part.children} for part in tree.distinct_subtrees()
+    )
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    graphs, y = planted()
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0)
+    return explain(kernel, graphs, y, n_permutations=199)
+
+
+def with_pattern(pattern: list[tuple[int, int]], size: int, seed: int) -> tuple[GraphCollection, np.ndarray]:
+    """Make random sparse graphs, alike in both classes; on those of class 1 a pattern is hung."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(40) % 2
+    graphs = []
+    for wanted in y:
+        n = int(rng.integers(20, 30))
+        edges = {(i, i + 1) for i in range(n - 1)}
+        edges |= {(int(a), int(a + rng.integers(2, 5))) for a in rng.choice(n - 5, n // 4, replace=False)}
+        if wanted:
+            edges |= {(n + a, n + b) for a, b in pattern} | {(0, n)}
+        graphs.append((n + (size if wanted else 0), sorted(edges)))
+    return GraphCollection.from_edges(graphs), y
+
+
+PATTERNS = {
+    "clique": ([(a, b) for b in range(6) for a in range(b)], 6),
+    "star": ([(0, a) for a in range(1, 7)], 7),
+    "bipartite": ([(a, b) for a in range(4) for b in range(4, 8)], 8),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", PATTERNS)
+def test_top_cluster_contains_the_planted_pattern(name, seed):
+    pattern, size = PATTERNS[name]
+    graphs, y = with_pattern(pattern, size, seed)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=seed)
+    top = explain(kernel, graphs, y, n_permutations=199).clusters[0]
+    assert top.better_than_chance
+    assert top.p_value == 1 / 200
+    assert top.typical_class == 1
+    # Nowhere but in the pattern has a vertex this many neighbours.
+    degrees = np.bincount(np.array(pattern).reshape(-1))
+    assert max(len(part.children) for part in top.center.distinct_subtrees()) >= degrees.max()
+    assert top.frequency[0] < 0.1 * top.frequency[1]
+
+
+def test_labelled_pattern_is_among_the_best(explanation):
+    best = [cluster for cluster in explanation.clusters[:8] if cluster.typical_class == 1]
+    assert any(contains(cluster.center, "X", {"A", "B", "C", "D"}) for cluster in best)
+
+
+def test_exact_kernel_recovers_the_pattern_too():
+    graphs, y = planted()
+    top = explain(WeisfeilerLehman(max_depth=1), graphs, y, n_permutations=99).clusters[0]
+    assert top.better_than_chance
+    assert {"X", "A", "B", "C", "D"} & {top.center.label}
+
+
+def test_deterministic(explanation):
+    graphs, y = planted()
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0, n_jobs=2)
+    again = explain(kernel, graphs, y, n_permutations=199)
+    assert again.summary() == explanation.summary()
+    for one, other in zip(explanation.clusters, again.clusters, strict=True):
+        assert (one.column, one.p_value, one.share) == (other.column, other.p_value, other.share)
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+def test_noise_is_called_noise():
+    graphs, y = planted()
+    shuffled = np.random.default_rng(3).permutation(y)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
+    found = explain(kernel, graphs, shuffled, n_permutations=199)
+    assert not any(cluster.better_than_chance for cluster in found.clusters)
+    assert "0 separate the classes better than chance" in found.summary()
+
+
+def test_clusters_better_than_chance_come_first_and_shares_sum_to_one(explanation):
+    verdicts = [cluster.better_than_chance for cluster in explanation.clusters]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert [cluster.rank for cluster in explanation.clusters] == list(range(1, len(verdicts) + 1))
+    assert sum(cluster.share for cluster in explanation.clusters) == pytest.approx(1.0)
+
+
+def test_frequencies_are_those_of_the_groups(explanation):
+    groups = explanation.kernel.node_groups(explanation.graphs)
+    owners = explanation.y[explanation.graphs.graph_of_node]
+    for cluster in explanation.clusters[:20]:
+        inside = groups[cluster.partition][cluster.depth] == cluster.group
+        assert cluster.size == inside.sum()
+        for k in (0, 1):
+            assert cluster.frequency[k] == pytest.approx(inside[owners == k].mean())
+        with_it = np.unique(explanation.graphs.graph_of_node[inside])
+        assert cluster.n_graphs == len(with_it)
+        assert cluster.presence[1] == pytest.approx((explanation.y[with_it] == 1).sum() / (explanation.y == 1).sum())
+
+
+def test_given_model():
+    graphs, y = planted()
+    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
+    features = kernel.transform(graphs)
+    model = LogisticRegression(max_iter=5000).fit(features, y)
+    found = explain(kernel, graphs, y, model, n_permutations=19)
+    assert found.model.accuracy is None
+    np.testing.assert_allclose(found.model.scores(features)[:, 1], model.decision_function(features))
+    top = found.clusters[0]
+    assert top.weights[1] == pytest.approx(model.coef_[0, top.column])
+
+
+def test_own_model_predicts(explanation):
+    scores = explanation.model.scores(explanation.features)
+    assert (scores.argmax(axis=1) == explanation.y).mean() > 0.9
+    assert explanation.model.accuracy is not None
+    assert explanation.model.accuracy > 0.8
+
+
+def test_weights_are_those_of_the_machine():
+    graphs, y = planted(30)
+    y = np.arange(30) % 3
+    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
+    found = explain(kernel, graphs, y, n_permutations=9)
+    features = kernel.transform(graphs).toarray()
+    scaled = features / np.sqrt((features**2).sum(axis=1).mean())
+    for k in range(3):
+        machine = SVC(kernel="linear", C=found.model.penalty).fit(scaled, y == k)
+        np.testing.assert_allclose(
+            found.model.scores(kernel.transform(graphs))[:, k], machine.decision_function(scaled), atol=0.02
+        )
+
+
+def test_graph_evidence_sums_up_to_the_scores(explanation):
+    found = explanation.explain_graph(3)
+    np.testing.assert_allclose(found.evidence.sum(axis=0) + explanation.model.intercept, found.scores)
+    assert (found.actual, found.predicted) == (1, 1)
+    ranks = [item.cluster.rank for item in found.clusters]
+    assert ranks == sorted(ranks)
+    groups = explanation.kernel.node_groups(explanation.graphs[[3]])
+    for item in found.clusters:
+        inside = np.flatnonzero(groups[item.cluster.partition][item.cluster.depth] == item.cluster.group)
+        np.testing.assert_array_equal(item.nodes, inside)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("depth_weights", [None, [0.5, 2.0, 0.0]])
+def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_weights):
+    graphs, y = planted(12)
+    kernel = RelaxedWeisfeilerLehman(
+        max_depth=2, n_partitions=2, similarity=similarity, normalize=normalize, depth_weights=depth_weights,
+        random_state=0,
+    ).fit(graphs)  # fmt: skip
+    found = explain(kernel, graphs, y, n_permutations=0)
+    pair = found.explain_pair(1, 2)
+    expected = kernel.kernel_matrix(graphs)[1, 2]
+    assert pair.value == pytest.approx(expected)
+    total = sum(part.value for part in pair.shared)
+    assert total == (pair.value if not normalize and depth_weights is None else pytest.approx(pair.value))
+    assert sum(part.share for part in pair.shared) == pytest.approx(1.0)
+    values = [part.value for part in pair.shared]
+    assert values == sorted(values, reverse=True)
+    if depth_weights is None and not normalize and similarity == "dot":
+        assert all(part.value == part.counts[0] * part.counts[1] for part in pair.shared)
+    evidence = found.explain_graph(0)
+    np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+
+
+def test_wl_pairs_and_graphs():
+    graphs, y = planted(12)
+    found = explain(WeisfeilerLehman(max_depth=2), graphs, y, n_permutations=9)
+    assert sum(part.value for part in found.explain_pair(0, 1).shared) == found.explain_pair(0, 1).value
+    evidence = found.explain_graph(0)
+    np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+    assert found.map(0, 1) is None
+    assert found.members(found.clusters[0]).nearest[0].words == "no difference"
+
+
+def test_unseen_graphs_can_be_explained():
+    graphs, y = planted(20)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(graphs[:10])
+    strange = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["Q", "Q", "a"])])
+    mixed = GraphCollection.concatenate([graphs[10:], strange])
+    found = explain(kernel, mixed, [*y[10:], 0], n_permutations=9)
+    evidence = found.explain_graph(10)
+    np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+
+
+def test_attributes_and_edge_labels():
+    rng = np.random.default_rng(0)
+    graphs = GraphCollection.from_edges([(5, [(i, i + 1) for i in range(4)])] * 8)
+    with_attributes = GraphCollection(
+        graphs.offsets, graphs.indptr, graphs.indices, node_attributes=rng.normal(size=(graphs.n_nodes, 2)),
+        edge_codes=np.zeros(len(graphs.indices), np.int32), edge_vocabulary=("single",),
+    )  # fmt: skip
+    y = np.arange(8) % 2
+    cost = EditCost.from_attributes(blank=1.0, n_codes=3)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, cost=cost, edge_labels=True, random_state=0)
+    found = explain(kernel, with_attributes, y, n_permutations=9)
+    for cluster in found.clusters:
+        for member in found.members(cluster).nearest:
+            assert member.mapping.apply() == member.mapping.target
+            assert len(member.mapping.source.label) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": [0, 1]}, "y must have one class for each"),
+        ({"y": [0] * 12}, "at least two classes"),
+        ({"kernel": WeisfeilerLehman(base="edge")}, "base='subtree'"),
+        ({"n_permutations": -1}, "n_permutations"),
+        ({"significance": 2.0}, "significance"),
+        ({"model": LinearSVC()}, "coef_"),
+    ],
+)
+def test_bad_input(change, message):
+    graphs, y = planted(12)
+    arguments = {"kernel": WeisfeilerLehman(max_depth=1), "graphs": graphs, "y": y, **change}
+    with pytest.raises(ValueError, match=message):
+        explain(**arguments)
+
+
+def test_models_that_do_not_fit():
+    graphs, y = planted(12)
+    kernel = WeisfeilerLehman(max_depth=1).fit(graphs)
+    features = kernel.transform(graphs)
+    with pytest.raises(ValueError, match="features"):
+        explain(kernel, graphs, y, LogisticRegression().fit(features[:, :5], y))
+    with pytest.raises(ValueError, match="classes"):
+        explain(kernel, graphs, y, LogisticRegression(max_iter=1000).fit(features, y + 1))
+    with pytest.raises(ValueError, match="pair of classes"):
+        three = np.arange(12) % 3
+        explain(kernel, graphs, three, SVC(kernel="linear").fit(features.toarray(), three))
+    with pytest.raises(TypeError, match="kernel must be"):
+        explain(LogisticRegression().fit(features, y), graphs, y)
+
+
+def test_indices_are_checked(explanation):
+    with pytest.raises(IndexError, match="graph 40"):
+        explanation.explain_graph(40)
+    with pytest.raises(ValueError, match="partition 7"):
+        explanation.grouping(7, 0)
+    assert explanation.explain_graph(-1).graph == 39

@@ -1,0 +1,146 @@
+import naive
+import numpy as np
+import pytest
+from small_graphs import BONDS, collection, random_graphs
+
+from relaxwl import EditCost
+from relaxwl.clustering.centers import centers_from_parts
+from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansPartitioner
+from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
+from relaxwl.kernels.chains import (
+    Encoded,
+    _covering,
+    apply_chain,
+    blank_distances,
+    fit_chain,
+    group_distances,
+    point_costs,
+)
+from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+
+
+def encoded(graphs, edge_labels=False, cost=None, fitted=None):
+    """Encode graphs; ``fitted`` graphs decide which labels are known."""
+    together = collection(graphs)
+    cost = EditCost() if cost is None else cost
+    known = together if fitted is None else collection(fitted)
+    roots, root_costs = RootEncoding.fit(known, cost).encode(together)
+    edges = EdgeEncoding.fit(known, cost, edge_labels)
+    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), edges.n_codes)
+
+
+def chain(data, max_depth, feed_groups, make=IdentityPartitioner):
+    return list(
+        fit_chain(data, max_depth, lambda _: [make()], lambda depth, _: np.random.default_rng(depth), feed_groups, None)
+    )
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+@pytest.mark.parametrize("feed_groups", [True, False])
+def test_with_every_tree_a_group_what_is_fed_are_tree_distances(edge_labels, feed_groups):
+    graphs = random_graphs(10, bonds=BONDS)
+    data = encoded(graphs, edge_labels)
+    for depth, (level, grouped) in enumerate(chain(data, 3, feed_groups)[:-1]):
+        expected, ids = distinct_tree_distances(data.graphs, depth, edge_labels=edge_labels)
+        np.testing.assert_array_equal(level.fed[:-1, :-1], expected)
+        np.testing.assert_array_equal(grouped.row_of_node, ids)
+
+
+@pytest.mark.parametrize("feed_groups", [True, False])
+def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups):
+    train, test = random_graphs(6, bonds=BONDS), random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple"))
+    levels = [level for level, _ in chain(encoded(train, True), 2, feed_groups)]
+    new = encoded(test, True, fitted=train)
+    grouped = list(apply_chain(levels, new, feed_groups, None))
+    flat = [tree for graph in naive.refinements(test, 2, True)[2] for tree in graph]
+    edge_cost = naive.discrete
+
+    def free_blank(a, b):
+        return 0.0 if a is None or b is None else edge_cost(a, b)
+
+    last = grouped[2]
+    distances = [
+        [
+            naive.row_distance(plain(last.rows, i), plain(last.rows, j), last.ground, last.ground.roots)
+            for j in last.row_of_node[:6]
+        ]
+        for i in last.row_of_node[:6]
+    ]
+    expected = [
+        [naive.recursive_tree_distance(nested(a), nested(b), edge_cost=free_blank) for b in flat[:6]] for a in flat[:6]
+    ]
+    np.testing.assert_allclose(distances, expected)
+
+
+def plain(rows, index):
+    root, points, counts = rows.row(index)
+    return root, dict(zip(points.tolist(), counts.tolist(), strict=True))
+
+
+def nested(tree):
+    return (tree[0], tuple((edge, nested(child)) for edge, child in tree[1]) if len(tree) > 1 else ())
+
+
+@pytest.mark.parametrize("feed_groups", [True, False])
+def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
+    # Distances are kept in the smallest whole-number type, and unseen trees must not push them into a coarser one.
+    train, test = random_graphs(6), random_graphs(6, 9, seed=1, density=0.8)
+    levels = [level for level, _ in chain(encoded(train), 2, feed_groups)]
+    for grouped in apply_chain(levels, encoded(test, fitted=train), feed_groups, None):
+        assert grouped.ground.dtype.kind in "uf"
+        assert grouped.ground.dtype != np.float16
+        np.testing.assert_array_equal(grouped.ground, np.rint(grouped.ground))
+        np.testing.assert_array_equal(grouped.ground, grouped.ground.T)
+
+
+def test_known_graphs_get_their_groups_again():
+    data = encoded(random_graphs(12, bonds=BONDS), True)
+    fitted = chain(data, 2, True, lambda: KMeansPartitioner(4))
+    for (_, grouped), again in zip(fitted, apply_chain([level for level, _ in fitted], data, True, None), strict=True):
+        np.testing.assert_array_equal(again.labels[0], grouped.labels[0])
+        np.testing.assert_array_equal(again.row_of_node, grouped.row_of_node)
+        np.testing.assert_allclose(again.ground, grouped.ground)
+
+
+def test_group_distances_are_symmetric_pseudo_metrics():
+    rng = np.random.default_rng(0)
+    ground = Ground(1 - np.eye(6), 1 - np.eye(4))
+    parts = [
+        (int(rng.integers(3)), np.array([0, 2, 4], np.int32), rng.integers(1, 9, 3) / 4) for _ in range(8)
+    ]
+    parts.append(parts[0])  # centres may coincide
+    centers = centers_from_parts(parts, 5)
+    distances = group_distances(centers, ground, None)
+    plain_centers = [(root, dict(zip(p.tolist(), m.tolist(), strict=True))) for root, p, m in parts]
+    np.testing.assert_allclose(distances, naive.center_grounds(plain_centers, ground, ground.roots), atol=1e-9)
+    assert distances[0, 8] == 0.0
+    np.testing.assert_array_equal(distances, distances.T)
+    np.testing.assert_allclose(blank_distances(centers, ground), distances[-1, :-1])
+
+
+def test_points_carry_edge_costs():
+    fed, edges = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 0.0]]), np.array([[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
+    costs = point_costs(fed, edges, 2)
+    assert costs.shape == (5, 5)
+    assert costs[0, 3] == 1 + 2  # edge 0 with child 0, edge 1 with child 1
+    assert costs[1, 4] == 0.5 + 3
+    assert point_costs(fed, None, 1) is fed
+
+
+def test_unknown_points_are_numbered_without_gaps():
+    fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
+    data = Encoded(None, None, np.zeros((2, 2)), None, None, 1)
+    rows = TreeRows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
+    covered, ground = _covering(rows, fed, 3, data)
+    assert covered.points.tolist() == [1, 3]
+    assert ground.shape == (5, 5)
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
+    data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
+    levels = [level for level, _ in chain(data, 3, False)]
+    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs)
+    for level, n_bytes in zip(levels[:-1], needed, strict=True):
+        assert n_bytes >= level.fed.nbytes

@@ -1,0 +1,539 @@
+import logging
+
+import naive
+import numpy as np
+import pytest
+from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
+
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WeisfeilerLehman
+from relaxwl.clustering.centers import centers_from_rows
+from relaxwl.clustering.partitioners import (
+    IdentityPartitioner,
+    KMeansPartitioner,
+    KMedoidsPartitioner,
+    RadiusPartitioner,
+)
+from relaxwl.datasets import load_tu, make_egonets
+from relaxwl.kernels.relaxed import SelectedRelaxedWeisfeilerLehman
+
+BASES = ("subtree", "edge", "shortest-path")
+TRAIN, TEST = random_graphs(25, bonds=BONDS), random_graphs(10, 8, seed=1, bonds=BONDS)
+ATTRIBUTES = EditCost.from_attributes(blank=1.0, n_codes=4)
+
+
+VARIANTS = {
+    "R-WL*": {},
+    "R-WL": {"approximate": False},
+    "edge labels": {"edge_labels": True},
+    "exact edge labels": {"edge_labels": True, "approximate": False},
+    "edge base": {"base": "edge"},
+    "shortest paths": {"base": "shortest-path"},
+    "medoids": {"partitioner": KMedoidsPartitioner()},
+    "exact medoids": {"partitioner": KMedoidsPartitioner(), "approximate": False},
+    "radius": {"partitioner": RadiusPartitioner(2.0)},
+    "exact radius": {"partitioner": RadiusPartitioner(2.0), "approximate": False},
+    "spread seeds": {"partitioner": KMeansPartitioner(init="k-means++")},
+    "real centres": {"center": "mean"},
+    "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
+    "intersection": {"similarity": "intersection", "normalize": True},
+    "weights": {"depth_weights": [0.0, 1.0, 0.5], "normalize": True},
+}
+variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+def kernel_of(variant, **more):
+    return RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 2, "random_state": 0, **variant, **more})
+
+
+def assert_same(a, b, exact=True):
+    assert a.shape == b.shape
+    if exact:
+        np.testing.assert_array_equal(a.toarray(), b.toarray())
+    else:
+        np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)
+
+
+# ----------------------------------------------------------------------------------- Weisfeiler-Lehman as a limit
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("edge_labels", [False, True])
+@pytest.mark.parametrize("approximate", [True, False])
+@pytest.mark.parametrize("parameters", [{"partitioner": IdentityPartitioner()}, {"n_clusters": 10**6}])
+def test_every_tree_in_its_own_group_is_weisfeiler_lehman(base, edge_labels, approximate, parameters):
+    train, test = collection(TRAIN), collection(TEST)
+    plain = WeisfeilerLehman(3, base, edge_labels=edge_labels)
+    relaxed = RelaxedWeisfeilerLehman(
+        3, 1, approximate=approximate, base=base, edge_labels=edge_labels, random_state=0, **parameters
+    )
+    assert_same(relaxed.fit_transform(train), plain.fit_transform(train))
+    np.testing.assert_array_equal(relaxed.kernel_matrix(train), plain.kernel_matrix(train))
+    if "partitioner" in parameters:  # k-means sends unseen trees to the nearest group instead
+        assert_same(relaxed.transform(test), plain.transform(test))
+        relaxed.normalize = plain.normalize = True
+        np.testing.assert_allclose(relaxed.kernel_matrix(test, train), plain.kernel_matrix(test, train), rtol=1e-12)
+
+
+def test_partitions_of_identity_add_up():
+    graphs = collection(TRAIN)
+    three = RelaxedWeisfeilerLehman(2, 3, partitioner=IdentityPartitioner()).fit_kernel_matrix(graphs)
+    np.testing.assert_array_equal(three, 3 * WeisfeilerLehman(2).fit_kernel_matrix(graphs))
+
+
+# ---------------------------------------------------------------------------------- the definitions, with given centres
+
+
+def plain_centers(partition):
+    parts = [partition.centers.center(index) for index in range(len(partition))]
+    return [(root, dict(zip(points.tolist(), masses.tolist(), strict=True))) for root, points, masses in parts]
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+@pytest.mark.parametrize("parameters", [{}, {"center": "mean"}, {"n_clusters": 3}, {"partitioner": KMedoidsPartitioner(3)}])
+@pytest.mark.parametrize("new", [False, True])
+def test_groups_are_those_of_the_definition_given_the_centres(approximate, parameters, new):
+    graphs = random_graphs(8, 6, seed=2)
+    kernel = kernel_of(parameters, approximate=approximate).fit(collection(graphs))
+    if new:
+        if not approximate:  # the naive R-WL numbers the trees of the graphs it sees, so it must see the same
+            return
+        graphs = random_graphs(5, 6, seed=3)
+    roots = [[ATOMS.index(label) for label in graph[2]] for graph in graphs]
+    define = naive.relaxed_groups if approximate else naive.exact_groups
+    for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(graphs)), strict=True):
+        expected = define(graphs, roots, [plain_centers(level) for level in partition], 1 - np.eye(4))
+        assert [group.tolist() for group in groups] == expected
+
+
+def test_exact_groups_of_unseen_graphs_are_those_of_the_definition():
+    train, test = random_graphs(8, 6, seed=2), random_graphs(5, 6, seed=3)
+    kernel = kernel_of({"approximate": False}).fit(collection(train))
+    for depth in (1, 2):
+        trees = [tree for graph in naive.refinements(test, depth)[depth] for tree in graph]
+        for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(test)), strict=True):
+            centers = [as_nested(partition[depth].center_tree(c)) for c in range(len(partition[depth]))]
+            for vertex, tree in enumerate(trees):
+                distances = [naive.recursive_tree_distance(nested(tree), center) for center in centers]
+                assert groups[depth][vertex] == int(np.argmin(distances))
+
+
+def nested(tree):
+    """Turn (label, ((edge, tree), ...)) or (label,) of a refinement into a tree of naive.py."""
+    return (tree[0], tuple((None, nested(child)) for _, child in tree[1]) if len(tree) > 1 else ())
+
+
+def as_nested(tree):
+    return (tree.label, tuple((None, as_nested(child)) for child in tree.children))
+
+
+# ------------------------------------------------------------------------------------------------------ invariances
+
+
+@variants
+def test_fit_transform_is_fit_then_transform(variant):
+    train = collection(TRAIN)
+    before = train.fingerprint()
+    kernel = kernel_of(variant)
+    together = kernel.fit_transform(train)
+    assert_same(kernel.transform(train), together)
+    assert_same(kernel_of(variant).fit(train).transform(train), together)
+    np.testing.assert_array_equal(kernel_of(variant).fit_kernel_matrix(train), kernel.kernel_matrix(train))
+    assert train.fingerprint() == before
+    assert len(kernel.get_feature_names_out()) == together.shape[1] == len(set(kernel.get_feature_names_out()))
+
+
+@variants
+def test_graphs_scored_alone_or_together_get_the_same_features(variant):
+    kernel = kernel_of(variant).fit(collection(TRAIN))
+    test = collection(TEST)
+    together = kernel.transform(test).toarray()
+    alone = [kernel.transform(test[[index]]).toarray()[0] for index in range(len(test))]
+    np.testing.assert_allclose(alone, together, atol=1e-12)
+    batches = list(kernel.transform_batches(test[start : start + 3] for start in range(0, len(test), 3)))
+    np.testing.assert_allclose(np.vstack([batch.toarray() for batch in batches]), together, atol=1e-12)
+    matrix = kernel.kernel_matrix(test, collection(TRAIN))
+    np.testing.assert_allclose(kernel.kernel_matrix(test[[4]], collection(TRAIN))[0], matrix[4], atol=1e-12)
+
+
+@variants
+def test_order_of_vertices_and_graphs_does_not_matter(variant):
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(TRAIN))
+    features = kernel_of(variant).fit_transform(collection(TRAIN)).toarray()
+    moved = kernel_of(variant).fit_transform(collection([shuffled(TRAIN[place], rng) for place in order])).toarray()
+    np.testing.assert_allclose(moved, features[order], atol=0 if variant.get("center") != "mean" else 1e-9)
+
+
+@variants
+def test_threads_change_nothing(variant):
+    train, test = collection(TRAIN), collection(TEST)
+    one, two = (kernel_of(variant, n_jobs=n_jobs).fit(train) for n_jobs in (1, 2))
+    assert_same(one.transform(train), two.transform(train))
+    assert_same(one.transform(test), two.transform(test))
+    np.testing.assert_array_equal(one.kernel_matrix(test, train), two.kernel_matrix(test, train))
+
+
+@variants
+def test_gram_is_positive_semidefinite_and_that_of_the_features(variant):
+    train = collection(TRAIN)
+    kernel = kernel_of(variant)
+    matrix = kernel.fit_kernel_matrix(train)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9 * matrix.max()
+    if kernel.similarity == "dot":
+        features = kernel.transform(train)
+        np.testing.assert_allclose((features @ features.T).toarray(), matrix, rtol=1e-12, atol=1e-12)
+    if kernel.normalize:
+        np.testing.assert_allclose(np.diag(matrix), 1.0)
+
+
+def test_seeds_decide():
+    train = collection(TRAIN)
+    features = [kernel_of({}, random_state=seed).fit_transform(train).toarray() for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(features[0], features[1])
+    assert features[0].shape != features[2].shape or (features[0] != features[2]).any()
+    generator = kernel_of({}, random_state=np.random.default_rng(3)).fit_transform(train)
+    assert_same(generator, kernel_of({}, random_state=np.random.default_rng(3)).fit_transform(train))
+    kernel_of({}, random_state=np.random.RandomState(3)).fit(train)  # noqa: NPY002 - scikit-learn passes these
+    kernel_of({}, random_state=None).fit(train)
+
+
+def test_independent_chains_differ_and_do_not_depend_on_their_number():
+    train = collection(TRAIN)
+    two, three = (kernel_of({}, n_partitions=number).fit(train) for number in (2, 3))
+    for p in range(2):
+        np.testing.assert_array_equal(two.partitions_[p][2].sizes, three.partitions_[p][2].sizes)
+    assert two.partitions_[0][2].sizes.tolist() != two.partitions_[1][2].sizes.tolist()
+
+
+def test_all_depths_from_one_fit():
+    train, test = collection(TRAIN), collection(TEST)
+    kernel = kernel_of({}, normalize=True).fit(train)
+    for depth, matrix in enumerate(kernel.depth_kernel_matrices(test, train)):
+        single = kernel_of({}, normalize=True, max_depth=depth).fit(train)
+        np.testing.assert_allclose(matrix, single.kernel_matrix(test, train), rtol=1e-12)
+    selected = SelectedRelaxedWeisfeilerLehman(2, 2, random_state=0)
+    candidates = selected.fit_candidates(train)
+    assert [tuple(candidate.parameters.values()) for candidate in candidates] == [
+        (depth, similarity) for similarity in ("dot", "intersection") for depth in range(3)
+    ]
+    minima = kernel_of({}, similarity="intersection").fit_kernel_matrix(train)
+    np.testing.assert_array_equal(candidates[-1].matrix, minima)
+
+
+# ------------------------------------------------------------------------------------------------- unseen labels
+
+
+def renamed(graphs, old, new):
+    return [(n, edges, [new if label == old else label for label in labels], names) for n, edges, labels, names in graphs]
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_unseen_labels_are_new_labels(approximate):
+    kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))
+    strange = collection(renamed(TEST, "O", "Xe"))
+    features = kernel.transform(strange)
+    assert np.isfinite(features.data).all()
+    groups = kernel.node_groups(strange)
+    labels = [label for graph in renamed(TEST, "O", "Xe") for label in graph[2]]
+    for partition, levels in zip(kernel.partitions_, groups, strict=True):
+        assert [group >= 3 for group in levels[0]] == [label == "Xe" for label in labels]
+        for depth in (1, 2):  # structure decides: deeper trees join a known group
+            assert levels[depth].max() < len(partition[depth])
+    alone = [kernel.transform(strange[[index]]).toarray()[0] for index in range(len(strange))]
+    np.testing.assert_array_equal(alone, features.toarray())
+
+
+def test_unseen_labels_count_in_the_norm():
+    kernel = kernel_of({}, normalize=True).fit(collection(TRAIN))
+    new = collection(renamed(TEST, "O", "Xe"))
+    np.testing.assert_allclose(np.diag(kernel.kernel_matrix(new, new)) <= 1 + 1e-12, True)
+    lonely = collection([(1, [], ["Xe"], None)])
+    value = kernel.transform(lonely).power(2).sum()
+    assert value == pytest.approx(2 / 3)  # of depths 0, 1 and 2 the first falls into no column
+
+
+def test_unseen_labels_refused():
+    strange = collection(renamed(TEST, "O", "Xe"))
+    with pytest.raises(ValueError, match=r"unseen='error'.*'Xe'"):
+        kernel_of({"unseen": "error"}).fit(collection(TRAIN)).transform(strange)
+    cost = EditCost.from_matrix(ATOMS, 1 - np.eye(4))
+    with pytest.raises(ValueError, match="Xe"):
+        kernel_of({"cost": cost}).fit(collection(TRAIN)).transform(strange)
+    wider = EditCost.from_matrix([*ATOMS, "Xe"], 1 - np.eye(5))
+    expected = kernel_of({}).fit(collection(TRAIN)).transform(strange)
+    assert_same(kernel_of({"cost": wider}).fit(collection(TRAIN)).transform(strange), expected)
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_unseen_edge_labels(approximate):
+    kernel = kernel_of({"edge_labels": True, "approximate": approximate}).fit(collection(TRAIN))
+    strange = [(n, edges, labels, ["triple" if name == "double" else name for name in names]) for n, edges, labels, names in TEST]
+    together = kernel.transform(collection(strange)).toarray()
+    alone = [kernel.transform(collection([graph])).toarray()[0] for graph in strange]
+    np.testing.assert_array_equal(alone, together)
+    with pytest.raises(ValueError, match="edge labels that were not met in fitting"):
+        kernel_of({"edge_labels": True, "unseen": "error"}).fit(collection(TRAIN)).transform(collection(strange))
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_edge_labels_first_met_after_a_fit_without_edges(approximate):
+    kernel = kernel_of({"edge_labels": True, "approximate": approximate}).fit(collection([(2, [], ["C", "O"], None)]))
+    features = kernel.transform(collection(TEST))
+    assert features.sum() == pytest.approx(sum(2 * 3 * n - 2 * labels.count("N") for n, _, labels, _ in TEST))
+
+
+# ----------------------------------------------------------------------------------------------------- attributes
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("approximate", [True, False])
+def test_attributes_alone_and_with_labels(labelled, approximate):
+    train, test = with_attributes(TRAIN, 0, labelled), with_attributes(TEST, 1, labelled)
+    kernel = kernel_of({"cost": ATTRIBUTES, "approximate": approximate})
+    features = kernel.fit_transform(train)
+    assert_same(kernel.transform(train), features)
+    together = kernel.transform(test).toarray()
+    alone = [kernel.transform(test[[index]]).toarray()[0] for index in range(len(test))]
+    np.testing.assert_allclose(alone, together, atol=1e-9)
+    partition = kernel.partitions_[0][0]
+    assert 1 < len(partition) < partition.n_trees.sum()  # then, and only then, depth 0 is grouped
+    assert partition.center_tree(0).size == 1
+    assert np.linalg.eigvalsh(kernel.kernel_matrix(train)).min() > -1e-9
+
+
+def test_attributes_do_not_depend_on_the_order_of_graphs():
+    train = with_attributes(TRAIN)
+    order = np.random.default_rng(0).permutation(len(TRAIN))
+    one = kernel_of({"cost": ATTRIBUTES}).fit_kernel_matrix(train)
+    other = kernel_of({"cost": ATTRIBUTES}).fit_kernel_matrix(train[order])
+    np.testing.assert_allclose(other, one[np.ix_(order, order)])
+
+
+def test_attributes_must_be_there():
+    with pytest.raises(ValueError, match="these graphs have none"):
+        kernel_of({"cost": ATTRIBUTES}).fit(collection(TRAIN))
+
+
+# -------------------------------------------------------------------------------------------------- looking inside
+
+
+@pytest.mark.parametrize("variant", ["R-WL*", "R-WL", "edge labels", "exact edge labels", "real centres", "radius"])
+def test_partitions_show_what_was_found(variant):
+    train = collection(TRAIN)
+    kernel = kernel_of(VARIANTS[variant]).fit(train)
+    groups = kernel.node_groups(train)
+    assert len(kernel.partitions_) == 2
+    for p, levels in enumerate(kernel.partitions_):
+        assert [level.depth for level in levels] == [0, 1, 2]
+        for depth, level in enumerate(levels):
+            assert level.index == p
+            assert level.sizes.sum() == train.n_nodes
+            np.testing.assert_array_equal(level.sizes, np.bincount(groups[p][depth], minlength=len(level)))
+            assert (level.radius >= 0).all()
+            assert repr(level) == f"Partition(depth {depth}: {level.n_trees.sum()} trees in {len(level)} groups)"
+            for center in range(len(level)):
+                tree = level.center_tree(center)
+                assert tree.depth <= depth
+                assert str(UnfoldingTree.parse(str(tree))) == str(tree)
+                members = level.members(center)
+                assert len(members) == min(5, level.n_trees[center])
+                for graph, node in members:
+                    assert groups[p][depth][train.offsets[graph] + node] == center
+    with pytest.raises(IndexError, match="centre 99 is out of range"):
+        kernel.partitions_[0][0].center_tree(99)
+
+
+def test_radius_is_the_largest_distance_to_the_centre():
+    graphs = random_graphs(10, 6, seed=5)
+    kernel = kernel_of({"approximate": False}).fit(collection(graphs))
+    flat = [tree for graph in naive.refinements(graphs, 1)[1] for tree in graph]
+    level, groups = kernel.partitions_[0][1], kernel.node_groups(collection(graphs))[0][1]
+    for center in range(len(level)):
+        tree = as_nested(level.center_tree(center))
+        distances = [
+            naive.recursive_tree_distance(nested(own), tree)
+            for own, group in zip(flat, groups, strict=True)
+            if group == center
+        ]
+        assert level.radius[center] == max(distances)
+
+
+def test_centres_that_are_not_whole_are_drawn_as_their_nearest_members():
+    graphs = GraphCollection.from_edges([(n + 1, [(0, i) for i in range(1, n + 1)]) for n in (6, 6, 6, 7, 7)])
+    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=1, center="mean", random_state=0).fit(graphs)
+    for level in kernel.partitions_[0]:
+        for center in range(len(level)):
+            assert level.center_tree(center).size >= 1
+
+
+# --------------------------------------------------------------------------------------------- users' partitioners
+
+
+class ByDegree:
+    """Groups trees by the number of their children, up to 2; takes rows alone in predict."""
+
+    def fit(self, rows, ground, rng):
+        labels = self.predict(rows)
+        self.labels = np.unique(labels)
+        first = np.array([np.flatnonzero(labels == label)[0] for label in self.labels])
+        return np.searchsorted(self.labels, labels), centers_from_rows(rows, first)
+
+    def predict(self, rows):
+        return np.minimum(rows.degrees, 2)
+
+
+class FitOnly:
+    def fit(self, rows, ground, rng):
+        return np.zeros(len(rows), np.int64), centers_from_rows(rows, np.array([0]))
+
+
+class Returning:
+    def __init__(self, labels, centers=None):
+        self.labels, self.centers = labels, centers
+
+    def fit(self, rows, ground, rng):
+        return self.labels(rows), centers_from_rows(rows, np.array([0])) if self.centers is None else self.centers
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_a_users_partitioner(approximate):
+    graphs = collection([(4, [(0, 1), (1, 2), (2, 3)], list("CCOC"), None), (3, [], list("COC"), None)])
+    kernel = kernel_of({"partitioner": ByDegree(), "approximate": approximate}, n_partitions=1)
+    features = kernel.fit_transform(graphs)
+    assert features.toarray().tolist() == [[3, 1, 0, 2, 2, 0, 2, 2], [2, 1, 3, 0, 0, 3, 0, 0]]
+    assert_same(kernel.transform(graphs), features)
+
+
+def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
+    kernel = kernel_of({"partitioner": FitOnly()})
+    assert kernel.fit_transform(collection(TRAIN)).shape == (25, 10)
+    with pytest.raises(TypeError, match=r"FitOnly has no predict\(rows\), so graphs that were not in fitting"):
+        kernel.transform(collection(TEST))
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "error", "message"),
+    [
+        (Returning(lambda rows: np.zeros(1, int)), ValueError, "Returning.fit must return one whole number for each"),
+        (Returning(lambda rows: np.zeros(len(rows))), ValueError, "Returning.fit must return one whole number"),
+        (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned group numbers from 4 to 4"),
+        (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "group numbers from -1"),
+        (Returning(lambda rows: np.zeros(len(rows), int), "centres"), TypeError, "Returning.fit must return labels and"),
+        (KMedoidsPartitioner, TypeError, "partitioner must be an object with fit"),
+        ("k-medoids", TypeError, "partitioner must be an object with fit"),
+    ],
+)
+def test_what_partitioners_get_wrong_is_said(partitioner, error, message):
+    with pytest.raises(error, match=message):
+        kernel_of({"partitioner": partitioner}).fit(collection(TRAIN))
+
+
+def test_the_given_partitioner_is_not_touched():
+    partitioner = KMedoidsPartitioner()
+    kernel_of({"partitioner": partitioner}).fit(collection(TRAIN))
+    assert vars(partitioner) == vars(KMedoidsPartitioner())
+
+
+# -------------------------------------------------------------------------------------------- strange input, errors
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+@pytest.mark.parametrize("base", BASES)
+def test_empty_graphs_single_vertices_and_no_edges(approximate, base):
+    graphs = GraphCollection.from_edges([(0, []), (1, []), (3, []), (2, [(0, 1)])])
+    kernel = kernel_of({"approximate": approximate, "base": base}, normalize=True)
+    matrix = kernel.fit_kernel_matrix(graphs)
+    assert np.isfinite(matrix).all()
+    assert not matrix[0].any()
+    assert kernel.transform(GraphCollection.from_edges([])).shape[0] == 0
+    assert kernel.transform(graphs[[0]]).nnz == 0
+    only_vertices = kernel_of({"approximate": approximate, "base": base}).fit(graphs[1:3])
+    assert np.isfinite(only_vertices.kernel_matrix(graphs)).all()
+
+
+def test_a_graph_without_vertices_is_neither_labelled_nor_unseen():
+    empty = GraphCollection.from_edges([(0, [])])
+    for parameters in ({"unseen": "error"}, {"cost": EditCost.from_matrix(ATOMS, 1 - np.eye(4))}):
+        assert kernel_of(parameters).fit(collection(TRAIN)).transform(empty).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_partitions": 0}, ValueError, "n_partitions must be at least 1"),
+        ({"n_partitions": 1.0}, ValueError, "n_partitions must be an integer"),
+        ({"n_clusters": 0}, ValueError, "n_clusters must be at least 1"),
+        ({"n_clusters": "cube"}, ValueError, "n_clusters must be an integer"),
+        ({"center": "mode"}, ValueError, "center must be one of"),
+        ({"max_iter": -1}, ValueError, "max_iter must be an integer"),
+        ({"unseen": "ignore"}, ValueError, "unseen must be one of relabel, error"),
+        ({"cost": 1.0}, TypeError, "cost must be a relaxwl.EditCost, not float"),
+        ({"random_state": -1}, ValueError, "random_state must be an integer >= 0"),
+        ({"random_state": "seed"}, ValueError, "random_state must be an integer >= 0"),
+        ({"max_depth": -1}, ValueError, "max_depth must be an integer >= 0"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, error, message):
+    with pytest.raises(error, match=message):
+        kernel_of(parameters).fit(collection(TRAIN))
+
+
+def test_nothing_to_fit():
+    with pytest.raises(ValueError, match="the graphs have no vertices"):
+        kernel_of({}).fit(GraphCollection.from_edges([(0, [])]))
+
+
+def test_exact_distances_beyond_memory_are_refused_with_figures(monkeypatch):
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
+    with pytest.raises(ValueError, match=r"between up to \d+ distinct trees .* GiB and the limit is .* approximate=True"):
+        kernel_of({"approximate": False}).fit(collection(TRAIN))
+    kernel_of({}).fit(collection(TRAIN))
+
+
+def test_parameters_changed_after_fit_act_at_the_next_fit():
+    train = collection(TRAIN)
+    kernel = kernel_of({}).fit(train)
+    expected = kernel.transform(train)
+    kernel.set_params(max_depth=4, n_partitions=7)
+    assert_same(kernel.transform(train), expected)
+    assert len(kernel.get_feature_names_out()) == expected.shape[1]
+    assert len(kernel.node_groups(train)) == 2
+
+
+def test_verbose_logs_depth_rows_clusters_and_rounds(caplog):
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        kernel_of({}, verbose=2).fit(collection(TRAIN))
+    assert "partition 1, depth 2:" in caplog.text
+    assert "s left" in caplog.text
+    assert "round 1: objective" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        kernel_of({}).fit(collection(TRAIN))
+    assert not caplog.text
+
+
+# ---------------------------------------------------------------------------------------------------- real graphs
+
+
+def test_groups_tell_network_models_apart():
+    graphs, y = make_egonets(n_graphs=40, random_state=0)
+    matrix = RelaxedWeisfeilerLehman(2, random_state=0, normalize=True).fit_kernel_matrix(graphs)
+    same = y[:, None] == y[None, :]
+    assert matrix[same].mean() > matrix[~same].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("approximate", [True, False])
+def test_real_data_in_training_and_test_parts(shared, approximate):
+    graphs, _ = load_tu(shared / "data" / "MUTAG.zip")
+    kernel = RelaxedWeisfeilerLehman(3, approximate=approximate, random_state=0)
+    train, test = graphs[:140], graphs[140:]
+    features = kernel.fit_transform(train)
+    assert_same(kernel.transform(train), features)
+    together = kernel.transform(graphs).toarray()
+    np.testing.assert_array_equal(together[:140], features.toarray())
+    np.testing.assert_array_equal(together[140:], kernel.transform(test).toarray())
+    for n_jobs in (1, 2):
+        again = RelaxedWeisfeilerLehman(3, approximate=approximate, random_state=0, n_jobs=n_jobs).fit(train)
+        assert_same(again.transform(test), kernel.transform(test))

@@ -1,0 +1,207 @@
+"""The kernels as scikit-learn estimators, used as scikit-learn's own users use them."""
+
+import pickle
+
+import joblib
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import estimator_checks
+from sklearn.utils.validation import check_is_fitted
+from small_graphs import collection, random_graphs
+
+from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
+from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
+
+KERNELS = [
+    WeisfeilerLehman(max_depth=1),
+    RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3.0, random_state=0),
+]
+kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+
+# scikit-learn's checks that say nothing about the data; all of them are run below.
+APPLICABLE = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_estimators_unfitted",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+# All other checks feed tables of numbers to ``fit``, and graphs are no tables. What they check beyond that is checked
+# below with graphs: check_dict_unchanged, check_dont_overwrite_parameters, check_estimators_fit_returns_self,
+# check_estimators_overwrite_params, check_estimators_pickle, check_fit_check_is_fitted, check_fit_idempotent,
+# check_fit_score_takes_y, check_methods_sample_order_invariance, check_methods_subset_invariance,
+# check_pipeline_consistency, check_transformer_data_not_an_array, check_transformer_general.
+
+
+def cycles_and_paths(n_graphs=24):
+    """Return labelled rings and chains of several lengths, and which is which."""
+    graphs = []
+    for number in range(n_graphs):
+        size = 4 + number // 2 % 5
+        edges = [(v, v + 1) for v in range(size - 1)] + ([(0, size - 1)] if number % 2 else [])
+        graphs.append((size, edges, ["CN"[v % 2] for v in range(size)], None))
+    return graphs, np.arange(n_graphs) % 2
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("check", APPLICABLE)
+@pytest.mark.parametrize(
+    "estimator",
+    [*KERNELS, WassersteinKMeans(), KMeansPartitioner(), KMedoidsPartitioner(), RadiusPartitioner()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_scikit_learns_own_checks(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+
+
+@kernels
+def test_fit_returns_self_and_changes_no_parameter(kernel):
+    graphs, y = cycles_and_paths()
+    fitted = clone(kernel)
+    before = fitted.get_params()
+    assert fitted.fit(collection(graphs), y) is fitted
+    assert fitted.get_params() == before
+    check_is_fitted(fitted)
+    assert all(name.endswith("_") or name.startswith("_") for name in vars(fitted).keys() - before.keys())
+
+
+@kernels
+def test_transform_changes_nothing_and_fit_is_idempotent(kernel):
+    graphs = collection(cycles_and_paths()[0])
+    fitted = clone(kernel).fit(graphs)
+    before = joblib.hash({name: value for name, value in vars(fitted).items() if name != "partitions_"})
+    features = fitted.transform(graphs)
+    fitted.kernel_matrix(graphs)
+    assert joblib.hash({name: value for name, value in vars(fitted).items() if name != "partitions_"}) == before
+    assert (fitted.fit(graphs).transform(graphs) != features).nnz == 0
+
+
+@kernels
+def test_unfitted_kernels_say_so(kernel):
+    graphs = collection(random_graphs(3))
+    for method in ("transform", "kernel_matrix", "depth_kernel_matrices", "candidates"):
+        with pytest.raises(NotFittedError):
+            getattr(clone(kernel), method)(graphs)
+    with pytest.raises(NotFittedError):
+        clone(kernel).get_feature_names_out()
+
+
+@kernels
+def test_clone_set_params_pickle_joblib(kernel, tmp_path):
+    graphs = collection(cycles_and_paths()[0])
+    changed = clone(kernel).set_params(max_depth=2, similarity="intersection")
+    assert changed.get_params()["max_depth"] == 2
+    assert kernel.max_depth == 1
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        changed.set_params(depth=3)
+    matrix = changed.fit_kernel_matrix(graphs)
+    joblib.dump(changed, tmp_path / "kernel")
+    for copy in (pickle.loads(pickle.dumps(changed)), joblib.load(tmp_path / "kernel")):
+        np.testing.assert_array_equal(copy.kernel_matrix(graphs), matrix)
+    assert not hasattr(clone(changed), "n_graphs_in_")
+    assert "max_depth=2" in repr(changed)
+
+
+def test_nested_parameters_of_a_partitioner():
+    kernel = RelaxedWeisfeilerLehman(partitioner=KMedoidsPartitioner(3))
+    kernel.set_params(partitioner__n_clusters=5)
+    assert clone(kernel).partitioner.n_clusters == 5
+
+
+@kernels
+def test_pipeline(kernel):
+    graphs, y = cycles_and_paths()
+    train = collection(graphs)
+    pipeline = Pipeline([("kernel", clone(kernel)), ("scale", MaxAbsScaler()), ("svm", LinearSVC(random_state=0))])
+    assert pipeline.fit(train, y).score(train, y) == 1.0
+    assert pipeline.predict(train[[3, 4]]).tolist() == [1, 0]
+    assert len(pipeline[:-1].get_feature_names_out()) == pipeline["kernel"].transform(train).shape[1]
+    scores = cross_val_score(pipeline, train, y, cv=StratifiedKFold(3))
+    assert scores.mean() > 0.9
+
+
+def networkx_graphs(graphs):
+    result = []
+    for n_nodes, edges, labels, _ in graphs:
+        graph = nx.Graph()
+        graph.add_nodes_from((v, {"label": labels[v]}) for v in range(n_nodes))
+        graph.add_edges_from(edges)
+        result.append(graph)
+    return result
+
+
+@kernels
+@pytest.mark.parametrize("kind", ["collection", "networkx", "tuples"])
+def test_grid_search_over_the_depth(kernel, kind):
+    graphs, y = cycles_and_paths()
+    X = {
+        "collection": collection(graphs),
+        "networkx": networkx_graphs(graphs),
+        "tuples": [(n_nodes, edges, labels) for n_nodes, edges, labels, _ in graphs],
+    }[kind]
+    pipeline = make_pipeline(clone(kernel), LinearSVC(C=100.0, random_state=0, max_iter=100_000))
+    name = pipeline.steps[0][0]
+    search = GridSearchCV(pipeline, {f"{name}__max_depth": [0, 1, 2]}, cv=StratifiedKFold(3), error_score="raise")
+    search.fit(X, y)
+    assert search.best_score_ == 1.0
+    assert search.best_params_[f"{name}__max_depth"] == 1
+    assert search.predict(X[:2]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search_in_processes_and_threads(n_jobs):
+    graphs, y = cycles_and_paths()
+    pipeline = make_pipeline(WeisfeilerLehman(n_jobs=2), LinearSVC(random_state=0, max_iter=100_000))
+    search = GridSearchCV(pipeline, {"weisfeilerlehman__max_depth": [1, 2]}, cv=3, n_jobs=n_jobs, error_score="raise")
+    with joblib.parallel_config("threading"):
+        assert search.fit(collection(graphs), y).best_score_ == 1.0
+
+
+@kernels
+@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+def test_precomputed_support_vector_machine(kernel, similarity):
+    graphs, y = cycles_and_paths()
+    X = collection(graphs)
+    kernel = clone(kernel).set_params(similarity=similarity, normalize=True)
+    scores = []
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
+        gram = kernel.fit_kernel_matrix(X[train])
+        model = SVC(kernel="precomputed", C=100.0).fit(gram, y[train])
+        scores.append(model.score(kernel.kernel_matrix(X[test], X[train]), y[test]))
+    assert np.mean(scores) > 0.9
+    whole = kernel.fit_kernel_matrix(X)
+    assert cross_val_score(SVC(kernel="precomputed", C=100.0), whole, y, cv=4).mean() > 0.9
+
+
+@kernels
+def test_order_and_subsets_of_samples(kernel):
+    graphs, y = cycles_and_paths()
+    X = collection(graphs)
+    fitted = clone(kernel).fit(X, y)
+    features = fitted.transform(X).toarray()
+    order = np.random.default_rng(0).permutation(len(y))
+    np.testing.assert_array_equal(fitted.transform(X[order]).toarray(), features[order])
+    np.testing.assert_array_equal(np.vstack([fitted.transform(X[[i]]).toarray() for i in range(len(y))]), features)
+    np.testing.assert_array_equal(fitted.transform(networkx_graphs(graphs)).toarray(), features)
+    np.testing.assert_array_equal(fitted.transform(iter(networkx_graphs(graphs))).toarray(), features)
+
+
+@kernels
+def test_default_output_is_sparse_and_can_be_set_to_default(kernel):
+    graphs = collection(cycles_and_paths()[0])
+    features = clone(kernel).set_output(transform="default").fit_transform(graphs)
+    assert features.format == "csr"
+    assert features.dtype == np.float64

@@ -1,0 +1,131 @@
+"""The report: self-contained, well-formed, honest about what it holds."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from evaluation.records import SETTINGS, described, repetitions, table_of_four
+from relaxwl.evaluation import Results
+from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.reports import render_report, write_report
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Checker(HTMLParser):
+    """Checks that elements are closed in order, and collects identifiers, links and text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.identifiers, self.attributes, self.text = [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.attributes += attributes
+        self.identifiers += [value for name, value in attributes if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return render_report(table_of_four(), reference=PAPER_ACCURACIES)
+
+
+def test_page_is_well_formed(page):
+    checked = Checker(page)
+    assert checked.open == []
+    assert len(set(checked.identifiers)) == len(checked.identifiers)
+    inner = [value[1:] for name, value in checked.attributes if name == "href" and value.startswith("#")]
+    assert set(inner) <= set(checked.identifiers)
+
+
+def test_page_needs_nothing_from_elsewhere(page):
+    for name, value in Checker(page).attributes:
+        if name in ("href", "src", "xlink:href"):
+            assert value.startswith(("#", "data:"))
+    assert "<script" not in page
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+
+
+def test_page_holds_the_findings(page):
+    text = " ".join(Checker(page).text)
+    for words in ("87.50 ± 12.50", "R-WL*", "68.70 ± 1.15", "out of time", "max_depth 2 (100 %)", "0.250 s + 2.0 s"):
+        assert words in text
+    assert "prefers-color-scheme: dark" in page
+    assert page.count("<svg") == 2 + 1 + 4 + 1 + 1
+
+
+def test_names_cannot_break_the_page():
+    dangerous = '<script>alert("x")</script>'
+    results = Results([*repetitions((1.0, 1.0), dataset=dangerous, title="a & b"), described(dangerous)])
+    page = render_report(results, title=dangerous)
+    assert "<script" not in page
+    assert Checker(page).open == []
+
+
+def test_runs_with_other_settings_get_sections_of_their_own():
+    other = repetitions((0.5, 0.5), settings=SETTINGS | {"protocol": "inductive"}, fingerprint="other")
+    page = render_report(Results([*repetitions((1.0, 1.0)), *other]))
+    assert "Run 1 (transductive): accuracy" in page
+    assert "Run 2 (inductive): accuracy" in page
+    assert len(set(Checker(page).identifiers)) == len(Checker(page).identifiers)
+
+
+def test_only_matching_sketches_are_shown(page):
+    results = table_of_four()
+    strangers = [replace(s, key=replace(s.key, fingerprint="stranger")) for s in results.sketches]
+    others = [record for record in results if record not in results.sketches]
+    assert render_report(Results([*others, *strangers])).count("<svg") == page.count("<svg") - 4
+
+
+def test_same_results_give_the_same_page(page):
+    assert render_report(table_of_four(), reference=PAPER_ACCURACIES) == page
+
+
+def test_without_matplotlib_there_are_tables(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = render_report(table_of_four())
+    assert "<svg" not in page
+    assert "87.50 ± 12.50" in page
+    assert Checker(page).open == []
+
+
+def test_nothing_to_report_writes_nothing(tmp_path):
+    with pytest.raises(ValueError, match="no results to report"):
+        write_report(Results([]), tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [500, 1200])
+def test_page_does_not_scroll_sideways(tmp_path, page, width):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.importorskip("conftest").unavailable("Chromium")
+    measuring = "<script>document.title = 'width ' + document.documentElement.scrollWidth</script></body>"
+    (tmp_path / "report.html").write_text(page.replace("</body>", measuring))
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},800", "--dump-dom"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'report.html'}"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert int(re.search(r"<title>width (\d+)</title>", shown).group(1)) <= width

@@ -1,0 +1,83 @@
+"""Plots: each is drawn, says what it shows, and fits into a page or a file."""
+
+import itertools
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from evaluation.records import described, sketch, table_of_four
+from relaxwl.evaluation import Results
+from relaxwl.reports import plots
+
+matplotlib = pytest.importorskip("matplotlib")
+
+DRAWN = {
+    "accuracy": lambda: plots.accuracy_figure(table_of_four(), "EGO-1"),
+    "density": lambda: plots.density_figure(table_of_four(), ["EGO-1", "EGO-2"]),
+    "runtime": lambda: plots.runtime_figure(table_of_four()),
+    "trees": lambda: plots.distinct_trees_figure([described("a"), described("b")]),
+    "gram": lambda: plots.gram_figure(sketch()),
+    "embedding": lambda: plots.embedding_figure(sketch()),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_inline_pictures_take_the_colours_of_the_page(name):
+    svg = plots.inline_svg(DRAWN[name](), "x1", "a <description>")
+    root = ET.fromstring(svg)
+    assert root.get("aria-label") == "a <description>"
+    assert root.get("role") == "img"
+    assert root.get("width") is None
+    assert "currentColor" in svg
+    assert plots.INK not in svg
+    assert "#000000" not in svg
+    identifiers = [element.get("id") for element in root.iter() if element.get("id")]
+    assert all(identifier.startswith("x1-") for identifier in identifiers)
+    assert len(set(identifiers)) == len(identifiers)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_inline_pictures_are_the_same_every_time(name):
+    assert plots.inline_svg(DRAWN[name](), "x", "d") == plots.inline_svg(DRAWN[name](), "x", "d")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_files_stand_alone(tmp_path, ending):
+    path = tmp_path / f"figure.{ending}"
+    plots.save_figure(DRAWN["accuracy"](), path)
+    assert path.stat().st_size > 1000
+
+
+def test_style_of_the_user_is_left_alone():
+    before = dict(matplotlib.rcParams)
+    plots.inline_svg(DRAWN["density"](), "x", "d")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_accuracies_come_best_first_and_only_if_finished():
+    axes = plots.accuracy_figure(table_of_four(), "EGO-1").axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["wl", "R-WL*"]
+
+
+def test_nothing_to_draw_is_said():
+    with pytest.raises(ValueError, match="nothing to draw: no finished results on EGO-1"):
+        plots.accuracy_figure(Results([]), "EGO-1")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.runtime_figure(Results([]))
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.distinct_trees_figure([])
+
+
+def test_missing_matplotlib_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"relaxwl\[plot\]"):
+        plots.gram_figure(sketch())
+
+
+@pytest.mark.parametrize("heights", [[0.1, 0.1, 0.1], [0.9, 0.1, 0.12], [], [0.5]])
+def test_labels_are_spread_apart_in_order(heights):
+    placed = plots.spread_apart(heights, 0.05)
+    ordered = [place for _, place in sorted(zip(heights, placed, strict=True))]
+    assert all(b - a >= 0.05 - 1e-9 for a, b in itertools.pairwise(ordered))
+    assert sum(placed) == pytest.approx(sum(heights))

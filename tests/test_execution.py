@@ -1,0 +1,51 @@
+import threading
+import time
+
+import joblib
+import pytest
+
+from relaxwl._execution import map_chunks, spans
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])
+def test_results_come_in_the_order_of_chunks(n_jobs):
+    def slow_first(chunk):
+        time.sleep(0.02 if chunk == 0 else 0)
+        return chunk**2
+
+    assert map_chunks(slow_first, range(6), n_jobs) == [0, 1, 4, 9, 16, 25]
+    assert map_chunks(slow_first, iter([3]), n_jobs) == [9]
+    assert map_chunks(slow_first, [], n_jobs) == []
+
+
+def test_several_jobs_are_several_threads():
+    barrier = threading.Barrier(2, timeout=10)  # passes only if two chunks run at the same time
+    assert len(set(map_chunks(lambda _: (barrier.wait(), threading.get_ident())[1], range(2), 2))) == 2
+    assert set(map_chunks(lambda _: threading.get_ident(), range(3), 1)) == {threading.get_ident()}
+
+
+def test_joblib_configuration_is_obeyed():
+    with joblib.parallel_config(n_jobs=2):
+        barrier = threading.Barrier(2, timeout=10)
+        map_chunks(lambda _: barrier.wait(), range(2))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_come_out(n_jobs):
+    def fail(chunk):
+        raise KeyError(chunk)
+
+    with pytest.raises(KeyError):
+        map_chunks(fail, range(4), n_jobs)
+
+
+def test_n_jobs_of_zero_is_refused():
+    with pytest.raises(ValueError, match="n_jobs"):
+        map_chunks(abs, [1, 2], 0)
+
+
+@pytest.mark.parametrize(("total", "size"), [(0, 3), (1, 3), (9, 3), (10, 3), (2, 100)])
+def test_spans_cover_everything_once(total, size):
+    covered = [value for start, stop in spans(total, size) for value in range(start, stop)]
+    assert covered == list(range(total))
+    assert all(0 < stop - start <= size for start, stop in spans(total, size))
