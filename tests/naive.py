@@ -180,7 +180,7 @@ def transport_cost(x, y, ground):
 
 
 def neighborhoods(graph, edge_labels=False):
-    """Return, for each vertex, its neighbours as pairs (edge label, vertex); the edge label is 0 if it does not count."""
+    """Return, for each vertex, its neighbours as pairs (edge label, vertex); label 0 if labels do not count."""
     n_nodes, edges, _, names = graph
     around = [[] for _ in range(n_nodes)]
     for place, (a, b) in enumerate(edges):
@@ -331,7 +331,7 @@ def center_grounds(centers, ground, root_cost):
 
 
 def best_centers(rows, labels, k, ground, root_cost, old):
-    """Return, for each cluster, the member that is the best centre (the first of equals); an empty one keeps its own."""
+    """Return, for each cluster, the member that is the best centre, the first of equals; empty ones keep theirs."""
     centers = list(old)
     for cluster in range(k):
         members = [row for row, label in zip(rows, labels, strict=True) if label == cluster]

@@ -27,7 +27,10 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="the folder .*nowhere does not exist"), atomic_write(tmp_path / "nowhere" / "x"):
+    with (
+        pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist"),
+        atomic_write(tmp_path / "nowhere" / "x"),
+    ):
         pass
 
 

@@ -1,12 +1,12 @@
 import logging
 import pickle
 
-import naive
 import numpy as np
 import pytest
-from clustering_rows import random_content, random_ground, tree_rows
 from sklearn.base import clone
 
+import naive
+from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.kmeans import number_of_clusters
 
@@ -54,7 +54,9 @@ def test_the_objective_never_grows(center, seed):
 def test_one_round_of_medoids_is_that_of_the_definition():
     content, ground = random_content(30, 6, seed=3), random_ground(6)
     rows = tree_rows(content, 6)
-    seeds = WassersteinKMeans(4, "medoid", max_iter=0, random_state=5).fit(rows, ground=ground, root_cost=np.zeros((3, 3)))
+    seeds = WassersteinKMeans(4, "medoid", max_iter=0, random_state=5).fit(
+        rows, ground=ground, root_cost=np.zeros((3, 3))
+    )
     centers, (labels, _) = distances_to_own(content, seeds, ground, np.zeros((3, 3)))
     assert all(center in [(root, dict(kinds)) for root, kinds in content] for center in centers)
     better = naive.best_centers(content, labels, 4, ground, np.zeros((3, 3)), centers)
@@ -180,8 +182,18 @@ def test_scikit_learn_habits():
 
 @pytest.mark.parametrize(
     ("rule", "n_rows", "expected"),
-    [("sqrt", 30, 5), ("sqrt", 0, 1), ("log2", 30, 4), ("log2", 1, 1), (0.5, 100, 5), (7, 3, 3), (2.0, 100, 20)]
-    + [(lambda rows: rows // 3, 10, 3), (lambda rows: 0, 10, 1), (np.int64(4), 10, 4)],
+    [
+        ("sqrt", 30, 5),
+        ("sqrt", 0, 1),
+        ("log2", 30, 4),
+        ("log2", 1, 1),
+        (0.5, 100, 5),
+        (2.0, 100, 20),
+        (7, 3, 3),
+        (np.int64(4), 10, 4),
+        (lambda rows: rows // 3, 10, 3),
+        (lambda rows: 0, 10, 1),
+    ],
 )
 def test_number_of_clusters(rule, n_rows, expected):
     assert number_of_clusters(rule, n_rows) == expected

@@ -1,15 +1,15 @@
-import naive
 import numpy as np
 import pytest
-from clustering_rows import tree_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import metric_matrices
 
+import naive
+from clustering_rows import tree_rows
 from relaxwl.clustering.centers import centers_from_parts, centers_from_rows
 from relaxwl.clustering.kmeans import distances_to_centers, nearest
 from relaxwl.clustering.nearest import Search, choose_pivots, lipschitz_functions
 from relaxwl.unfolding import TreeRows
+from strategies import metric_matrices
 
 N_POINTS = 4
 CHILDREN = st.dictionaries(st.integers(0, N_POINTS - 1), st.integers(1, 4), max_size=N_POINTS)
@@ -59,7 +59,9 @@ def test_ties_and_duplicates_go_to_the_lowest_index(rows, data, ground):
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float64])
 def test_whole_number_grounds_of_any_type(dtype):
     rng = np.random.default_rng(0)
-    content = [(int(rng.integers(2)), {int(p): int(rng.integers(1, 4)) for p in rng.choice(9, 3, False)}) for _ in range(60)]
+    content = [
+        (int(rng.integers(2)), {int(p): int(rng.integers(1, 4)) for p in rng.choice(9, 3, False)}) for _ in range(60)
+    ]
     ground = (1 + (rng.integers(0, 2, (10, 10)))).astype(dtype)  # 1 or 2: always a metric
     ground = np.triu(ground, 1) + np.triu(ground, 1).T
     rows = tree_rows(content, 9)
@@ -126,7 +128,9 @@ def test_rows_and_centers_without_children():
 
 
 def test_depth_zero_has_no_points():
-    rows = TreeRows(np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
+    rows = TreeRows(
+        np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
+    )
     labels, distances = nearest(rows, centers_from_rows(rows, np.array([2])), np.zeros((1, 1)), 1 - np.eye(3))
     assert labels.tolist() == [0, 0, 0]
     assert distances.tolist() == [1.0, 1.0, 0.0]

@@ -1,12 +1,12 @@
 import pickle
 from copy import deepcopy
 
-import naive
 import numpy as np
 import pytest
-from clustering_rows import random_content, random_ground, tree_rows
 from sklearn.base import clone
 
+import naive
+from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.partitioners import (
     Ground,
@@ -42,8 +42,10 @@ def test_every_partitioner_keeps_the_protocol(partitioner):
     np.testing.assert_array_equal(fitted.predict(rows, ground), labels)
     np.testing.assert_array_equal(fitted.predict(rows), labels)
     assert len(fitted.predict(rows.take(np.empty(0, np.int64)), ground)) == 0
-    again, _ = clone(partitioner).set_params(**({"n_jobs": 2} if hasattr(partitioner, "n_jobs") else {})).fit(
-        rows, ground, np.random.default_rng(0)
+    again, _ = (
+        clone(partitioner)
+        .set_params(**({"n_jobs": 2} if hasattr(partitioner, "n_jobs") else {}))
+        .fit(rows, ground, np.random.default_rng(0))
     )
     np.testing.assert_array_equal(again, labels)
 
@@ -57,7 +59,7 @@ def test_a_plain_matrix_is_a_ground_with_uniform_roots(partitioner):
 
 
 def test_identity_numbers_unknown_rows_behind_the_known_ones():
-    content, rows, ground = data()
+    _, rows, ground = data()
     identity = IdentityPartitioner()
     identity.fit(rows.take(np.arange(0, 40, 2)), ground)
     assert identity.predict(rows)[:4].tolist() == [0, 20, 1, 21]

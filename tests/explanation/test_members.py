@@ -36,9 +36,7 @@ def test_scripts_lead_to_the_centre(explanation):
         for member in explanation.members(cluster).nearest:
             assert member.note == ""
             assert member.mapping.target == cluster.center
-            assert member.mapping.source == unfolding_tree(
-                explanation.graphs[member.graph], member.node, cluster.depth
-            )
+            assert member.mapping.source == unfolding_tree(explanation.graphs[member.graph], member.node, cluster.depth)
             assert member.script.apply(member.mapping.source) == cluster.center
 
 

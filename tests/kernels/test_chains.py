@@ -1,8 +1,7 @@
-import naive
 import numpy as np
 import pytest
-from small_graphs import BONDS, collection, random_graphs
 
+import naive
 from relaxwl import EditCost
 from relaxwl.clustering.centers import centers_from_parts
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansPartitioner
@@ -18,6 +17,7 @@ from relaxwl.kernels.chains import (
 )
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+from small_graphs import BONDS, collection, random_graphs
 
 
 def encoded(graphs, edge_labels=False, cost=None, fitted=None):
@@ -49,7 +49,10 @@ def test_with_every_tree_a_group_what_is_fed_are_tree_distances(edge_labels, fee
 
 @pytest.mark.parametrize("feed_groups", [True, False])
 def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups):
-    train, test = random_graphs(6, bonds=BONDS), random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple"))
+    train, test = (
+        random_graphs(6, bonds=BONDS),
+        random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple")),
+    )
     levels = [level for level, _ in chain(encoded(train, True), 2, feed_groups)]
     new = encoded(test, True, fitted=train)
     grouped = list(apply_chain(levels, new, feed_groups, None))
@@ -106,9 +109,7 @@ def test_known_graphs_get_their_groups_again():
 def test_group_distances_are_symmetric_pseudo_metrics():
     rng = np.random.default_rng(0)
     ground = Ground(1 - np.eye(6), 1 - np.eye(4))
-    parts = [
-        (int(rng.integers(3)), np.array([0, 2, 4], np.int32), rng.integers(1, 9, 3) / 4) for _ in range(8)
-    ]
+    parts = [(int(rng.integers(3)), np.array([0, 2, 4], np.int32), rng.integers(1, 9, 3) / 4) for _ in range(8)]
     parts.append(parts[0])  # centres may coincide
     centers = centers_from_parts(parts, 5)
     distances = group_distances(centers, ground, None)
@@ -120,7 +121,10 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 
 
 def test_points_carry_edge_costs():
-    fed, edges = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 0.0]]), np.array([[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
+    fed, edges = (
+        np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 0.0]]),
+        np.array([[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]]),
+    )
     costs = point_costs(fed, edges, 2)
     assert costs.shape == (5, 5)
     assert costs[0, 3] == 1 + 2  # edge 0 with child 0, edge 1 with child 1

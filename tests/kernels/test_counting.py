@@ -1,13 +1,13 @@
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_graphs import BONDS, collection, random_graphs
-from strategies import plain_graphs
 
+import naive
 from relaxwl import GraphCollection
 from relaxwl.kernels.counting import COUNTERS, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
+from small_graphs import BONDS, collection, random_graphs
+from strategies import plain_graphs
 
 BASES = list(COUNTERS)
 

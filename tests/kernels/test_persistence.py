@@ -6,7 +6,6 @@ import zipfile
 import joblib
 import numpy as np
 import pytest
-from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
 
 from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import (
@@ -17,6 +16,7 @@ from relaxwl.clustering.partitioners import (
 )
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.persistence import ModelFileError
+from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
 
 TRAIN, TEST = random_graphs(15, bonds=BONDS), random_graphs(8, 8, seed=1, bonds=BONDS)
 

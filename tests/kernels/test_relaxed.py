@@ -1,10 +1,9 @@
 import logging
 
-import naive
 import numpy as np
 import pytest
-from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 
+import naive
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WeisfeilerLehman
 from relaxwl.clustering.centers import centers_from_rows
 from relaxwl.clustering.partitioners import (
@@ -15,6 +14,7 @@ from relaxwl.clustering.partitioners import (
 )
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.kernels.relaxed import SelectedRelaxedWeisfeilerLehman
+from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 
 BASES = ("subtree", "edge", "shortest-path")
 TRAIN, TEST = random_graphs(25, bonds=BONDS), random_graphs(10, 8, seed=1, bonds=BONDS)
@@ -89,7 +89,9 @@ def plain_centers(partition):
 
 
 @pytest.mark.parametrize("approximate", [True, False])
-@pytest.mark.parametrize("parameters", [{}, {"center": "mean"}, {"n_clusters": 3}, {"partitioner": KMedoidsPartitioner(3)}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"center": "mean"}, {"n_clusters": 3}, {"partitioner": KMedoidsPartitioner(3)}]
+)
 @pytest.mark.parametrize("new", [False, True])
 def test_groups_are_those_of_the_definition_given_the_centres(approximate, parameters, new):
     graphs = random_graphs(8, 6, seed=2)
@@ -194,7 +196,7 @@ def test_seeds_decide():
     assert features[0].shape != features[2].shape or (features[0] != features[2]).any()
     generator = kernel_of({}, random_state=np.random.default_rng(3)).fit_transform(train)
     assert_same(generator, kernel_of({}, random_state=np.random.default_rng(3)).fit_transform(train))
-    kernel_of({}, random_state=np.random.RandomState(3)).fit(train)  # noqa: NPY002 - scikit-learn passes these
+    kernel_of({}, random_state=np.random.RandomState(3)).fit(train)
     kernel_of({}, random_state=None).fit(train)
 
 
@@ -225,7 +227,9 @@ def test_all_depths_from_one_fit():
 
 
 def renamed(graphs, old, new):
-    return [(n, edges, [new if label == old else label for label in labels], names) for n, edges, labels, names in graphs]
+    return [
+        (n, edges, [new if label == old else label for label in labels], names) for n, edges, labels, names in graphs
+    ]
 
 
 @pytest.mark.parametrize("approximate", [True, False])
@@ -268,7 +272,10 @@ def test_unseen_labels_refused():
 @pytest.mark.parametrize("approximate", [True, False])
 def test_unseen_edge_labels(approximate):
     kernel = kernel_of({"edge_labels": True, "approximate": approximate}).fit(collection(TRAIN))
-    strange = [(n, edges, labels, ["triple" if name == "double" else name for name in names]) for n, edges, labels, names in TEST]
+    strange = [
+        (n, edges, labels, ["triple" if name == "double" else name for name in names])
+        for n, edges, labels, names in TEST
+    ]
     together = kernel.transform(collection(strange)).toarray()
     alone = [kernel.transform(collection([graph])).toarray()[0] for graph in strange]
     np.testing.assert_array_equal(alone, together)
@@ -419,7 +426,11 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
         (Returning(lambda rows: np.zeros(len(rows))), ValueError, "Returning.fit must return one whole number"),
         (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned group numbers from 4 to 4"),
         (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "group numbers from -1"),
-        (Returning(lambda rows: np.zeros(len(rows), int), "centres"), TypeError, "Returning.fit must return labels and"),
+        (
+            Returning(lambda rows: np.zeros(len(rows), int), "centres"),
+            TypeError,
+            "Returning.fit must return labels and",
+        ),
         (KMedoidsPartitioner, TypeError, "partitioner must be an object with fit"),
         ("k-medoids", TypeError, "partitioner must be an object with fit"),
     ],
@@ -486,7 +497,9 @@ def test_nothing_to_fit():
 
 def test_exact_distances_beyond_memory_are_refused_with_figures(monkeypatch):
     monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
-    with pytest.raises(ValueError, match=r"between up to \d+ distinct trees .* GiB and the limit is .* approximate=True"):
+    with pytest.raises(
+        ValueError, match=r"between up to \d+ distinct trees .* GiB and the limit is .* approximate=True"
+    ):
         kernel_of({"approximate": False}).fit(collection(TRAIN))
     kernel_of({}).fit(collection(TRAIN))
 

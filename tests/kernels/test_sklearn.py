@@ -14,10 +14,10 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
-from small_graphs import collection, random_graphs
 
 from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from small_graphs import collection, random_graphs
 
 KERNELS = [
     WeisfeilerLehman(max_depth=1),

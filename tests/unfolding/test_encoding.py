@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
-from small_graphs import collection, random_graphs
 
 from relaxwl import EditCost, GraphCollection
 from relaxwl.graphs import CollectionBuilder
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding, check_edge_labels
-
+from small_graphs import collection, random_graphs
 
 COSTS = 1 - np.eye(2)  # of one label and ⊥
 

@@ -1,14 +1,16 @@
-import naive
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_graphs import BONDS, collection, random_graphs, shuffled
-from strategies import EDGES, LABELS, plain_graphs
 
+import naive
 from relaxwl import GraphCollection
 from relaxwl.unfolding import leaves, refine
 from relaxwl.unfolding.refine import graph_spans
+from small_graphs import BONDS, collection, random_graphs, shuffled
+from strategies import EDGES, LABELS, plain_graphs
 
 
 def depths(graphs, max_depth, edges=None, n_jobs=None):
@@ -48,7 +50,7 @@ def test_rows_are_those_of_the_definition_in_canonical_order(graphs, with_edges)
     roots = [[labels.index(label) for label in graph[2]] for graph in graphs]
     names = {name: code for code, name in enumerate(together.edge_vocabulary)} if use else None
     levels = depths(together, 2, together.edge_codes if use else None)
-    for (before, previous), (rows, ids) in zip(levels[:-1], levels[1:], strict=True):
+    for (before, previous), (rows, ids) in itertools.pairwise(levels):
         expected, expected_ids = naive.canonical_rows(graphs, roots, previous.tolist(), names)
         assert ids.tolist() == expected_ids
         for number, (root, degree, children) in enumerate(expected):
@@ -105,9 +107,7 @@ def test_many_different_rows_stay_different():
 def test_unseen_ids_and_edge_codes_make_points_behind_the_known_ones():
     graphs = collection([(3, [(0, 1), (1, 2)], ["C", "C", "C"], ["single", "double"])])
     edges = np.array([1, 1, 2, 2], np.int32)  # 2 was not met in fitting
-    rows, ids = refine(
-        graphs, graphs.node_codes, np.array([0, 1, 2], np.int32), 2, edge_codes=edges, n_edge_codes=2
-    )
+    rows, ids = refine(graphs, graphs.node_codes, np.array([0, 1, 2], np.int32), 2, edge_codes=edges, n_edge_codes=2)
     points = [set(rows.row(number)[1].tolist()) for number in ids]
     # n_points = 4; vertex 1 has neighbours (edge 1, id 0) = 2, known, and (edge 2, id 2), unknown.
     assert points == [{3}, {2, 4 + 2 * 3 + 2}, {4 + 2 * 3 + 1}]

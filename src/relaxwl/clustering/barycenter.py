@@ -206,11 +206,14 @@ def _median_update(
     current_points: Int32,
     current_masses: Float64,
 ) -> Center:
-    """Improve a centre by one round of matched medians and then by the best moves of single units."""
-    center: Any = current_points, current_masses
-    for improve in IMPROVEMENTS:
-        *center, _ = improve(members, weights, indptr, points, masses, *center, ground)
-    return center[0], center[1]
+    """Improve a centre by the best moves of single units.
+
+    A round of matched medians before it gains little here: k-means comes back with the next round anyway.
+    """
+    new_points, new_masses, _ = _compiled.best_moves(
+        members, weights, indptr, points, masses, current_points, current_masses, ground
+    )
+    return new_points, new_masses
 
 
 def _solver(method: str) -> Callable[[_Cluster], Center]:

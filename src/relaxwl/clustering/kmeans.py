@@ -21,6 +21,8 @@ from relaxwl.unfolding import TreeRows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
+# A centre waits with its update until this share of its cluster has changed.
+UPDATE_SHARE = 0.1
 
 
 def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
@@ -103,7 +105,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         n_clusters: NumberOfClusters = "sqrt",
         center: str = "median",
         init: str = "random",
-        max_iter: int = 20,
+        max_iter: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -193,22 +195,26 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def _rounds(self, search: Search, centers: Centers, weights: Float64) -> Centers:
         """Update centres and assignments until nothing changes; returns the final centres."""
         update = center_update(self.center)
-        due = np.ones(len(centers), bool)
+        k = len(centers)
+        moved = np.zeros(k, bool)
+        changes = np.bincount(search.labels, minlength=k)  # rows that came or went since a centre's last update
         solved = int(search.counters[0])
         self.n_iter_ = 0
         while self.n_iter_ < self.max_iter:
+            due = _due(moved, changes, np.bincount(search.labels, minlength=k))
             distances_before = search.distances.copy()
             new = _updated(search, centers, weights, due, update)
+            changes[due] = 0
             moved = ~new.same_as(centers)
             if not moved.any():
-                break
+                if not changes.any():
+                    break
+                continue
             before = search.labels.copy()
             _reassign(search, centers, new, moved, search.distances > distances_before + search.tolerance)
             centers = new
-            due = moved
             changed = before != search.labels
-            due[before[changed]] = True
-            due[search.labels[changed]] = True
+            changes += np.bincount(before[changed], minlength=k) + np.bincount(search.labels[changed], minlength=k)
             self.n_iter_ += 1
             report(
                 self.verbose,
@@ -244,6 +250,16 @@ def distances_to_centers(
     search = Search(rows, np.asarray(ground), root_cost, n_jobs)
     search.labels = labels
     return search.measure(centers, np.arange(len(rows)))
+
+
+def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:
+    """Return which centres to update: those on the move, and those of clusters that changed by more than a little.
+
+    A few rows more or less seldom move a centre, and looking for a better one takes all members. When no cluster has
+    changed much, the small changes have their turn.
+    """
+    due = moved | (changes > UPDATE_SHARE * sizes)
+    return due if due.any() else changes > 0
 
 
 def _updated(

@@ -34,9 +34,10 @@ def explain(
     """Say which groups of neighbourhoods separate the classes, and how they look.
 
     Every feature of the kernel counts the vertices of one group, and a linear model gives it a weight for each class.
-    Groups are ranked by what they add to the distance between the mean scores of the classes. Whether a group separates
-    the classes better than chance is checked on its counts alone, by permuting the classes, and corrected for the
-    number of groups; groups that fail come last.
+    Groups are ranked by what they add to the distance between the mean scores of the classes, times the share of their
+    own variation that the classes explain: so a group that is clearly of one class comes before one that is often so.
+    Whether a group separates the classes better than chance is checked on its counts alone, by permuting the classes,
+    and corrected for the number of groups; groups that fail come last.
 
     Parameters
     ----------
@@ -122,10 +123,12 @@ class _Table:
 
 
 def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[ClusterEvidence, ...]:
-    """Return all groups that occur: those better than chance first, then by share; ties by feature."""
+    """Return all groups that occur: those better than chance first, then by importance; ties by feature."""
     better = table.chance.p_value <= significance
     occurring = np.flatnonzero(table.counts)
-    order = occurring[np.lexsort((occurring, -table.share[occurring], ~better[occurring]))]
+    # Rounded, so that equal groups of several partitions keep the order of their features.
+    importance = np.round(table.share * table.chance.effect, 12)
+    order = occurring[np.lexsort((occurring, -importance[occurring], ~better[occurring]))]
     starts = np.array([grouping.first_column for grouping in found])
     clusters = []
     for rank, column in enumerate(order.tolist(), 1):

@@ -65,6 +65,11 @@ class ClusterEvidence:
     typical_class: int
     _build: Callable[[], UnfoldingTree] = field(repr=False)
 
+    @property
+    def importance(self) -> float:
+        """What clusters are ranked by: ``share`` times ``effect``."""
+        return self.share * self.effect
+
     @cached_property
     def center(self) -> UnfoldingTree:
         """The centre of the group as a tree."""
@@ -147,7 +152,7 @@ class Explanation:
     model : LinearWeights
         Weights and, if it was fitted here, accuracy of the linear model.
     clusters : tuple of ClusterEvidence
-        All groups that occur: those better than chance first, by their share of the separation; then the others.
+        All groups that occur: those better than chance first; within these and within the others by ``importance``.
     significance, n_permutations
         Of the check against chance.
     """

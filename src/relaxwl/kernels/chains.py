@@ -166,7 +166,7 @@ def _checked(labels: Any, rows: TreeRows, n_groups: float, source: str) -> Int32
         raise ValueError(
             f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
         )
-    return labels.astype(np.int32, copy=False)
+    return np.asarray(labels, np.int32)
 
 
 # ------------------------------------------------------------------------------------------- distances between points

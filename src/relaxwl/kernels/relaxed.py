@@ -103,7 +103,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         approximate: bool = True,
         partitioner: Any = None,
         center: str = "median",
-        max_iter: int = 20,
+        max_iter: int = 10,
         cost: EditCost | None = None,
         edge_labels: bool = False,
         base: str = "subtree",

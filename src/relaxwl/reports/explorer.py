@@ -1,6 +1,6 @@
 """One self-contained page to look at what a kernel has found: clusters, a map of them, and where they are in graphs.
 
-The page holds its data as JSON and draws with plain JavaScript. It loads nothing, and its security policy forbids it to.
+The page holds its data as JSON and draws with plain JavaScript. It loads nothing: its security policy forbids it.
 """
 
 import base64
@@ -90,8 +90,8 @@ def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
         f"{len(graphs):,} graphs with {graphs.n_nodes:,} vertices in {len(explanation.classes)} classes. The kernel "
-        f"puts similar neighbourhoods into {len(explanation.clusters):,} clusters; {better:,} of them separate the classes "
-        "better than chance."
+        f"puts similar neighbourhoods into {len(explanation.clusters):,} clusters; {better:,} of them separate the "
+        "classes better than chance."
     )
     if explanation.model.accuracy is not None:
         words += f" A linear model on them is right for {100 * explanation.model.accuracy:.0f} % of held-out graphs."

@@ -7,6 +7,7 @@ import numpy as np
 from relaxwl import drawing
 from relaxwl.distances.tree import TreeMapping
 from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
+from relaxwl.explanation.layout import plane
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
 from relaxwl.unfolding.tree import Branch, Path, UnfoldingTree
@@ -195,16 +196,15 @@ def _maps(
     neighbors: list[list[int]] = [[] for _ in shown]
     for grouping in explanation.groupings:
         groups = [g for g in range(grouping.n_groups) if grouping.first_column + g in place]
-        points = explanation.map(grouping.partition, grouping.depth)
         distances = explanation.center_distances(grouping.partition, grouping.depth)
-        if points is None or distances is None or len(groups) < 2:
+        if distances is None or len(groups) < 2:
             continue
         indices = [place[grouping.first_column + group] for group in groups]
         maps.append({
             "partition": grouping.partition,
             "depth": grouping.depth,
             "clusters": indices,
-            "xy": _unit_square(points[groups]),
+            "xy": _unit_square(plane(distances)[groups]),
         })  # fmt: skip
         for row, index in zip(distances[np.ix_(groups, groups)], indices, strict=True):
             order = [indices[other] for other in np.argsort(row, kind="stable") if indices[other] != index]

@@ -218,7 +218,8 @@
   // ------------------------------------------------------------------------------------------------ state
 
   const SORTS = {
-    rank: ["share of separation", null],
+    rank: ["importance", null],
+    share: ["share of the separation", (a, b) => C.share[b] - C.share[a]],
     size: ["number of vertices", (a, b) => C.size[b] - C.size[a]],
     effect: ["effect of the class", (a, b) => C.effect[b] - C.effect[a]],
     depth: ["depth", (a, b) => C.depth[a] - C.depth[b]],
