@@ -17,13 +17,13 @@ from relaxwl.datasets.synthetic import EGONET_MODELS
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import write_explorer
 
-WIDTH, HEIGHT = 1240, 1010
+WIDTH, HEIGHT = 1240, 960
 
 
 def main() -> None:
     """Explain, write the page, and take its picture."""
-    graphs, y = make_egonets(120, n_nodes=(70, 90), random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=3, n_partitions=2, random_state=0)
+    graphs, y = make_egonets(200, random_state=0)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, random_state=0)
     explanation = explain(kernel, graphs, [EGONET_MODELS[code] for code in y])
     picture = Path(__file__).with_suffix(".png")
     with tempfile.TemporaryDirectory() as folder:

@@ -204,6 +204,7 @@ def _explain(commands: Subparsers) -> None:
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     parser.add_argument("--depth", type=_depth, default=3, help="depth of the largest trees (default 3)")
     parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
+    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

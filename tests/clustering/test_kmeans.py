@@ -126,6 +126,13 @@ def test_rows_without_weight_do_no_harm(center):
     assert np.isfinite(kmeans.centers_.counts).all()
 
 
+def test_no_weight_at_all():
+    rows = tree_rows(random_content(20, 4), 4)
+    kmeans = WassersteinKMeans(4, random_state=1).fit(rows, ground=random_ground(4), sample_weight=np.zeros(20))
+    assert kmeans.inertia_ == 0.0
+    assert kmeans.n_iter_ == 0
+
+
 def test_empty_clusters_are_reseeded():
     # Two kinds of rows that coincide under the ground cost, so that two of the seeds always tie and one starves.
     ground = np.array([[0.0, 0.0, 5.0, 1.0], [0.0, 0.0, 5.0, 1.0], [5.0, 5.0, 0.0, 5.0], [1.0, 1.0, 5.0, 0.0]])

@@ -95,10 +95,12 @@ def test_descriptions():
     for counter, edges, expected in (
         (SubtreeCounter(), None, ["C", "O"]),
         (EdgeCounter(), None, ["C–C", "C–O"]),
+        (EdgeCounter(), graphs.edge_codes, ["C–O by edge label double", "C–C by edge label single"]),
         (ShortestPathCounter(), None, ["C–1–C", "C–1–O", "C–2–O", "O–1–C", "O–2–C"]),
     ):
         counter.fit(graphs, graphs.node_codes, 2, None, edges)
-        assert [counter.describe(column, names) for column in range(counter.n_columns)] == expected
+        edge_names = None if edges is None else graphs.edge_vocabulary
+        assert [counter.describe(column, names, edge_names) for column in range(counter.n_columns)] == expected
 
 
 def test_too_many_ids_for_a_key_are_refused():

@@ -412,6 +412,16 @@ def test_a_users_partitioner(approximate):
     assert_same(kernel.transform(graphs), features)
 
 
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_new_groups_of_a_users_partitioner_may_be_shared_and_numbered_with_gaps(edge_labels):
+    train = collection([(2, [(0, 1)], list("CC"), ["single"]), (1, [], ["O"], None)])
+    test = collection([(4, [(0, 1), (1, 2), (2, 3), (0, 3)], list("CXCY"), ["single", "double", "single", "single"])])
+    kernel = kernel_of({"partitioner": ByDegree(), "edge_labels": edge_labels}, n_partitions=1).fit(train)
+    assert [groups.tolist() for groups in kernel.node_groups(test)[0][1:]] == [[2, 2, 2, 2], [2, 2, 2, 2]]
+    kernel.normalize = True
+    assert kernel.kernel_matrix(test).shape == (1, 1)
+
+
 def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
     kernel = kernel_of({"partitioner": FitOnly()})
     assert kernel.fit_transform(collection(TRAIN)).shape == (25, 10)

@@ -17,6 +17,7 @@ from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partiti
 from relaxwl.distances.batched import is_whole, level_distances, row_distances, row_sums, whole_dtype
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 
 
@@ -79,6 +80,7 @@ def fit_chain(
     """
     fed_ids, fed = np.empty(0, np.int32), np.zeros((1, 1))
     for depth in range(max_depth + 1):
+        check_time()
         rows, local = refined(encoded, depth, fed_ids, len(fed) - 1, n_jobs)
         ground = Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
         partitioners = make_partitioners(depth)
@@ -109,7 +111,7 @@ def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs
             return
         if feed_groups:
             known: TreeRows | Centers = level.centers[0]
-            row_ids = labels[0]
+            row_ids = _without_gaps(labels[0], len(known))
         else:
             known = level.rows  # type: ignore[assignment]
             row_ids = known_or_new(known.locate(rows), len(known))  # type: ignore[union-attr]
@@ -167,6 +169,14 @@ def _checked(labels: Any, rows: TreeRows, n_groups: float, source: str) -> Int32
             f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
         )
     return np.asarray(labels, np.int32)
+
+
+def _without_gaps(ids: Int32, n_known: int) -> Int32:
+    """Renumber the ids of new groups, which a user's partitioner may number as it likes, from ``n_known`` on."""
+    new = ids >= n_known
+    dense = ids.copy()
+    dense[new] = n_known + np.unique(ids[new], return_inverse=True)[1]
+    return dense
 
 
 # ------------------------------------------------------------------------------------------- distances between points
@@ -235,13 +245,15 @@ def _extended(
 ) -> NDArray[Any]:
     """Return the distances between what was fed in fitting and the new ids, ⊥ last.
 
-    New ids (from ``len(known)`` on) stand for rows as they are; their distances are computed now.
+    New ids (from ``len(known)`` on, without gaps) stand for rows as they are (for the first row, where several share
+    one); their distances are computed now.
     """
     n_known = len(known)
-    first = np.flatnonzero(ids >= n_known)
+    used, first = np.unique(ids, return_index=True)
+    first = first[used >= n_known]
     if not len(first):
         return fed
-    new = rows.take(first[np.argsort(ids[first], kind="stable")])
+    new = rows.take(first)
     size = n_known + len(new)
     to_known = row_distances(new, known, ground.points, ground.roots, n_jobs)
     among_new = row_distances(new, new, ground.points, ground.roots, n_jobs)

@@ -5,6 +5,7 @@ fixed when the counter is fitted; things that were not met then fall into no col
 they belong to the graph's own norm.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -71,8 +72,8 @@ class Counter(Protocol):
     def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None = None) -> Counts:
         """Return counts in the columns that were fixed by ``fit``."""
 
-    def describe(self, column: int, name_of: list[str]) -> str:
-        """Say what a column counts, given the names of the ids."""
+    def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
+        """Say what a column counts, given the names of the ids and of the edge labels, where these count."""
 
 
 class SubtreeCounter:
@@ -93,7 +94,7 @@ class SubtreeCounter:
         indptr, keys, counts = _compiled.count_ids(graphs.offsets, ids, n_ids)
         return _in_columns(indptr, keys, counts, keys < self.n_columns, self.n_columns)
 
-    def describe(self, column: int, name_of: list[str]) -> str:
+    def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
         """Name the tree or cluster."""
         return name_of[column]
 
@@ -161,11 +162,11 @@ class EdgeCounter(_KeyCounter):
         keys[unknown] = -1 - ((labels[unknown] * n_total + low[unknown]) * n_total + high[unknown])
         return _runs_by_graph(np.repeat(np.arange(graphs.n_graphs), graphs.edge_counts), keys, graphs.n_graphs)
 
-    def describe(self, column: int, name_of: list[str]) -> str:
-        """Name the two ends and the edge label's code."""
+    def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
+        """Name the two ends, and the edge label where labels count."""
         rest, high = divmod(int(self.keys[column]), self.n_known)
         label, low = divmod(rest, self.n_known)
-        return f"{name_of[low]}–{name_of[high]}" + (f" by edge label {label}" if label else "")
+        return f"{name_of[low]}–{name_of[high]}" + (f" by edge label {edge_names[label]}" if edge_names else "")
 
 
 class ShortestPathCounter(_KeyCounter):
@@ -180,7 +181,7 @@ class ShortestPathCounter(_KeyCounter):
         lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])
         return prefix_sums(lengths), np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
 
-    def describe(self, column: int, name_of: list[str]) -> str:
+    def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
         """Name the two ends and the length."""
         pair, length = divmod(int(self.keys[column]), MAX_PATH_LENGTH)
         one, other = divmod(pair, self.n_known)

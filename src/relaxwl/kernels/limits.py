@@ -8,11 +8,13 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from relaxwl._progress import report
 from relaxwl.graphs.arrays import Float64
-from relaxwl.kernels.base import Candidate
+
+if TYPE_CHECKING:
+    from relaxwl.kernels.base import Candidate
 
 Item = TypeVar("Item")
 
@@ -121,12 +123,12 @@ class TimeLimited:
         with time_limit(self.time_limit):
             return super().fit_kernel_matrix(X)  # type: ignore[misc, no-any-return]
 
-    def fit_candidates(self, X: Any) -> list[Candidate]:
+    def fit_candidates(self, X: Any) -> list["Candidate"]:
         """Fit, and return the Gram matrix of ``X`` for every setting that this one fit covers."""
         with time_limit(self.time_limit):
             return super().fit_candidates(X)  # type: ignore[misc, no-any-return]
 
-    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
+    def candidates(self, X: Any, Y: Any = None) -> list["Candidate"]:
         """Return, in the same order as :meth:`fit_candidates`, the Gram matrices between ``X`` and ``Y``."""
         with time_limit(self.time_limit):
             return super().candidates(X, Y)  # type: ignore[misc, no-any-return]

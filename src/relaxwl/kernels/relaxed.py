@@ -276,7 +276,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
                 groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
                 counter = self._counters[index][depth]
                 names += [
-                    f"depth {depth}, partition {index}: {counter.describe(column, groups)}"
+                    f"depth {depth}, partition {index}: {counter.describe(column, groups, self.edge_encoding_.labels)}"
                     for column in range(counter.n_columns)
                 ]
         return names

@@ -9,6 +9,7 @@ from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts
+from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import check_edge_labels
 
@@ -86,6 +87,7 @@ class WeisfeilerLehman(CountKernel):
         counts = []
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
+            check_time()
             rows, ids = self._refined(graphs, graphs.node_codes, edges, ids, depth)
             counter = COUNTERS[self.base]()
             counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, edges))
@@ -123,7 +125,10 @@ class WeisfeilerLehman(CountKernel):
         names = []
         for depth, (rows, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
             trees = [self._tree_name(rows, tree, depth) for tree in range(len(rows))]
-            names += [f"depth {depth}: {counter.describe(column, trees)}" for column in range(counter.n_columns)]
+            names += [
+                f"depth {depth}: {counter.describe(column, trees, self.edge_vocabulary_)}"
+                for column in range(counter.n_columns)
+            ]
         return names
 
     def _tree_name(self, rows: TreeRows, tree: int, depth: int) -> str:

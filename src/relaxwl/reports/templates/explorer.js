@@ -7,8 +7,9 @@
   const [KEPT, RELABELLED, DELETED, INSERTED] = [0, 1, 2, 3];
   const STATE_CLASS = ["", " relabelled", " deleted", " inserted"];
   const ROW_HEIGHT = 88;
-  // Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed.
-  const MAPPED = 56;
+  // Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones a part is
+  // drawn, the most frequent branches below each vertex.
+  const MAPPED = 40, MAPPED_PART = 22, MAPPED_BRANCHES = 3;
   const N = C.depth.length;
   const byId = (id) => document.getElementById(id);
   const wide = () => window.matchMedia("(min-width: 861px)").matches;
@@ -38,6 +39,7 @@
     if (value === 0) return "0 %";
     return Math.abs(value) < 0.1 ? (value > 0 ? "< 0.1 %" : "> −0.1 %") : `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`.replace("-", "−");
   };
+  const signed = (number) => `${number > 0 ? "+" : ""}${number.toPrecision(2)}`.replace("-", "−");
   const counted = (number, one, many) => `${whole(number)} ${number === 1 ? one : many}`;
   const className = (k) => `class ${meta.classes[k]}`;
   const color = (k) => ({ "--class": COLORS[k % COLORS.length] });
@@ -61,9 +63,9 @@
     return known.get(index);
   }
 
-  /* The upper part of a tree as a list, parents first, with at most `most` branches below a vertex; `hidden` counts what
-     is left out below it, by side. */
-  function outline(root, limit, most = Infinity) {
+  /* The upper part of a tree as a list, parents first, with at most `most` branches below a vertex, if asked for the
+     most frequent ones; `hidden` counts what is left out below it, by side. */
+  function outline(root, limit, most = Infinity, frequentFirst = false) {
     const nodes = [{ index: root, parent: -1, count: 1, edge: null }];
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i], row = trees[node.index];
@@ -71,8 +73,11 @@
       node.before = labels[row[1]];
       node.after = labels[row[row[0] === RELABELLED ? 2 : 1]];
       node.hidden = { before: 0, after: 0 };
-      for (let at = firstChild(row); at < row.length; at += stride) {
-        if (nodes.length < limit && (at - firstChild(row)) / stride < most) {
+      const places = [];
+      for (let at = firstChild(row); at < row.length; at += stride) places.push(at);
+      if (frequentFirst) places.sort((a, b) => row[b + 1] - row[a + 1] || a - b);
+      for (const [rank, at] of places.entries()) {
+        if (nodes.length < limit && rank < most) {
           const edge = meta.edge_labels ? edges[row[at + 2]] : null;
           nodes.push({ index: row[at], parent: i, count: row[at + 1], edge });
         } else for (const side of ["before", "after"]) node.hidden[side] += row[at + 1] * sizeOf(row[at], side);
@@ -188,9 +193,13 @@
     return thumbs.get(c).cloneNode(true);
   }
 
+  function mappingOutline(index) {
+    const all = outline(index, MAPPED + 1);
+    return all.length <= MAPPED ? all : outline(index, MAPPED_PART, MAPPED_BRANCHES, true);
+  }
+
   /* Two trees side by side, dashed lines between vertices that are mapped to each other. */
-  function mappingPicture(index, title) {
-    const nodes = outline(index, MAPPED);
+  function mappingPicture(nodes, title) {
     const left = place(nodes, "before"), right = place(nodes, "after");
     const gap = 64, top = 14, dx = [14, 14 + left.width + gap];
     const height = Math.max(left.height, right.height);
@@ -469,15 +478,15 @@
 
   function classTable(c) {
     const largest = Math.max(...C.frequency[c], 1e-12);
-    return h("div", {}, h("h3", {}, "By class"), h("table", {},
+    return h("div", { class: "scroll" }, h("h3", {}, "By class"), h("table", {},
       h("thead", {}, h("tr", {}, ["Class", "Share of its vertices", "Graphs with it", "Weight"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, meta.classes.map((name, k) => h("tr", {},
         h("th", { scope: "row" }, h("span", { class: "chip", style: color(k) }, name)),
         h("td", { class: "bar" }, h("div", { class: "meter" },
-          h("i", { style: { ...color(k), width: `${(62 * C.frequency[c][k]) / largest}%` } }), h("span", {}, percent(C.frequency[c][k])))),
+          h("i", { style: { ...color(k), width: `${(56 * C.frequency[c][k]) / largest}%` } }), h("span", {}, percent(C.frequency[c][k])))),
         h("td", {}, percent(C.presence[c][k])),
         h("td", { class: C.weight[c][k] > 0 ? "positive" : C.weight[c][k] < 0 ? "negative" : "" },
-          `${C.weight[c][k] > 0 ? "+" : ""}${C.weight[c][k].toPrecision(2)}`.replace("-", "−")))))),
+          signed(C.weight[c][k])))))),
       h("p", { class: "note" }, "Positive weights speak for a class, negative ones against it."));
   }
 
@@ -497,19 +506,21 @@
     const others = alike > 1 ? ` ${whole(alike)} vertices have the same tree.` : "";
     const measured = meta.has_centers ? `, at distance ${short(distance)} as the kernel measures it` : "";
     const equal = words === "no difference";
+    const nodes = mappingOutline(overlay);
     return h("section", { "aria-label": "Members" }, h("h3", {}, "Members, nearest to and farthest from the centre"),
       h("div", { class: "choices", role: "group", "aria-label": "Choose a member" }, choices),
       h("p", {}, h("strong", {}, equal ? "The centre is the same tree." : `To become the centre: ${words}.`),
         ` Vertex ${vertex} of graph ${graph}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${others}${partly}`),
-      h("figure", {}, canvas(mappingPicture(overlay, title), "Mapping"),
-        stateLegend(overlay)));
+      h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)));
   }
 
-  function stateLegend(overlay) {
-    const present = new Set(outline(overlay, MAPPED).map((node) => node.state));
+  function stateLegend(nodes) {
+    const present = new Set(nodes.map((node) => node.state));
+    const part = nodes.some((node) => node.hidden.before || node.hidden.after);
     const mark = (name) => svg("svg", { class: "rwl", width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("circle", { class: `node ${name}`, cx: 7, cy: 7, r: 6 }));
     const entries = [[RELABELLED, "relabelled"], [DELETED, "deleted"], [INSERTED, "inserted"]].filter(([code]) => present.has(code));
-    return h("figcaption", { class: "legend" }, entries.map(([, name]) => h("span", {}, mark(name), ` ${name}`)), h("span", {}, "- - -  mapped to each other"));
+    return h("figcaption", { class: "legend" }, entries.map(([, name]) => h("span", {}, mark(name), ` ${name}`)), h("span", {}, "- - -  mapped to each other"),
+      part ? h("span", {}, "… +5: five more vertices below, not drawn") : "");
   }
 
   function graphSection(c) {
@@ -629,12 +640,11 @@
     const rows = graph.clusters.filter(([c]) => C.better[c]).slice(0, 15);
     const list = rows.length ? rows : graph.clusters.slice(0, 15);
     return h("div", { class: "scroll" }, h("h3", {}, rows.length ? "The most telling clusters in this graph" : "Clusters in this graph (none is better than chance)"), h("table", {},
-      h("thead", {}, h("tr", {}, ["Cluster", "Depth", "Vertices here", `Adds to the score of ${className(k)}`, ""].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, ["Cluster", "", "Vertices here", `Adds to the score of ${className(k)}`, "Depth"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, list.map(([c, count, ...adds]) => h("tr", {},
         h("th", { scope: "row" }, h("button", { type: "button", class: "link", on: { click: () => go({ view: "clusters", cluster: c, member: 0 }) } }, `Cluster ${c + 1}`)),
-        h("td", {}, C.depth[c]), h("td", {}, count),
-        h("td", { class: adds[k] > 0 ? "positive" : "negative" }, `${adds[k] > 0 ? "+" : ""}${adds[k].toPrecision(2)}`.replace("-", "−")),
-        h("td", {}, button(state.cluster === c ? "lit" : "light up", () => go({ cluster: state.cluster === c ? null : c }), { "aria-pressed": String(state.cluster === c) })))))));
+        h("td", {}, button(state.cluster === c ? "lit" : "light up", () => go({ cluster: state.cluster === c ? null : c }), { "aria-pressed": String(state.cluster === c) })),
+        h("td", {}, count), h("td", { class: adds[k] > 0 ? "positive" : "negative" }, signed(adds[k])), h("td", {}, C.depth[c]))))));
   }
 
   // ------------------------------------------------------------------------------------------------ map
@@ -713,15 +723,15 @@
     const pick = h("select", { name: "map", on: { change: () => go({ map: Number(pick.value), cluster: null }) } },
       maps.map((item, i) => h("option", { value: i }, `depth ${item.depth}, partition ${item.partition} (${item.clusters.length} clusters)`)));
     pick.value = index;
-    const width = 900, margin = 44;
+    const width = wide() ? 900 : 420, margin = wide() ? 44 : 28;
     const [wideX, wideY] = [0, 1].map((at) => Math.max(...map.xy.filter((_, i) => i % 2 === at), 1));
-    const unit = Math.min((width - 2 * margin) / wideX, (600 - 2 * margin) / wideY);
-    const height = Math.max(360, 2 * margin + unit * wideY);
+    const unit = Math.min((width - 2 * margin) / wideX, ((width * 2) / 3 - 2 * margin) / wideY);
+    const height = Math.max(0.4 * width, 2 * margin + unit * wideY);
     const largest = Math.max(...map.clusters.map((c) => C.size[c]));
     const xs = map.clusters.map((_, i) => width / 2 + (map.xy[2 * i] - wideX / 2) * unit);
     const ys = map.clusters.map((_, i) => height / 2 + (map.xy[2 * i + 1] - wideY / 2) * unit);
     const dots = map.clusters.map((c, i) => svg("circle", { class: `dot${C.better[c] ? "" : " weak"}`, style: color(C.typical[c]), cx: xs[i].toFixed(1), cy: ys[i].toFixed(1),
-      r: (5 + 21 * Math.sqrt(C.size[c] / largest)).toFixed(1), "data-cluster": c + 1 }));
+      r: (5 + (wide() ? 21 : 12) * Math.sqrt(C.size[c] / largest)).toFixed(1), "data-cluster": c + 1 }));
     const order = map.clusters.map((_, i) => i).sort((a, b) => C.size[map.clusters[b]] - C.size[map.clusters[a]]);
     const image = picture(width, height, `Map of ${map.clusters.length} clusters`, order.map((i) => dots[i]), 0);
     const plot = h("div", { class: "plot", tabindex: "0", role: "application", "aria-label": `Map of ${map.clusters.length} cluster centres. Arrow keys move, Enter opens.` }, image);

@@ -1,0 +1,46 @@
+"""``relaxwl explain``: a page that shows which neighbourhoods tell the classes apart."""
+
+from argparse import Namespace
+
+import numpy as np
+
+from relaxwl.commands.console import Console
+from relaxwl.commands.sources import open_source
+from relaxwl.explanation import ClusterEvidence, Explanation, explain
+from relaxwl.kernels import RelaxedWeisfeilerLehman
+from relaxwl.reports.explorer import write_explorer
+
+
+def run(arguments: Namespace, console: Console) -> None:
+    """Fit the relaxed kernel, explain it, and write the explorer page."""
+    source = open_source(arguments.dataset, console, arguments.seed)
+    y = source.require_classes()
+    names = np.array(source.classes)[y] if source.classes else y
+    kernel = RelaxedWeisfeilerLehman(
+        max_depth=arguments.depth,
+        n_partitions=arguments.partitions,
+        edge_labels=arguments.edge_labels,
+        n_jobs=arguments.jobs,
+        random_state=arguments.seed,
+    )
+    console.note(f"{source.name}: {source.graphs!r}\ngrouping neighbourhoods up to depth {arguments.depth} …")
+    explanation = explain(kernel, source.graphs, names, random_state=arguments.seed)
+    console.note("drawing the page …")
+    write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")
+    telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]
+    lines = [
+        f"{len(explanation.clusters)} groups of neighbourhoods, {len(telling)} of them separate the classes better "
+        f"than chance; the page is {arguments.output}"
+    ]
+    lines += [f"  {_sentence(cluster, explanation)}" for cluster in telling[:3]]
+    console.result(
+        "\n".join(lines),
+        {"output": arguments.output, "groups": len(explanation.clusters), "better_than_chance": len(telling)},
+    )
+
+
+def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
+    """Say what a group is and which class it speaks for."""
+    tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} vertices"
+    typical = explanation.classes[cluster.typical_class]
+    return f"{cluster.rank}. depth {cluster.depth}, typical of {typical}: {tree} ({cluster.size} vertices)"
