@@ -92,8 +92,8 @@ def _demo(commands: Subparsers) -> None:
         "Reads nothing; writes DIR/report.html and prints a table.", "relaxwl demo",
     )  # fmt: skip
     parser.add_argument("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
-    parser.add_argument("--graphs", type=_positive, default=80, help="graphs at each density (default 80)")
-    parser.add_argument("--nodes", type=_positive, default=60, help="vertices of a graph (default 60)")
+    parser.add_argument("--graphs", type=_positive, default=100, help="graphs at each density (default 100)")
+    parser.add_argument("--nodes", type=_positive, default=100, help="vertices of a graph (default 100)")
     parser.add_argument("--repeats", type=_positive, default=2, help="repetitions of the cross-validation (default 2)")
 
 

@@ -5,6 +5,8 @@ import naive
 from relaxwl import EditCost
 from relaxwl.clustering.centers import centers_from_parts
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansPartitioner
+from relaxwl.datasets import load_tu
+from relaxwl.distances.batched import row_distances
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
 from relaxwl.kernels.chains import (
     Encoded,
@@ -148,3 +150,16 @@ def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
         assert n_bytes >= level.fed.nbytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "step"), [("EGO-1", 4), ("NCI1", 10), ("PROTEINS", 10), ("IMDB-BINARY", 4)])
+@pytest.mark.parametrize("center", ["median", "mean"])
+def test_real_groups_are_those_of_all_distances(shared, name, step, center):
+    graphs = load_tu(shared / "data" / f"{name}.zip")[0][::step]
+    roots, root_costs = RootEncoding.fit(graphs, EditCost()).encode(graphs)
+    data = Encoded(graphs, roots, root_costs, None, None, 1)
+    for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(center=center)):
+        distances = row_distances(grouped.rows, level.centers[0], grouped.ground.points, root_costs)
+        nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8
+        np.testing.assert_array_equal(grouped.labels[0], nearest.argmax(axis=1))

@@ -4,8 +4,10 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
+
 from relaxwl.commands.console import Console
-from relaxwl.datasets import make_egonets
+from relaxwl.datasets import EGONET_MODELS, make_egonets
 from relaxwl.evaluation import Cell, ProgressEvent, Results, cross_validate, results_table
 from relaxwl.evaluation.results import Record
 
@@ -33,7 +35,7 @@ def run(arguments: Namespace, console: Console) -> None:
             records += cross_validate(
                 KERNELS,
                 graphs,
-                y,
+                np.array(EGONET_MODELS)[y],
                 n_folds=5,
                 n_repeats=arguments.repeats,
                 n_jobs=arguments.jobs,

@@ -2,8 +2,6 @@
 
 from argparse import Namespace
 
-import numpy as np
-
 from relaxwl.commands.console import Console
 from relaxwl.commands.sources import open_source
 from relaxwl.explanation import ClusterEvidence, Explanation, explain
@@ -15,7 +13,6 @@ def run(arguments: Namespace, console: Console) -> None:
     """Fit the relaxed kernel, explain it, and write the explorer page."""
     source = open_source(arguments.dataset, console, arguments.seed)
     y = source.require_classes()
-    names = np.array(source.classes)[y] if source.classes else y
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,
         n_partitions=arguments.partitions,
@@ -24,7 +21,7 @@ def run(arguments: Namespace, console: Console) -> None:
         random_state=arguments.seed,
     )
     console.note(f"{source.name}: {source.graphs!r}\ngrouping neighbourhoods up to depth {arguments.depth} …")
-    explanation = explain(kernel, source.graphs, names, random_state=arguments.seed)
+    explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")
     write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]

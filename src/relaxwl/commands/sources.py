@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.datasets import DownloadError, download_tu, make_egonets, read_tu
+from relaxwl.datasets import EGONET_MODELS, DownloadError, download_tu, make_egonets, read_tu
 from relaxwl.graphs import GraphCollection
 
 # Ego networks that come with the package: egonets-1 to egonets-4, by density.
@@ -17,15 +17,14 @@ EMBEDDED = re.compile(r"egonets-([1-4])")
 class Source:
     """A data set with its name, graphs and classes."""
 
-    def __init__(self, name: str, graphs: GraphCollection, y: NDArray[np.generic] | None, classes: list[str]) -> None:
+    def __init__(self, name: str, graphs: GraphCollection, y: NDArray[np.generic] | None) -> None:
         self.name = name
         self.graphs = graphs
         self.y = y
-        self.classes = classes
 
     def require_classes(self) -> NDArray[np.generic]:
         """Return the classes, or say that there are none."""
-        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iu":
+        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iuU":
             raise UserError(f"{self.name} has no classes (a file NAME_graph_labels.txt), and this command needs them")
         return self.y
 
@@ -35,7 +34,7 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
     embedded = EMBEDDED.fullmatch(name)
     if embedded:
         graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
-        return Source(name, graphs, y, ["triads", "communities", "geometry", "activity"])
+        return Source(name, graphs, np.array(EGONET_MODELS)[y])
     path = Path(name)
     if not path.exists():
         if "/" in name or path.suffix:
@@ -46,5 +45,4 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
     data = read_tu(path)
-    classes = [] if data.classes is None else [str(value) for value in data.classes]
-    return Source(data.name, data.graphs, data.y, classes)
+    return Source(data.name, data.graphs, data.y)

@@ -9,7 +9,7 @@
   const ROW_HEIGHT = 88;
   // Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones a part is
   // drawn, the most frequent branches below each vertex.
-  const MAPPED = 40, MAPPED_PART = 22, MAPPED_BRANCHES = 3;
+  const MAPPED = 40, MAPPED_WIDTH = 900, MAPPED_PART = 22, MAPPED_BRANCHES = 3;
   const N = C.depth.length;
   const byId = (id) => document.getElementById(id);
   const wide = () => window.matchMedia("(min-width: 861px)").matches;
@@ -195,7 +195,8 @@
 
   function mappingOutline(index) {
     const all = outline(index, MAPPED + 1);
-    return all.length <= MAPPED ? all : outline(index, MAPPED_PART, MAPPED_BRANCHES, true);
+    const fits = all.length <= MAPPED && place(all, "before").width + place(all, "after").width <= MAPPED_WIDTH;
+    return fits ? all : outline(index, MAPPED_PART, MAPPED_BRANCHES, true);
   }
 
   /* Two trees side by side, dashed lines between vertices that are mapped to each other. */
@@ -654,10 +655,13 @@
   /* Let arrow keys and the pointer go from dot to dot; `visit` is told where, `open` what was chosen. */
   function wander(box, dots, xs, ys, visit, open, start) {
     let at = null;
-    const go1 = (i) => {
+    const moveTo = (i) => {
+      if (at === i) return;
       if (at !== null) dots[at].classList.remove("current");
       at = i;
       dots[i].classList.add("current");
+      // Dots that can be opened overlap; the current one comes to the top.
+      if (open) dots[i].parentNode.append(dots[i]);
       visit(i);
     };
     const TURN = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
@@ -665,21 +669,21 @@
       if (event.target !== box) return;
       if (event.key in TURN) {
         event.preventDefault();
-        if (at === null) { go1(0); return; }
+        if (at === null) { moveTo(0); return; }
         const [dx, dy] = TURN[event.key];
         let best = null, cost = Infinity;
         for (let i = 0; i < dots.length; i++) {
           const x = xs[i] - xs[at], y = ys[i] - ys[at], along = x * dx + y * dy, across = Math.abs(x * dy) + Math.abs(y * dx);
           if (i !== at && along > 1e-9 && along + 2.5 * across < cost) { best = i; cost = along + 2.5 * across; }
         }
-        if (best !== null) go1(best);
+        if (best !== null) moveTo(best);
       } else if (event.key === "Enter" && at !== null && open) { event.preventDefault(); open(at); }
     });
     dots.forEach((dot, i) => {
-      dot.addEventListener("pointerenter", () => go1(i));
-      dot.addEventListener("click", () => { go1(i); if (open) open(i); });
+      dot.addEventListener("pointerenter", () => moveTo(i));
+      dot.addEventListener("click", () => { moveTo(i); if (open) open(i); });
     });
-    if (start !== undefined && start !== null && start >= 0) go1(start);
+    if (start !== undefined && start !== null && start >= 0) moveTo(start);
   }
 
   function zoomable(image, width, height) {
