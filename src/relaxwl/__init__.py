@@ -1,5 +1,8 @@
 """Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike."""
 
+from importlib import import_module
+from typing import Any
+
 from relaxwl import datasets, kernels
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
@@ -26,6 +29,8 @@ __all__ = [
     "as_collection",
     "datasets",
     "distinct_tree_distances",
+    "evaluation",
+    "explanation",
     "kernels",
     "transport_barycenter",
     "transport_distance",
@@ -34,3 +39,12 @@ __all__ = [
     "tree_edit_mapping",
     "unfolding_tree",
 ]
+
+# Imported when first used: they bring in scikit-learn's model selection, which kernels alone do without.
+_LAZY = frozenset({"evaluation", "explanation"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"relaxwl.{name}")
+    raise AttributeError(f"module 'relaxwl' has no attribute {name!r}")

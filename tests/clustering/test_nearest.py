@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 import naive
 from clustering_rows import tree_rows
 from relaxwl.clustering.centers import centers_from_parts, centers_from_rows
-from relaxwl.clustering.kmeans import distances_to_centers, nearest
+from relaxwl.clustering.kmeans import nearest
 from relaxwl.clustering.nearest import Search, choose_pivots, lipschitz_functions
+from relaxwl.clustering.partitioners import Ground
+from relaxwl.kernels.partition import distances_to_centers
 from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
 
@@ -82,7 +84,9 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
         again, distances_again = nearest(rows, centers, ground, np.zeros((1, 1)), n_jobs)
         np.testing.assert_array_equal(again, labels)
         np.testing.assert_array_equal(distances_again, distances)
-    np.testing.assert_array_equal(distances_to_centers(rows, labels, centers, ground, np.zeros((1, 1))), distances)
+    np.testing.assert_array_equal(
+        distances_to_centers(rows, labels, centers, Ground(ground, np.zeros((1, 1))), None), distances
+    )
 
 
 def test_the_bound_on_other_centers_is_one():

@@ -27,10 +27,19 @@ SOLVED, ABANDONED, SEARCHED = range(3)
 
 
 @njit(nogil=True, cache=True)
-def widest_row(indptr, start, stop):
-    """Return the largest number of entries of the rows ``start`` to ``stop - 1``."""
+def widest_member(members, indptr):
+    """Return the largest number of entries of the given rows."""
     widest = 1
-    for row in range(start, stop):
+    for place in range(len(members)):
+        widest = max(widest, indptr[members[place] + 1] - indptr[members[place]])
+    return widest
+
+
+@njit(nogil=True, cache=True)
+def widest_row(indptr):
+    """Return the largest number of entries of any row."""
+    widest = 1
+    for row in range(len(indptr) - 1):
         widest = max(widest, indptr[row + 1] - indptr[row])
     return widest
 
@@ -115,7 +124,7 @@ def nearest_centers(
     bounds = np.empty(k, np.float64)
     root_costs = np.empty(k, np.float64)
     deep = np.empty(center_deep.shape[1], np.float64)
-    widest = max(widest_row(indptr, 0, len(roots)), widest_row(center_indptr, 0, k))
+    widest = max(widest_member(subset[start:stop], indptr), widest_row(center_indptr))
     vectors, indices, tables = make_scratch(widest)
     for place in range(start, stop):
         row = subset[place]
@@ -164,34 +173,7 @@ def nearest_centers(
         labels[row], distances[row], others[row] = label, best, other
 
 
-@njit(nogil=True, cache=True)
-def distances_to_own(
-    start, stop, subset, roots, indptr, points, masses,
-    labels, center_roots, center_indptr, center_points, center_masses, ground, root_cost, out,
-):  # fmt: skip
-    """Write the exact distance of the rows ``subset[start:stop]`` to the centres of their labels into ``out[row]``."""
-    widest = max(widest_row(indptr, 0, len(roots)), widest_row(center_indptr, 0, len(center_roots)))
-    vectors, indices, tables = make_scratch(widest)
-    for place in range(start, stop):
-        row = subset[place]
-        center = labels[row]
-        out[row] = root_cost[roots[row], center_roots[center]] + pair_distance(
-            points, masses, indptr[row], indptr[row + 1],
-            center_points, center_masses, center_indptr[center], center_indptr[center + 1],
-            ground, np.inf, vectors, indices, tables,
-        )  # fmt: skip
-
-
 # ------------------------------------------------------------------------------------------------- median centres
-
-
-@njit(nogil=True, cache=True)
-def widest_member(members, indptr):
-    """Return the largest number of entries of the given rows."""
-    widest = 1
-    for place in range(len(members)):
-        widest = max(widest, indptr[members[place] + 1] - indptr[members[place]])
-    return widest
 
 
 @njit(nogil=True, cache=True)

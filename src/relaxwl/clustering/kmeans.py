@@ -150,7 +150,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(X))
         search = Search(X, self.ground_, self.root_cost_, self.n_jobs)
-        centers = self._seeds(search, k, rng)
+        centers = self._seeds(search, k, weights, rng)
         if k == len(X):  # every row is a centre of its own; nothing can be better
             search.labels, search.distances = np.arange(k, dtype=np.int32), np.zeros(k)
             self.n_iter_, self.n_solves_ = 0, 0.0
@@ -184,13 +184,13 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         if self.center not in get_args(Method):
             raise ValueError(f"center must be one of {', '.join(get_args(Method))}, not {self.center!r}")
 
-    def _seeds(self, search: Search, k: int, rng: np.random.Generator) -> Centers:
+    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Centers:
         n_rows = len(search.rows)
         if k == n_rows:
             return centers_from_rows(search.rows, np.arange(n_rows))
         if self.init == "random":
             return centers_from_rows(search.rows, np.sort(rng.choice(n_rows, k, replace=False)))
-        return _spread_seeds(search, k, rng)
+        return _spread_seeds(search, k, weights, rng)
 
     def _rounds(self, search: Search, centers: Centers, weights: Float64) -> Centers:
         """Update centres and assignments until nothing changes; returns the final centres."""
@@ -238,20 +238,6 @@ def nearest(
     return search.labels, search.distances
 
 
-def distances_to_centers(
-    rows: TreeRows,
-    labels: Int32,
-    centers: Centers,
-    ground: NDArray[Any],
-    root_cost: Float64,
-    n_jobs: int | None = None,
-) -> Float64:
-    """Return the exact distance of each row to the centre of its label."""
-    search = Search(rows, np.asarray(ground), root_cost, n_jobs)
-    search.labels = labels
-    return search.measure(centers, np.arange(len(rows)))
-
-
 def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:
     """Return which centres to update: those on the move, and those of clusters that changed by more than a little.
 
@@ -284,7 +270,8 @@ def _updated(
     centers = centers.replaced(centers_from_parts([parts[place] for place in rank], centers.n_points), better)
     improved = np.isin(search.labels, better)
     search.distances[improved] = measured[improved]
-    return _reseeded(search, centers, np.array([c for c in range(len(centers)) if not len(clusters[c])], np.int64))
+    empty = np.array([c for c in range(len(centers)) if not len(clusters[c])], np.int64)
+    return _reseeded(search, centers, weights, empty)
 
 
 def _members(labels: Int32, k: int) -> list[Int64]:
@@ -311,12 +298,13 @@ def _new_centers(
     return parts
 
 
-def _reseeded(search: Search, centers: Centers, empty: Int64) -> Centers:
+def _reseeded(search: Search, centers: Centers, weights: Float64, empty: Int64) -> Centers:
     """Move the centres of empty clusters to the rows that are served worst, if any is not served perfectly."""
     if not len(empty):
         return centers
-    worst = np.lexsort((np.arange(len(search.rows)), -search.distances))[: len(empty)]
-    worst = worst[search.distances[worst] > search.tolerance]
+    loss = np.where(search.distances > search.tolerance, weights * search.distances, 0.0)
+    worst = np.lexsort((np.arange(len(search.rows)), -loss))[: len(empty)]
+    worst = worst[loss[worst] > 0]
     return centers.replaced(centers_from_rows(search.rows, worst), empty[: len(worst)])
 
 
@@ -340,8 +328,8 @@ def _reassign(search: Search, old: Centers, new: Centers, moved: NDArray[np.bool
     search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
 
 
-def _spread_seeds(search: Search, k: int, rng: np.random.Generator) -> Centers:
-    """Draw rows one after the other, each with a probability in proportion to its distance to those drawn before."""
+def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Centers:
+    """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
     n_rows = len(search.rows)
     chosen = [int(rng.integers(n_rows))]
     seeding = Search(search.rows, search.ground, search.root_cost, search.n_jobs)
@@ -349,7 +337,7 @@ def _spread_seeds(search: Search, k: int, rng: np.random.Generator) -> Centers:
         newest = np.zeros(len(chosen), bool)
         newest[-1] = True
         seeding.assign(centers_from_rows(search.rows, np.array(chosen)), allowed=newest)
-        total = np.cumsum(seeding.distances)
+        total = np.cumsum(weights * seeding.distances)
         if total[-1] <= 0:  # every row left coincides with a seed
             left = np.setdiff1d(np.arange(n_rows), chosen)
             chosen += list(left[: k - len(chosen)])

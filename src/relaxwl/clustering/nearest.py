@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_chunks, spans
 from relaxwl.clustering import _compiled
 from relaxwl.clustering.centers import Centers
+from relaxwl.distances.batched import paired_distances
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
 
@@ -80,7 +81,8 @@ class Search:
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
         self.counters = np.zeros(3, np.int64)
-        self.masses = self.rows.counts.astype(np.float64)
+        rows, self.masses = self.rows, self.rows.counts.astype(np.float64)
+        self.measures = Centers(rows.roots, rows.indptr, rows.points, self.masses, rows.n_points)
         self.tolerance = 1e-9 * float(self.ground.max(initial=0) + self.root_cost.max(initial=0))
         self.functions = lipschitz_functions(self.ground)
         # An even spread over the canonical order sees every kind of row; no random numbers, no dependence on n_jobs.
@@ -108,19 +110,14 @@ class Search:
     def measure(self, centers: Centers, subset: Int64) -> Float64:
         """Return, for all rows, the distance to the own centre: computed for ``subset``, as known for the others."""
         out = self.distances.copy()
-        task = partial(_measure_span, self, centers, subset, out)
-        map_chunks(task, spans(len(subset), CHUNK_ROWS), self.n_jobs)
+        pairs = np.column_stack([subset, self.labels[subset]])
+        out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.root_cost, self.n_jobs)
         return out
 
     def shifts(self, old: Centers, new: Centers) -> Float64:
         """Return how far each centre moved."""
-        out = np.empty(len(old))
         each = np.arange(len(old))
-        _compiled.distances_to_own(
-            0, len(old), each, old.roots, old.indptr, old.points, old.counts,
-            each.astype(np.int32), new.roots, new.indptr, new.points, new.counts, self.ground, self.root_cost, out,
-        )  # fmt: skip
-        return out
+        return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.root_cost, self.n_jobs)
 
 
 def _embed_span(
@@ -150,13 +147,3 @@ def _assign_span(
         search.labels, search.distances, search.others, counters,
     )  # fmt: skip
     return counters
-
-
-def _measure_span(search: Search, centers: Centers, subset: Int64, out: Float64, span: tuple[int, int]) -> None:
-    start, stop = span
-    rows = search.rows
-    _compiled.distances_to_own(
-        start, stop, subset, rows.roots, rows.indptr, rows.points, search.masses,
-        search.labels, centers.roots, centers.indptr, centers.points, centers.counts,
-        search.ground, search.root_cost, out,
-    )  # fmt: skip

@@ -7,13 +7,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl.clustering.centers import Centers
-from relaxwl.clustering.kmeans import distances_to_centers
 from relaxwl.clustering.partitioners import Ground, known_or_new
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
 from relaxwl.kernels.chains import Grouped, apply_chain, group_distances
-from relaxwl.kernels.partition import Partition
+from relaxwl.kernels.partition import Partition, distances_to_centers
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -159,7 +158,7 @@ def _distances(grouped: Grouped, place: int, centers: Centers, n_jobs: int | Non
     distances = np.zeros(len(labels))
     if len(known):
         rows, ground = grouped.rows.take(known), grouped.ground
-        distances[known] = distances_to_centers(rows, labels[known], centers, ground.points, ground.roots, n_jobs)
+        distances[known] = distances_to_centers(rows, labels[known], centers, ground, n_jobs)
     return distances
 
 

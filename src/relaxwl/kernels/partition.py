@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.clustering.centers import Centers, centers_from_rows
-from relaxwl.clustering.kmeans import distances_to_centers
+from relaxwl.clustering.partitioners import Ground
+from relaxwl.distances.batched import paired_distances
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import Label
@@ -138,7 +139,7 @@ def describe_partition(
     """Sum up the groups that one partitioner (the one at ``place``) made of the fitted graphs' trees."""
     labels = grouped.labels[place]
     k, n_rows = len(centers), len(grouped.rows)
-    distances = distances_to_centers(grouped.rows, labels, centers, grouped.ground, grouped.ground.roots, n_jobs)
+    distances = distances_to_centers(grouped.rows, labels, centers, grouped.ground, n_jobs)
     radius = np.zeros(k)
     np.maximum.at(radius, labels, distances)
     # Rows by group, and by distance within a group; the first of each group is its nearest member.
@@ -159,6 +160,14 @@ def describe_partition(
         edge_labels,
         below,
     )
+
+
+def distances_to_centers(
+    rows: TreeRows, labels: NDArray[np.int32], centers: Centers, ground: Ground, n_jobs: int | None
+) -> Float64:
+    """Return the exact distance of each row to the centre of its group."""
+    pairs = np.column_stack([np.arange(len(rows)), labels])
+    return paired_distances(rows, centers, pairs, ground.points, ground.roots, n_jobs)
 
 
 def _nearest_members(

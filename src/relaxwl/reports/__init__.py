@@ -1,5 +1,6 @@
 """Renders what was computed: plots and self-contained pages."""
 
+from relaxwl.reports.explorer import render_explorer, write_explorer
 from relaxwl.reports.html import render_report, write_report
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_explorer", "render_report", "write_explorer", "write_report"]
