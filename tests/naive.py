@@ -1,7 +1,8 @@
 """The definitions, slow and obvious: oracles for the package, of which nothing is imported here.
 
 A tree is a nested tuple ``(label, ((edge label, tree), ...))``, the edge label None where there is none. A cost is
-a function of two labels in which None is the blank ⊥.
+a function of two labels in which None is the blank ⊥. A graph is ``(n_nodes, edges, labels, edge labels or None)``;
+edges are listed once. A measure is a list of masses, one for each point; the ground cost has the blank ⊥ last.
 """
 
 import itertools
@@ -61,10 +62,69 @@ def tree_isomorphic(a, b):
 
 
 # ---------------------------------------------------------------------------------------------------------------
+# Transport
+
+
+def transport_cost(x, y, costs):
+    """Minimise Σ plan·cost between equal masses subject to the marginals, as a linear program."""
+    n, m = costs.shape
+    rows = np.kron(np.eye(n), np.ones(m))
+    columns = np.kron(np.ones(n), np.eye(m))
+    # One equation follows from the others; leaving it out forgives the rounding of the total mass.
+    equations = np.vstack([rows, columns[:-1]])
+    result = linprog(costs.ravel(), A_eq=equations, b_eq=np.concatenate([x, y[:-1]]))
+    assert result.success
+    return float(result.fun)
+
+
+def uniform_transport_cost(costs):
+    """The transport cost between uniform distributions on the rows and on the columns."""
+    n, m = costs.shape
+    return transport_cost(np.full(n, 1 / n), np.full(m, 1 / m), costs)
+
+
+def padded_measures(x, y):
+    """Append to the lighter measure, at ⊥, what it lacks."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    missing = x.sum() - y.sum()
+    return np.append(x, max(0.0, -missing)), np.append(y, max(0.0, missing))
+
+
+def padded_transport_by_program(x, y, ground):
+    """The transport cost between padded measures as a linear program over all pairs of points with mass."""
+    x, y = padded_measures(x, y)
+    sources, sinks = np.flatnonzero(x), np.flatnonzero(y)
+    if len(sources) == 0 or len(sinks) == 0:
+        return 0.0
+    return transport_cost(x[sources], y[sinks], np.asarray(ground, float)[np.ix_(sources, sinks)])
+
+
+def padded_transport_by_units(x, y, ground):
+    """The same for whole masses: spread them out into units and match these one to one."""
+    x, y = padded_measures(x, y)
+    sources = np.repeat(np.arange(len(x)), x.astype(int))
+    sinks = np.repeat(np.arange(len(y)), y.astype(int))
+    costs = np.asarray(ground, float)[np.ix_(sources, sinks)]
+    return float(costs[linear_sum_assignment(costs)].sum())
+
+
+def relaxed_transport_cost(x, y, ground):
+    """Return the dearer of: supply to its nearest sinks, demand from its nearest sources, common mass cancelled."""
+    x, y = padded_measures(x, y)
+    common = np.minimum(x, y)
+    x, y = x - common, y - common
+    sources, sinks = np.flatnonzero(x), np.flatnonzero(y)
+    if len(sources) == 0 or len(sinks) == 0:
+        return 0.0
+    costs = np.asarray(ground, float)[np.ix_(sources, sinks)]
+    return max(x[sources] @ costs.min(axis=1), y[sinks] @ costs.min(axis=0))
+
+
+# ---------------------------------------------------------------------------------------------------------------
 # The tree edit distance
 
 
-def discrete(a, b):
+def discrete_cost(a, b):
     """The cost that is 1 for everything."""
     return 0.0 if a == b else 1.0
 
@@ -100,7 +160,7 @@ def all_tree_mappings(a, b):
     yield from extend(1, {0: 0})
 
 
-def tree_mapping_cost(mapping, a, b, cost=discrete, edge_cost=no_edge_cost):
+def tree_mapping_cost(mapping, a, b, cost=discrete_cost, edge_cost=no_edge_cost):
     """Add up relabelling of mapped vertices and edges, deletion and insertion of all others."""
     left, right = tree_vertices(a), tree_vertices(b)
     total = 0.0
@@ -117,39 +177,45 @@ def tree_mapping_cost(mapping, a, b, cost=discrete, edge_cost=no_edge_cost):
     return total
 
 
-def brute_force_tree_distance(a, b, cost=discrete, edge_cost=no_edge_cost):
+def brute_force_tree_distance(a, b, cost=discrete_cost, edge_cost=no_edge_cost):
     """The definition of SdTed: the least cost over all mappings."""
     return min(tree_mapping_cost(mapping, a, b, cost, edge_cost) for mapping in all_tree_mappings(a, b))
 
 
-def tree_deletion_cost(tree, cost=discrete, edge_cost=no_edge_cost):
+def tree_deletion_cost(tree, cost=discrete_cost, edge_cost=no_edge_cost):
     """The distance to the empty tree."""
     below = sum(edge_cost(edge, None) + tree_deletion_cost(child, cost, edge_cost) for edge, child in tree[1])
     return cost(tree[0], None) + below
 
 
-def recursive_tree_distance(a, b, cost=discrete, edge_cost=no_edge_cost):
-    """The recursion of the paper: a perfect matching of the child trees, both sides padded with empty trees."""
+def recursive_tree_distance(a, b, cost=discrete_cost, edge_cost=no_edge_cost, memo=None):
+    """The recursion of the paper: a perfect matching of the child trees, both sides padded with empty trees.
+
+    A dict given as ``memo`` keeps the distances between subtrees; it serves one pair of costs only.
+    """
+    memo = {} if memo is None else memo
+    if (a, b) in memo:
+        return memo[a, b]
     left = [*a[1], *[None] * len(b[1])]
     right = [*b[1], *[None] * len(a[1])]
     matrix = np.zeros((len(left), len(right)))
     for i, one in enumerate(left):
         for j, other in enumerate(right):
             if one is not None and other is not None:
-                matrix[i, j] = edge_cost(one[0], other[0]) + recursive_tree_distance(one[1], other[1], cost, edge_cost)
+                below = recursive_tree_distance(one[1], other[1], cost, edge_cost, memo)
+                matrix[i, j] = edge_cost(one[0], other[0]) + below
             elif one is not None or other is not None:
                 edge, tree = one or other
                 matrix[i, j] = edge_cost(edge, None) + tree_deletion_cost(tree, cost, edge_cost)
-    return cost(a[0], b[0]) + matrix[linear_sum_assignment(matrix)].sum()
+    memo[a, b] = cost(a[0], b[0]) + matrix[linear_sum_assignment(matrix)].sum()
+    return memo[a, b]
 
 
-def transport_tree_distance(a, b, cost=discrete, edge_cost=no_edge_cost):
+def transport_tree_distance(a, b, cost=discrete_cost, edge_cost=no_edge_cost):
     """The same as optimal transport between the counts of distinct children, the lighter side padded at ⊥."""
     left, right = Counter(map(_sorted_branch, a[1])), Counter(map(_sorted_branch, b[1]))
     points = [*dict.fromkeys([*left, *right]), None]
-    x = np.array([left[point] for point in points], dtype=float)
-    y = np.array([right[point] for point in points], dtype=float)
-    x[-1], y[-1] = max(0, y.sum() - x.sum()), max(0, x.sum() - y.sum())
+    x, y = ([side[point] for point in points[:-1]] for side in (left, right))
     ground = np.zeros((len(points), len(points)))
     for i, j in itertools.combinations(range(len(points)), 2):
         (edge, tree), other = points[i], points[j]
@@ -158,25 +224,15 @@ def transport_tree_distance(a, b, cost=discrete, edge_cost=no_edge_cost):
         else:
             ground[i, j] = edge_cost(edge, other[0]) + transport_tree_distance(tree, other[1], cost, edge_cost)
         ground[j, i] = ground[i, j]
-    return cost(a[0], b[0]) + transport_cost(x, y, ground)
+    return cost(a[0], b[0]) + padded_transport_by_program(x, y, ground)
 
 
 def _sorted_branch(branch):
     return (branch[0], sorted_tree(branch[1]))
 
 
-def transport_cost(x, y, ground):
-    """Optimal transport between equal masses as a linear program."""
-    n, m = ground.shape
-    rows = np.kron(np.eye(n), np.ones(m))
-    columns = np.kron(np.ones(n), np.eye(m))
-    result = linprog(ground.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([x, y]))
-    assert result.success
-    return float(result.fun)
-
-
 # ---------------------------------------------------------------------------------------------------------------
-# Weisfeiler-Lehman refinement. A graph is (n_nodes, edges, labels, edge labels or None); edges are listed once.
+# Weisfeiler-Lehman refinement
 
 
 def neighborhoods(graph, edge_labels=False):
@@ -190,6 +246,10 @@ def neighborhoods(graph, edge_labels=False):
     return around
 
 
+def neighbor_lists(graph):
+    return [[vertex for _, vertex in around] for around in neighborhoods(graph)]
+
+
 def refinements(graphs, max_depth, edge_labels=False):
     """Return, for each depth, the label of every vertex of every graph: nested tuples, equal exactly if trees are."""
     current = [[(label,) for label in graph[2]] for graph in graphs]
@@ -197,13 +257,11 @@ def refinements(graphs, max_depth, edge_labels=False):
     for _ in range(max_depth):
         following = []
         for graph, labels in zip(graphs, current, strict=True):
-            around = neighborhoods(graph, edge_labels)
-            following.append(
-                [
-                    (graph[2][v], tuple(sorted(((name, labels[w]) for name, w in around[v]), key=repr)))
-                    for v in range(graph[0])
-                ]
-            )
+            written = [repr(label) for label in labels]
+            following.append([])
+            for own, around in zip(graph[2], neighborhoods(graph, edge_labels), strict=True):
+                ordered = sorted(around, key=lambda branch: (repr(branch[0]), written[branch[1]]))
+                following[-1].append((own, tuple((name, labels[w]) for name, w in ordered)))
         current = following
         depths.append(current)
     return depths
@@ -222,6 +280,10 @@ def canonical_rows(graphs, root_codes, previous, edge_codes=None):
         vertex += graph[0]
     distinct = sorted(set(rows))
     return distinct, [distinct.index(row) for row in rows]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Counts of labels, edges and shortest paths, and their kernels
 
 
 def shortest_path_lengths(graph):
@@ -258,6 +320,15 @@ def wl_counts(graphs, max_depth, base="subtree", edge_labels=False):
     ]
 
 
+def vertex_edge_counts(graph):
+    return base_counts(graph, graph[2], "subtree") + base_counts(graph, graph[2], "edge")
+
+
+def count_product(counts, others, minimum=False):
+    """The dot product of two Counters, or the sum of the minima."""
+    return sum(min(counts[key], others[key]) if minimum else counts[key] * others[key] for key in counts)
+
+
 def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
     """Compare lists of Counters: Σ over depths of the weighted dot product, or of the minima."""
 
@@ -265,7 +336,7 @@ def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
         total = 0.0
         for depth, (a, b) in enumerate(zip(one, other, strict=True)):
             weight = 1.0 if weights is None else weights[depth]
-            total += weight * sum(min(a[key], b[key]) if minimum else a[key] * b[key] for key in a)
+            total += weight * count_product(a, b, minimum)
         return total
 
     matrix = np.array([[value(one, other) for other in others] for one in counts]).reshape(len(counts), len(others))
@@ -278,32 +349,66 @@ def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Clusters of rows. A row or centre is (root code, {point: mass}); the ground cost has the blank ⊥ last.
+# Barycentres
+
+
+def optimal_barycenter_cost(members, ground):
+    """The least sum of distances to any measure: all members filled up at ⊥ to more mass than can matter.
+
+    A linear program over a plan from each member and the common marginal of all plans, which comes last.
+    """
+    n, size = len(members), len(ground)
+    total = 1 + 2 * np.sum(members)
+    plans = n * size * size
+    equations, sides = [], []
+    for i, member in enumerate(members):
+        masses = np.append(member, total - sum(member))
+        for point in range(size):
+            sends, receives = np.zeros((size, size)), np.zeros((size, size))
+            sends[point], receives[:, point] = 1, 1
+            for block, side, marginal in ((sends, masses[point], 0), (receives, 0, -1)):
+                equation = np.zeros(plans + size)
+                equation[i * size * size : (i + 1) * size * size] = block.ravel()
+                equation[plans + point] = marginal
+                equations.append(equation)
+                sides.append(side)
+    costs = np.concatenate([np.tile(ground.ravel(), n), np.zeros(size)])
+    return linprog(costs, A_eq=np.array(equations), b_eq=sides).fun
+
+
+def barycenter_cost(members, center, ground, weights):
+    """The weighted sum of distances to a centre; whole masses only."""
+    distances = [padded_transport_by_units(member, center, ground) for member in members]
+    return sum(weight * distance for weight, distance in zip(weights, distances, strict=True))
+
+
+def barycenter_move_changes(members, center, ground, weights):
+    """How the cost changes if one unit of a centre moves from a point (or ⊥) to another; infinite where it cannot."""
+    size = len(ground)
+    before = barycenter_cost(members, center, ground, weights)
+    changes = np.full((size, size), np.inf)
+    for origin, goal in itertools.product(range(size), repeat=2):
+        moved = np.append(center, 1)
+        moved[origin] -= 1
+        moved[goal] += 1
+        if moved[origin] >= 0:
+            changes[origin, goal] = barycenter_cost(members, moved[:-1], ground, weights) - before
+    return changes
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Clusters of rows. A row or centre is (root code, {point: mass}).
 
 
 def row_distance(row, center, ground, root_cost):
     """The cost between the roots and the transport cost between the children, the lighter side padded at ⊥."""
-    x, y = np.zeros(len(ground)), np.zeros(len(ground))
-    for point, mass in row[1].items():
-        x[point] += mass
-    for point, mass in center[1].items():
-        y[point] += mass
-    x[-1], y[-1] = max(0.0, y.sum() - x.sum()), max(0.0, x.sum() - y.sum())
-    used, wanted = np.flatnonzero(x), np.flatnonzero(y)
-    if len(used) == 0:
-        return float(root_cost[row[0]][center[0]])
-    costs = np.asarray(ground, float)[np.ix_(used, wanted)]
-    if all(float(mass).is_integer() for mass in [*x, *y]):
-        units = np.repeat(np.arange(len(used)), x[used].astype(int))
-        places = np.repeat(np.arange(len(wanted)), y[wanted].astype(int))
-        spread = costs[np.ix_(units, places)]
-        moved = spread[linear_sum_assignment(spread)].sum()
-    else:
-        moved = transport_cost(x[used], y[wanted] * (x.sum() / y.sum()), costs)
-    return float(root_cost[row[0]][center[0]]) + float(moved)
+    x, y = ([children.get(point, 0.0) for point in range(len(ground) - 1)] for _, children in (row, center))
+    whole = all(float(mass).is_integer() for mass in [*x, *y])
+    transport = padded_transport_by_units if whole else padded_transport_by_program
+    return float(root_cost[row[0]][center[0]]) + transport(x, y, ground)
 
 
-def deletion_cost(center, ground, root_cost):
+def row_deletion_cost(center, ground, root_cost):
     """The distance to the empty tree: delete the root and all children."""
     return root_cost[center[0]][-1] + sum(mass * ground[point][-1] for point, mass in center[1].items())
 
@@ -326,7 +431,7 @@ def center_grounds(centers, ground, root_cost):
     for i, j in itertools.combinations(range(k), 2):
         out[i, j] = out[j, i] = row_distance(centers[i], centers[j], ground, root_cost)
     for i in range(k):
-        out[i, k] = out[k, i] = deletion_cost(centers[i], ground, root_cost)
+        out[i, k] = out[k, i] = row_deletion_cost(centers[i], ground, root_cost)
     return out
 
 
@@ -339,6 +444,10 @@ def best_centers(rows, labels, k, ground, root_cost, old):
         if members:
             centers[cluster] = members[int(np.argmin(sums))]
     return centers
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Relaxed Weisfeiler-Lehman groups
 
 
 def relaxed_groups(graphs, root_codes, centers_by_depth, root_cost):
@@ -376,3 +485,105 @@ def exact_groups(graphs, root_codes, centers_by_depth, root_cost):
         labels = nearest_centers(trees, centers, ground, root_cost)[0]
         result.append([labels[i] for i in ids])
     return result
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Baselines: graphlets
+
+
+def graphlet_law(graph, max_size):
+    """Return the probability of each graphlet, named by its sorted edges in the smallest renumbering."""
+    n = graph[0]
+    neighbors = neighbor_lists(graph)
+    sizes = range(min(3, n), min(max_size, n) + 1)
+    law = Counter()
+    for size in sizes:
+        subsets = list(itertools.combinations(range(n), size))
+        for subset in subsets:
+            edges = {(i, j) for i, j in itertools.combinations(range(size), 2) if subset[j] in neighbors[subset[i]]}
+            law[size, smallest_graphlet_form(edges, size)] += 1 / len(subsets) / len(sizes)
+    return law
+
+
+def smallest_graphlet_form(edges, size):
+    """Return the sorted edges in the renumbering of the vertices in which they are least."""
+    forms = []
+    for order in itertools.permutations(range(size)):
+        forms.append(tuple(sorted(tuple(sorted((order[i], order[j]))) for i, j in edges)))
+    return min(forms)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Baselines: Wasserstein distances and best assignments
+
+
+def wl_label_costs(graph, other, depth):
+    """Return, for each pair of vertices, the share of depths at which their labels differ."""
+    depths = refinements([graph, other], depth)
+    return np.mean([[[a != b for b in right] for a in left] for left, right in depths], axis=0)
+
+
+def smoothed_attributes(graph, values, depth):
+    """Iterate the mean of own vector and neighbours' average; return the vectors of all depths end to end."""
+    neighbors = neighbor_lists(graph)
+    places = [np.asarray(values, float)]
+    for _ in range(depth):
+        last = places[-1]
+        around = [last[list(near)].mean(axis=0) if len(near) else last[v] for v, near in enumerate(neighbors)]
+        places.append((last + np.array(around)) / 2)
+    return np.hstack(places)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Baselines: persistence
+
+
+def refined_label_order(label):
+    """Return a key that orders refined labels: root, number of children, then the sorted children with counts."""
+    if len(label) == 1:
+        return label
+    kinds = Counter(child for _, child in label[1])
+    return label[0], len(label[1]), tuple(sorted((refined_label_order(kind), n) for kind, n in kinds.items()))
+
+
+def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False):
+    """Return ({label: persistence}, {label: cycle weight}) of one depth.
+
+    Components are sets of vertices, looked up anew for each edge. Of two components that merge, the one whose lowest
+    label is higher ends.
+    """
+    neighbors = neighbor_lists(graph)
+    depths = [labels for [labels] in refinements([graph], depth)]
+    now = depths[depth]
+
+    def weight(v, u):
+        if uniform:
+            return 1.0
+        last = depths[max(depth - 1, 0)]
+        total = offset + (last[v] != last[u])
+        if depth > 0:
+            a, b = (Counter(last[w] for w in neighbors[x]) for x in (v, u))
+            total += sum(abs(a[label] - b[label]) ** power for label in a.keys() | b.keys()) ** (1 / power)
+        return total
+
+    pairs = [(v, u) for v in range(len(now)) for u in neighbors[v] if v < u]
+    edges = [
+        (weight(v, u), *sorted((refined_label_order(now[v]), refined_label_order(now[u]))), v, u) for v, u in pairs
+    ]
+    edges.sort(key=lambda edge: edge[:3])
+    components = [{v} for v in range(len(now))]
+    persistence, cycles = Counter(), Counter()
+    for value, _, _, v, u in edges:
+        one = next(part for part in components if v in part)
+        other = next(part for part in components if u in part)
+        if one is other:
+            cycles[now[v]] += value**power
+            cycles[now[u]] += value**power
+            continue
+        low, high = sorted((one, other), key=lambda part: min(refined_label_order(now[w]) for w in part))
+        persistence[min((now[w] for w in high), key=refined_label_order)] += value**power
+        components = [part for part in components if part is not one and part is not other] + [low | high]
+    largest = max((edge[0] for edge in edges), default=1.0 if uniform else offset)
+    for part in components:
+        persistence[min((now[w] for w in part), key=refined_label_order)] += largest**power
+    return persistence, cycles

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_transport as naive
+import naive
 from relaxwl import _memory
 from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
@@ -88,7 +88,7 @@ def test_both_engines_agree_with_matching_units(monkeypatch, factor, max_units):
     expected = np.array(
         [
             [
-                roots[rows.roots[i], rows.roots[j]] + naive.transport_by_units(masses[i], masses[j], ground)
+                roots[rows.roots[i], rows.roots[j]] + naive.padded_transport_by_units(masses[i], masses[j], ground)
                 for j in range(60)
             ]
             for i in range(60)
@@ -122,7 +122,7 @@ def test_real_masses_and_mixed_rows():
     roots = random_ground(rng, 3, 4)
     expected = [
         [
-            roots[r, c] + naive.transport_by_program(x, y, ground)
+            roots[r, c] + naive.padded_transport_by_program(x, y, ground)
             for c, y in zip(centers.roots, dense(centers), strict=True)
         ]
         for r, x in zip(rows.roots, dense(rows), strict=True)
@@ -186,10 +186,12 @@ COSTS = {
 def test_equals_the_definition(graphs, depth, which):
     cost, function = COSTS[which]
     trees = [
-        naive.unfold(neighbors_of(n, edges), labels, node, depth) for n, edges, labels in graphs for node in range(n)
+        naive.sorted_tree(naive.unfolding_tree(neighbors_of(n, edges), labels, node, depth))
+        for n, edges, labels in graphs
+        for node in range(n)
     ]
     memo = {}
-    expected = [[naive.tree_distance(a, b, function, memo) for b in trees] for a in trees]
+    expected = [[naive.recursive_tree_distance(a, b, function, memo=memo) for b in trees] for a in trees]
     nodes = [(graph, node) for graph, (n, _, _) in enumerate(graphs) for node in range(n)]
     collection = GraphCollection.from_edges(graphs)
     np.testing.assert_allclose(tree_distances(collection, depth, nodes, cost), expected, atol=1e-12)

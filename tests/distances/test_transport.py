@@ -7,7 +7,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_transport as naive
+import naive
 from relaxwl.distances import _compiled
 from relaxwl.distances.transport import check_ground, transport_distance
 
@@ -49,7 +49,7 @@ MASSES = ["real", "whole", "sparse", "scales", "equal"]
 
 
 def by_pot(x, y, ground):
-    a, b = naive.padded(x, y)
+    a, b = naive.padded_measures(x, y)
     total = a.sum()
     if total == 0:
         return 0.0
@@ -78,7 +78,7 @@ def test_agrees_with_the_linear_program(kind, masses):
         quick, paths = solve_twice(x, y, ground)
         # HiGHS itself is accurate to about 1e-7 of the largest term only when scales mix.
         tolerance = 1e-6 if "scales" in (kind, masses) else RELATIVE
-        assert quick == pytest.approx(naive.transport_by_program(x, y, ground), rel=tolerance, abs=1e-9)
+        assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=tolerance, abs=1e-9)
         assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
 
 
@@ -101,7 +101,7 @@ def test_whole_problems_are_exact():
         n_points = int(rng.integers(1, 12))
         ground = random_ground(rng, n_points, "whole")
         x, y = rng.integers(0, 4, n_points), rng.integers(0, 4, n_points)
-        assert transport_distance(x, y, ground, check=False) == naive.transport_by_units(x, y, ground)
+        assert transport_distance(x, y, ground, check=False) == naive.padded_transport_by_units(x, y, ground)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
@@ -137,7 +137,9 @@ def test_ten_thousand_problems():
         assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
         assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12), number
         if n_points < 12 and "scales" not in (kind, KINDS[number % 5]):
-            assert quick == pytest.approx(naive.transport_by_program(x, y, ground), rel=RELATIVE, abs=1e-9), number
+            assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=RELATIVE, abs=1e-9), (
+                number
+            )
 
 
 def problem(max_points=7):
@@ -161,13 +163,13 @@ def problem(max_points=7):
 def test_plan_has_the_marginals_and_the_cost(drawn):
     x, y, ground = drawn
     distance, plan = transport_distance(x, y, ground, return_plan=True)
-    padded_x, padded_y = naive.padded(x, y)
+    padded_x, padded_y = naive.padded_measures(x, y)
     moved = plan.toarray()
     assert (moved >= 0).all()
     np.testing.assert_array_equal(moved.sum(axis=1), padded_x)
     np.testing.assert_array_equal(moved.sum(axis=0), padded_y)
     np.testing.assert_array_equal(np.diagonal(moved)[:-1], np.minimum(x, y))
-    assert (moved * ground).sum() == distance == naive.transport_by_units(x, y, ground)
+    assert (moved * ground).sum() == distance == naive.padded_transport_by_units(x, y, ground)
 
 
 @settings(deadline=None, max_examples=100)
@@ -200,7 +202,7 @@ def test_real_plans_have_the_marginals():
         ground = random_ground(rng, n_points, "euclidean")
         x, y = rng.random(n_points), rng.random(n_points)
         distance, plan = transport_distance(x, y, ground, return_plan=True)
-        padded_x, padded_y = naive.padded(x, y)
+        padded_x, padded_y = naive.padded_measures(x, y)
         np.testing.assert_allclose(plan.sum(axis=1), padded_x, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(plan.sum(axis=0), padded_y, rtol=1e-12, atol=1e-14)
         assert (plan.toarray() * ground).sum() == pytest.approx(distance, rel=1e-12)

@@ -59,7 +59,7 @@ def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups)
     new = encoded(test, True, fitted=train)
     grouped = list(apply_chain(levels, new, feed_groups, None))
     flat = [tree for graph in naive.refinements(test, 2, True)[2] for tree in graph]
-    edge_cost = naive.discrete
+    edge_cost = naive.discrete_cost
 
     def free_blank(a, b):
         return 0.0 if a is None or b is None else edge_cost(a, b)

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 
+import naive
 from relaxwl.graphs import GraphCollection
 
 
@@ -22,38 +23,40 @@ def renumbered(graphs, seed):
     """Return the graphs with their vertices in another order."""
     rng = np.random.default_rng(seed)
     parts = []
-    for graph in plain_graphs(graphs):
-        neighbors, labels = graph
-        place = rng.permutation(len(labels)).tolist()
-        edges = [(place[v], place[u]) for v, near in enumerate(neighbors) for u in near if v < u]
-        moved = [None] * len(labels)
+    for n_nodes, edges, labels, _ in plain_graphs(graphs):
+        place = rng.permutation(n_nodes).tolist()
+        renamed = [(place[v], place[u]) for v, u in edges]
+        moved = [None] * n_nodes
         for vertex, label in enumerate(labels):
             moved[place[vertex]] = label
-        parts.append((len(labels), edges, moved) if graphs.is_labelled else (len(labels), edges))
+        parts.append((n_nodes, renamed, moved) if graphs.is_labelled else (n_nodes, renamed))
     return GraphCollection.from_edges(parts)
 
 
 def plain_graphs(graphs):
-    """Return the graphs as the oracles take them: lists of neighbours and labels."""
+    """Return the graphs as the oracles take them (see naive.py), without edge labels."""
     plain = []
     for graph in range(len(graphs)):
         start, stop = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
-        neighbors = [
-            (graphs.indices[graphs.indptr[v] : graphs.indptr[v + 1]] - start).tolist() for v in range(start, stop)
+        edges = [
+            (v - start, u - start)
+            for v in range(start, stop)
+            for u in graphs.indices[graphs.indptr[v] : graphs.indptr[v + 1]].tolist()
+            if v < u
         ]
         codes = graphs.node_codes[start:stop].tolist()
         labels = [graphs.node_vocabulary[code] for code in codes] if graphs.is_labelled else codes
-        plain.append((neighbors, labels))
+        plain.append((stop - start, edges, labels, None))
     return plain
 
 
 def grakel_graphs(graphs):
     """Return the graphs as GraKeL takes them, labels as codes."""
     converted = []
-    for graph, (neighbors, labels) in enumerate(plain_graphs(graphs)):
-        start = int(graphs.offsets[graph])
-        edges = {v: dict.fromkeys(near, 1.0) for v, near in enumerate(neighbors)}
-        converted.append((edges, {v: int(graphs.node_codes[start + v]) for v in range(len(labels))}))
+    for number, graph in enumerate(plain_graphs(graphs)):
+        start = int(graphs.offsets[number])
+        edges = {v: dict.fromkeys(near, 1.0) for v, near in enumerate(naive.neighbor_lists(graph))}
+        converted.append((edges, {v: int(graphs.node_codes[start + v]) for v in range(graph[0])}))
     return converted
 
 

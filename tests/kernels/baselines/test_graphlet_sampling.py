@@ -6,7 +6,7 @@ import networkx
 import numpy as np
 import pytest
 
-import naive_baselines as naive
+import naive
 from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines import GraphletSampling
@@ -25,7 +25,7 @@ def named_frequencies(kernel, graph):
     types = [_catalogue()[2][number] for number in kernel.graphlets_]
     bit = {(i, j): j * (j - 1) // 2 + i for j in range(5) for i in range(j)}
     names = [
-        (size, naive.smallest_form({pair for pair, place in bit.items() if mask >> place & 1}, size))
+        (size, naive.smallest_graphlet_form({pair for pair, place in bit.items() if mask >> place & 1}, size))
         for size, mask in types
     ]
     return dict(zip(names, features, strict=True))

@@ -158,10 +158,10 @@ def test_inputs_of_other_libraries():
     networkx = pytest.importorskip("networkx")
     graphs = random_graphs(9, n_labels=0)
     others = []
-    for neighbors, _ in plain_graphs(graphs):
+    for n_nodes, edges, _, _ in plain_graphs(graphs):
         other = networkx.Graph()
-        other.add_nodes_from(range(len(neighbors)))
-        other.add_edges_from((v, u) for v, near in enumerate(neighbors) for u in near)
+        other.add_nodes_from(range(n_nodes))
+        other.add_edges_from(edges)
         others.append(other)
     for kernel in OURS:
         assert np.allclose(clone(kernel).fit_kernel_matrix(others), clone(kernel).fit_kernel_matrix(graphs))

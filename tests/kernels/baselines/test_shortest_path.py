@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive_baselines as naive
+import naive
 from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
 from relaxwl.kernels.baselines import ShortestPath, shortest_path
 
@@ -11,8 +11,8 @@ from relaxwl.kernels.baselines import ShortestPath, shortest_path
 @pytest.mark.parametrize("n_labels", [0, 3])
 def test_equals_the_definition(n_labels):
     graphs = random_graphs(2, n_graphs=15, n_labels=n_labels)
-    counts = [naive.shortest_path_counts(graph) for graph in plain_graphs(graphs)]
-    expected = [[naive.dot(one, other) for other in counts] for one in counts]
+    counts = [naive.base_counts(graph, graph[2], "shortest-path") for graph in plain_graphs(graphs)]
+    expected = [[naive.count_product(one, other) for other in counts] for one in counts]
     assert np.array_equal(ShortestPath().fit_kernel_matrix(graphs), expected)
 
 
@@ -30,8 +30,8 @@ def test_labels_can_be_ignored():
     labelled, bare = random_graphs(4, n_labels=3), random_graphs(4, n_labels=0)
     ignoring = ShortestPath(node_labels=False).fit_kernel_matrix(labelled)
     assert not np.array_equal(ignoring, ShortestPath().fit_kernel_matrix(labelled))
-    counts = [naive.shortest_path_counts((near, [0] * len(near))) for near, _ in plain_graphs(labelled)]
-    assert np.array_equal(ignoring, [[naive.dot(one, other) for other in counts] for one in counts])
+    counts = [naive.base_counts(graph, [0] * graph[0], "shortest-path") for graph in plain_graphs(labelled)]
+    assert np.array_equal(ignoring, [[naive.count_product(one, other) for other in counts] for one in counts])
     assert ShortestPath(node_labels=False).fit(labelled).kernel_matrix(bare).shape == (8, 8)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import naive_baselines as naive
+import naive
 from kernels.baselines.graph_forms import plain_graphs, random_graphs
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.kernels.baselines import VertexEdgeHistogram
@@ -13,7 +13,7 @@ from relaxwl.kernels.baselines import VertexEdgeHistogram
 def test_equals_the_definition(n_labels):
     graphs = random_graphs(1, n_graphs=15, n_labels=n_labels)
     counts = [naive.vertex_edge_counts(graph) for graph in plain_graphs(graphs)]
-    expected = [[naive.dot(one, other) for other in counts] for one in counts]
+    expected = [[naive.count_product(one, other) for other in counts] for one in counts]
     assert np.array_equal(VertexEdgeHistogram().fit_kernel_matrix(graphs), expected)
 
 

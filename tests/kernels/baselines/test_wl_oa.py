@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-import naive_baselines as naive
+import naive
 from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
 from relaxwl.kernels.baselines import WLOptimalAssignment
 
 
 def best_assignment(graph, other, depth):
-    equal = (depth + 1) * (1 - naive.label_costs(graph, other, depth))
+    equal = (depth + 1) * (1 - naive.wl_label_costs(graph, other, depth))
     return equal[linear_sum_assignment(-equal)].sum()
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_baselines as naive
+import naive
 from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.kernels.baselines import WassersteinWL
@@ -17,8 +17,8 @@ def test_categorical_distance_equals_transport(seed, depth, n_labels):
     graphs = random_graphs(seed, n_graphs=4, n_labels=n_labels, max_nodes=7)
     plain = plain_graphs(graphs)
     if n_labels == 0:  # the degree is the label
-        plain = [(neighbors, [len(near) for near in neighbors]) for neighbors, _ in plain]
-    expected = [[naive.transport_cost(naive.label_costs(a, b, depth)) for b in plain] for a in plain]
+        plain = [(graph[0], graph[1], [len(near) for near in naive.neighbor_lists(graph)], None) for graph in plain]
+    expected = [[naive.uniform_transport_cost(naive.wl_label_costs(a, b, depth)) for b in plain] for a in plain]
     found = WassersteinWL(max_depth=depth).fit(graphs).distance_matrix(graphs)
     assert np.allclose(found, expected, atol=1e-9)
 
@@ -30,7 +30,7 @@ def test_categorical_distance_equals_pot():
     found = WassersteinWL(max_depth=5).fit(graphs).distance_matrix(graphs)
     for i, one in enumerate(plain):
         for j, other in enumerate(plain):
-            costs = naive.label_costs(one, other, 5)
+            costs = naive.wl_label_costs(one, other, 5)
             n, m = costs.shape
             assert abs(ot.emd2(np.full(n, 1 / n), np.full(m, 1 / m), costs) - found[i, j]) < 1e-9
 
@@ -39,10 +39,9 @@ def with_attributes(seed, width, n_graphs=6):
     graphs = random_graphs(seed, n_graphs=n_graphs, n_labels=0, max_nodes=8)
     values = np.random.default_rng(seed).normal(size=(graphs.n_nodes, width))
     builder = CollectionBuilder()
-    for graph, (neighbors, _) in enumerate(plain_graphs(graphs)):
-        edges = [(v, u) for v, near in enumerate(neighbors) for u in near if v < u]
+    for graph, (n_nodes, edges, _, _) in enumerate(plain_graphs(graphs)):
         start = int(graphs.offsets[graph])
-        builder.add(len(neighbors), edges, node_attributes=values[start : start + len(neighbors)])
+        builder.add(n_nodes, edges, node_attributes=values[start : start + n_nodes])
     return GraphCollection(**builder.build())
 
 
@@ -51,10 +50,12 @@ def test_continuous_distance_equals_transport(width, depth):
     graphs = with_attributes(width, width)
     kernel = WassersteinWL(max_depth=depth, scheme="continuous", standardize=False).fit(graphs)
     places = []
-    for graph, (neighbors, _) in enumerate(plain_graphs(graphs)):
-        start, stop = graphs.offsets[graph], graphs.offsets[graph + 1]
-        places.append(naive.smoothed(neighbors, graphs.node_attributes[start:stop], depth))
-    expected = [[naive.transport_cost(np.linalg.norm(a[:, None] - b[None], axis=2)) for b in places] for a in places]
+    for number, graph in enumerate(plain_graphs(graphs)):
+        start, stop = graphs.offsets[number], graphs.offsets[number + 1]
+        places.append(naive.smoothed_attributes(graph, graphs.node_attributes[start:stop], depth))
+    expected = [
+        [naive.uniform_transport_cost(np.linalg.norm(a[:, None] - b[None], axis=2)) for b in places] for a in places
+    ]
     assert np.allclose(kernel.distance_matrix(graphs), expected, atol=1e-9)
     assert np.allclose(kernel.distance_matrix(graphs[:2], graphs), expected[:2], atol=1e-9)
 
