@@ -5,6 +5,8 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 ``n_jobs``, and another executor can take the place of the threads here without a change elsewhere.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -14,20 +16,40 @@ import joblib
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
+# Threads are kept from one call to the next: k-means makes hundreds of short calls. A child process has none of them.
+_pools: dict[int, ThreadPoolExecutor] = {}
+_worker = threading.local()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pools.clear)
 
-def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None) -> list[Result]:
+
+def map_chunks(
+    function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None
+) -> list[Result]:
     """Return ``[function(chunk) for chunk in chunks]``, computed by ``n_jobs`` threads.
 
     The compiled functions release the interpreter lock, so threads share the arrays and lose nothing. ``n_jobs`` means
     what it means in joblib: ``None`` is one worker (or what ``joblib.parallel_config`` says), -1 is all cores. The
     threads themselves are the standard library's: joblib's take about 10 ms a call, more than many of our calls last.
+    A call from within a worker is done by that worker alone, so that nested calls neither wait for each other nor
+    crowd the cores.
     """
     chunks = list(chunks)
-    n_workers = min(joblib.effective_n_jobs(n_jobs), len(chunks))
-    if n_workers <= 1:
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    if min(n_workers, len(chunks)) <= 1 or getattr(_worker, "is_busy", False):
         return [function(chunk) for chunk in chunks]
-    with ThreadPoolExecutor(n_workers) as pool:
-        return list(pool.map(function, chunks))
+    pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
+    futures = [pool.submit(function, chunk) for chunk in chunks]
+    try:
+        return [future.result() for future in futures]
+    except BaseException:  # also an interrupt: what has not begun need not be done
+        for future in futures:
+            future.cancel()
+        raise
+
+
+def _mark() -> None:
+    _worker.is_busy = True
 
 
 def spans(total: int, size: int) -> list[tuple[int, int]]:

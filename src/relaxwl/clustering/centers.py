@@ -56,6 +56,14 @@ class Centers:
             equal[index] = np.array_equal(points, other_points) and np.array_equal(masses, other_masses)
         return equal
 
+    def take(self, indices: Int64) -> "Centers":
+        """Return the centres with the given numbers, in the given order."""
+        lengths = np.diff(self.indptr)[indices]
+        entries = expand_spans(self.indptr[:-1][indices], lengths)
+        return Centers(
+            self.roots[indices], prefix_sums(lengths), self.points[entries], self.counts[entries], self.n_points
+        )
+
     def replaced(self, new: "Centers", which: Int64) -> "Centers":
         """Return these centres with those numbered ``which`` taken from ``new`` (one new centre for each)."""
         both = np.concatenate([self.indptr[:-1], new.indptr[:-1] + self.indptr[-1]])

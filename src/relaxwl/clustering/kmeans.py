@@ -259,15 +259,18 @@ def _updated(
     which = np.flatnonzero(due & (np.bincount(search.labels, weights, minlength=len(centers)) > 0))
     chunks = [which[start : start + 8] for start in range(0, len(which), 8)]
     task = partial(_new_centers, search, centers, weights, clusters, update)
-    parts = [part for chunk in map_chunks(task, chunks, search.n_jobs) for part in chunk]
-    new = centers.replaced(centers_from_parts(parts, centers.n_points), which)
+    found = centers_from_parts(
+        [part for chunk in map_chunks(task, chunks, search.n_jobs) for part in chunk], centers.n_points
+    )
+    new = centers.replaced(found, which)
+    differs = ~new.same_as(centers)[which]
+    which, found = which[differs], found.take(np.flatnonzero(differs))
     members = np.concatenate([np.empty(0, np.int64), *(clusters[c] for c in which)])
     measured = search.measure(new, members)
     cost_before = np.bincount(search.labels, weights * search.distances, minlength=len(centers))
     cost_after = np.bincount(search.labels, weights * measured, minlength=len(centers))
     better = which[cost_after[which] < cost_before[which] * (1 - 1e-12)]
-    rank = np.searchsorted(which, better)
-    centers = centers.replaced(centers_from_parts([parts[place] for place in rank], centers.n_points), better)
+    centers = centers.replaced(found.take(np.searchsorted(which, better)), better)
     improved = np.isin(search.labels, better)
     search.distances[improved] = measured[improved]
     empty = np.array([c for c in range(len(centers)) if not len(clusters[c])], np.int64)
