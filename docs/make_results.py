@@ -36,21 +36,21 @@ python docs/make_results.py results
 DISCUSSION = """\
 ## Where we differ from the paper, and why
 
-- **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on unlabelled
-  graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](baselines.md).
-- **WL on REDDIT-BINARY** came out higher than in the paper in a trial. Our Gram matrix is scaled to mean diagonal 1 before
-  C is chosen, which lets large C converge; whether the paper's was, its text does not say. Counts of SVM fits that
-  reached the iteration limit stand below the tables.
-- **PWL on EGO-1** comes out higher. One known difference: the authors' code breaks ties by vertex number, ours by label,
-  so that features do not change when vertices are renumbered. We have not shown that this is the cause.
-- **GS** draws samples per graph from the same law as GraKeL, but counts each graphlet once where GraKeL counts some twice.
-- **ODD-STh** and **GS** have large spreads in the paper too; treat differences of a few points there as noise.
+- **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on
+  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](baselines.md).
+- **PWL on EGO-1** comes out higher. One known difference: the authors' code breaks ties by vertex number, ours by
+  label, so that features do not change when vertices are renumbered. We have not shown that this is the cause.
+- **WL on REDDIT-BINARY** comes out higher than in the paper, where it is shown. Our Gram matrix is scaled to mean
+  diagonal 1 before C is chosen, which lets large C converge; whether the paper's was, its text does not say. How many
+  SVM fits reached the iteration limit stands below the tables.
+- **GS** draws samples per graph from the same law as GraKeL, but counts each graphlet once where GraKeL counts some
+  twice.
 - **R-WL\\*** uses exact assignments and integral median centres where the authors ran entropic barycentres.
-- **rwl-auto** is R-WL\\* whose number of clusters (½ to 4 times √trees), depth and similarity (dot product or histogram
-  intersection) are chosen by the inner cross-validation alone. The outer folds never take part in any choice.
+- **rwl-auto** is R-WL\\* whose number of clusters (½ to 4 times √trees), depth and similarity (dot product or
+  histogram intersection) are chosen by the inner cross-validation alone. The outer folds take part in no choice.
 
-Cells that are missing were not run here; "–" means out of time. Times are seconds on a shared 2-core machine and serve
-for orders of magnitude only.
+Cells that are missing were not run; "–" means out of time. Times are seconds on a shared 2-core machine and serve for
+orders of magnitude only.
 """
 
 

@@ -174,7 +174,9 @@ def test_names_given_by_the_user():
         assert found[0].edge_labels == [2]
         assert found[0].node_attributes.tolist() == [[0.5], [0.5]]
         assert found[0].edge_attributes.tolist() == [[2]]
-        assert as_collection([kind]) == GraphCollection.from_edges([(2, [(0, 1)])])
+        with pytest.warns(UserWarning, match="'charge', 'element', and none of them is read"):
+            assert as_collection([kind]) == GraphCollection.from_edges([(2, [(0, 1)])])
+        assert not as_collection([kind], node_attributes=[]).is_labelled  # no warning: the user has said so
 
 
 @pytest.mark.parametrize("empty", [(), (nx.Graph(),)])

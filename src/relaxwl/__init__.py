@@ -1,7 +1,6 @@
 """Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike."""
 
-from importlib import import_module
-from typing import Any
+from importlib import import_module as _import_module
 
 from relaxwl import datasets, kernels
 from relaxwl.clustering.barycenter import transport_barycenter
@@ -44,7 +43,7 @@ __all__ = [
 _LAZY = frozenset({"evaluation", "explanation"})
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return import_module(f"relaxwl.{name}")
+        return _import_module(f"relaxwl.{name}")
     raise AttributeError(f"module 'relaxwl' has no attribute {name!r}")

@@ -6,11 +6,15 @@ import os
 MEMORY_SHARE = 0.75
 
 
+class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened, which is no fault
+    """A request that cannot fit, refused before it started: bad input to its caller, out of memory to a benchmark."""
+
+
 def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
-    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
+    """Raise :class:`MemoryRefusal` if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
     limit = MEMORY_SHARE * physical_memory()
     if needed > limit:
-        raise ValueError(
+        raise MemoryRefusal(
             f"{what} would need about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB; {advice}"
         )
 

@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from relaxwl import __version__
@@ -22,7 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     console = Console(arguments.quiet, arguments.json)
     try:
-        _command(arguments.run)(arguments, console)
+        _check_output(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
+            _command(arguments.run)(arguments, console)
     except KeyboardInterrupt:
         console.note("\ninterrupted; files that were written are complete")
         return EXIT_INTERRUPTED
@@ -35,6 +40,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"relaxwl: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return 0
+
+
+def _check_output(arguments: argparse.Namespace) -> None:
+    """Find out before the work, not after it, that its result cannot be written."""
+    for name in ("output", "model", "svg"):
+        path = getattr(arguments, name, None)
+        if path and not Path(path).parent.is_dir():
+            raise UserError(f"cannot write {path}: the folder {Path(path).parent} does not exist")
 
 
 def _command(location: str) -> Callable[[argparse.Namespace, Console], None]:
@@ -105,7 +118,7 @@ def _benchmark(commands: Subparsers) -> None:
         "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
     )  # fmt: skip
     parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
-    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}")
+    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as wl,rwl-star")
     parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
     parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
     parser.add_argument("--protocol", choices=("transductive", "inductive"), default="transductive",
@@ -150,7 +163,9 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help=f"file to write, such as {output}")
     parser.add_argument("--kernel", default="rwl-star", help=f"one of {KERNELS} (default rwl-star)")
-    parser.add_argument("--depth", type=int, metavar="D", help="depth of the largest trees (default 4 or 5)")
+    parser.add_argument(
+        "--depth", type=int, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
+    )
     parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
                         "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt)")  # fmt: skip

@@ -4,6 +4,7 @@ Graphs of other libraries are recognised by what they can do, never by importing
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -283,6 +284,7 @@ def _from_networkx(graphs: list[Any], names: _Names) -> GraphCollection:
     nodes = [(graph.number_of_nodes(), _networkx_presence(graph.nodes(data=True))) for graph in graphs]
     edges = [(graph.number_of_edges(), _networkx_presence(graph.edges(data=True))) for graph in graphs]
     found = _conventional_names(names, nodes, edges)
+    _warn_of_unread(found, {key for graph in graphs for _, data in graph.nodes(data=True) for key in data})
     return GraphCollection.from_networkx(
         graphs,
         found.node_label,
@@ -316,6 +318,20 @@ def _conventional_names(
     return replace(names, **given)
 
 
+def _warn_of_unread(names: _Names, attributes: set[Any]) -> None:
+    """Say which vertex attributes lie unused when the vertices end up without a label: easy to overlook otherwise."""
+    attributes = attributes - {ATTRIBUTES}
+    if names.node_label is None and names.node_attributes is None and attributes:
+        listed = ", ".join(sorted(repr(name) for name in attributes)[:5])
+        warnings.warn(
+            f"the vertices have the attributes {listed}, and none of them is read: an attribute counts as the label if "
+            f"it is called {LABEL!r} or if you say so, relaxwl.as_collection(graphs, node_label=…); node_attributes=[] "
+            "reads none and says nothing",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def _is_everywhere(name: str, counts: list[tuple[int, Callable[[str], int]]], what: str, field: str) -> bool:
     """Whether all vertices (edges) have an attribute; refuse graphs of which only some have it."""
     present = [count(name) for _, count in counts]
@@ -338,6 +354,8 @@ def _from_igraph(graphs: list[Any], names: _Names) -> GraphCollection:
 
     nodes, edges = [presence(graph.vs) for graph in graphs], [presence(graph.es) for graph in graphs]
     found = _conventional_names(names, nodes, edges)
+    # igraph's own "name" is what a vertex is called, not what it is.
+    _warn_of_unread(found, {key for graph in graphs for key in graph.vs.attributes()} - {"name"})
     parts = []
     for index, graph in enumerate(graphs):
         if graph.is_directed() and not names.symmetrize:

@@ -89,10 +89,15 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     if arguments.paper:
         datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
         kernels = kernels or PAPER_KERNELS
+    kernels = kernels or ["ve-hist", "wl", "wwl", "rwl-star"]
+    kernels = [name for part in kernels for name in part.split(",") if name]
+    unknown = [name for name in kernels if name not in kernel_names()]
+    if not datasets and unknown:
+        raise UserError(
+            f"{unknown[0]!r} was taken as a kernel; name data sets before --kernels, or kernels as wl,rwl-star"
+        )
     if not datasets:
         raise UserError("name at least one data set, or use --paper with --data FOLDER")
-    kernels = kernels or ["ve-hist", "wl", "wwl", "rwl-star"]
-    unknown = [name for name in kernels if name not in kernel_names()]
     if unknown:
         raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(kernel_names())}")
     return datasets, kernels

@@ -40,4 +40,7 @@ def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
     """Say what a group is and which class it speaks for."""
     tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} vertices"
     typical = explanation.classes[cluster.typical_class]
-    return f"{cluster.rank}. depth {cluster.depth}, typical of {typical}: {tree} ({cluster.size} vertices)"
+    return (
+        f"{cluster.rank}. depth {cluster.depth}, most in class {typical}: {tree}; {cluster.size:,} vertices of the graphs "
+        "belong to it"
+    )

@@ -58,8 +58,6 @@ def run_kernel(arguments: Namespace, console: Console) -> None:
 
 def _kernel(arguments: Namespace) -> Any:
     """Return the kernel that was asked for: fitted if it comes from a file."""
-    if arguments.apply:
-        return CountKernel.load(arguments.apply)
     wanted = {
         "max_depth": arguments.depth,
         "n_partitions": arguments.partitions,
@@ -69,8 +67,12 @@ def _kernel(arguments: Namespace) -> Any:
         "edge_labels": arguments.edge_labels or None,
         "verbose": 0 if arguments.quiet else None,
     }
-    entry = get_kernel(arguments.kernel)
     settings = {name: value for name, value in wanted.items() if value is not None}
+    if arguments.apply:
+        if arguments.model or set(settings) - {"verbose"}:
+            raise UserError("--apply uses the kernel as it was saved: leave out the options of the kernel and --model")
+        return CountKernel.load(arguments.apply)
+    entry = get_kernel(arguments.kernel)
     known = entry.kernel_class()().get_params()
     foreign = [name for name in settings if name not in known and name != "verbose"]
     if foreign:

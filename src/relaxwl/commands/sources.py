@@ -45,4 +45,6 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
     data = read_tu(path)
-    return Source(data.name, data.graphs, data.y)
+    # Classes as the file has them, -1 and 1 for instance: that is how the user knows them.
+    named = data.classes is not None and data.y is not None
+    return Source(data.name, data.graphs, np.asarray(data.classes)[data.y] if named else data.y)

@@ -25,6 +25,7 @@ from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
 from relaxwl.evaluation.recording import DIGITS, OUT_OF_TIME, Data, Keeper, Recorder
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.selection import Choice, FittedVariant, Selection, fit_variant
+from relaxwl.evaluation.warm_up import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -32,6 +33,8 @@ from relaxwl.kernels.limits import time_limit as limited
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
+# So many different numbers with fractions may still be names of classes.
+MOST_FRACTIONS = 10
 
 logger = logging.getLogger(__name__)
 
@@ -119,12 +122,16 @@ def _evaluate(contestant: Contestant, data: Data, n_repeats: int, keeper: Keeper
     keeper.take_sketch(recorder.key)
     n_folds = data.settings.n_folds
     kept: dict[int, FittedVariant] = {}
+    is_warm = False
     for repetition in range(n_repeats):
         share = meter.start(contestant.title, repetition, n_folds)
         missing = [fold for fold in range(n_folds) if not keeper.take_fold(recorder.key, repetition, fold)]
         if missing and keeper.take_out_of_time(recorder.key, repetition, data.time_limit):
             meter.finish((n_repeats - repetition) * n_folds, OUT_OF_TIME)
             return
+        if missing and not is_warm:
+            warm_up(contestant, data.graphs, data.n_jobs, unseen=data.settings.protocol == "inductive")
+            is_warm = True
         try:
             with limited(data.time_limit):
                 _evaluate_folds(recorder, repetition, missing, kept, keeper, share)
@@ -241,7 +248,16 @@ def _check_class_sizes(classes: NDArray[Any], sizes: Int64, settings: Settings) 
     size = int(sizes[smallest])
     in_training = size - -(-size // settings.n_folds)
     if size < settings.n_folds or in_training < settings.inner_folds:
+        if _looks_continuous(classes, int(sizes.sum())):
+            raise ValueError(f"y looks continuous ({len(classes)} distinct values); classification needs classes")
         raise ValueError(
             f"class {classes[smallest]} has {size} graphs: too few for n_folds={settings.n_folds} and "
             f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
         )
+
+
+def _looks_continuous(values: NDArray[Any], n_graphs: int) -> bool:
+    """Say whether distinct values are measurements: numbers of which most occur once, or many with a fraction."""
+    if values.dtype.kind not in "iuf":
+        return False
+    return 2 * len(values) > n_graphs or (len(values) > MOST_FRACTIONS and bool((values % 1 != 0).any()))

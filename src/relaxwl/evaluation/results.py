@@ -38,8 +38,9 @@ class Key:
 class FoldRecord:
     """One outer fold of one repetition: what was chosen on the training part and how it did on the test part.
 
-    ``fit_seconds`` is the time of the fits (with the Gram matrices of all their settings) that the fold relied on;
-    in the transductive protocol all folds of a repetition share them. ``transform_seconds`` is the time for the Gram
+    ``fit_seconds`` is the time of the fits (with the Gram matrices of all their settings) that the fold relied on,
+    without the imports and the compilation that the first fit in a process needs (kernels of other packages: with
+    them); in the transductive protocol all folds of a repetition share them. ``transform_seconds`` is the time for the Gram
     matrices between unseen and training graphs, ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts
     support vector machines of two classes, ``n_unconverged`` those that reached the iteration limit.
     """
@@ -141,7 +142,8 @@ class Cell:
     """A kernel on a data set: what a table shows.
 
     ``accuracies`` has one entry for each complete repetition: the mean accuracy over its folds. ``mean`` and ``std``
-    (the population's, as ``numpy.std`` gives it) are taken over them, NaN where there is none. ``given_up`` says
+    (the population's, as ``numpy.std`` gives it) are taken over them, NaN where there is none; with a single
+    repetition ``has_spread`` is false, and the standard deviation of 0 says nothing. ``given_up`` says
     why some repetition had no end ("out of time" or "out of memory"), and is empty if none was given up.
     """
 
@@ -161,6 +163,11 @@ class Cell:
     def std(self) -> float:
         """Standard deviation of the repetitions' accuracies."""
         return float(np.std(self.accuracies)) if self.accuracies else float("nan")
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether there are repetitions enough for a standard deviation to mean anything."""
+        return len(self.accuracies) > 1
 
     @property
     def finished(self) -> bool:
@@ -194,10 +201,14 @@ class Results(Sequence[Record]):
         return f"Results({len(self.datasets)} data sets, {len(self.kernels)} kernels, {len(self.folds)} folds)"
 
     def __str__(self) -> str:
+        return self.table()
+
+    def table(self, form: str = "text") -> str:
+        """Return the accuracies as ``text``, ``markdown``, ``csv`` or ``latex``; each run has a table of its own."""
         # Imported here because tables are made of results.
         from relaxwl.evaluation.tables import results_table
 
-        return "\n\n".join(results_table(part).to_text() for part in self.split())
+        return "\n\n".join(results_table(part).render(form) for part in self.split())
 
     # ------------------------------------------------------------------------------------------ what is there
 
@@ -275,11 +286,23 @@ class Results(Sequence[Record]):
     def cell(self, dataset: str, kernel: str) -> Cell:
         """Return what is known about a kernel on a data set.
 
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        kernel : str
+            Name of the kernel (``"rwl-star"``), or its title as tables print it (``"R-WL*"``). Where it was evaluated
+            on other data sets alone, the cell is empty.
+
         Raises
         ------
+        KeyError
+            If there is no such data set or kernel in the results.
         ValueError
             If the records come from runs with different fingerprints.
         """
+        self._require_dataset(dataset)
+        kernel = self._kernel_name(kernel)
         evaluated = [r for r in self._evaluated() if (r.key.dataset, r.key.kernel) == (dataset, kernel)]
         if len({record.key.fingerprint for record in evaluated}) > 1:
             raise ValueError(
@@ -310,6 +333,21 @@ class Results(Sequence[Record]):
             )
             rows.append([prediction for _, prediction in pairs])
         return np.array(rows)
+
+    def _require_dataset(self, name: str) -> None:
+        known = _unique([*self.datasets, *(described for described, _ in self.dataset_records)])
+        if name not in known:
+            raise KeyError(f"no data set {name!r} in the results; there are: {', '.join(known) or 'none'}")
+
+    def _kernel_name(self, kernel: str) -> str:
+        """Return the name of a kernel that is called by its name or by its title."""
+        known = self.kernels
+        if kernel in known:
+            return kernel
+        titled = _unique(record.key.kernel for record in self._evaluated() if record.title == kernel)
+        if len(titled) != 1:
+            raise KeyError(f"no kernel {kernel!r} in the results; there are: {', '.join(known) or 'none'}")
+        return titled[0]
 
     def _evaluated(self) -> list[FoldRecord | GivenUp]:
         return [record for record in self._records if isinstance(record, (FoldRecord, GivenUp))]

@@ -198,6 +198,7 @@ def runtime_table(results: Results) -> Table:
     notes = (
         "Seconds to fit the kernel and compute its Gram matrices in all settings, once; "
         "after the plus sign, seconds to choose parameters and train in one fold",
+        "Imports and compilation are not counted; times of single runs on shared machines are rough",
     )
     return Table("Runtime", (Column("kernel"), *columns), tuple(rows), notes)
 
@@ -242,8 +243,9 @@ def _percent(cell: Cell) -> float:
 def _accuracy_cell(cell: Cell, best: float | None) -> TableCell:
     if not cell.finished:
         return TableCell(MARKS.get(cell.given_up, UNFINISHED), values=("", "", cell.given_up or 0))
-    text = f"{_percent(cell):.2f} ± {100 * cell.std:.2f}"
-    return TableCell(text, bold=_percent(cell) == best, values=(100 * cell.mean, 100 * cell.std, len(cell.accuracies)))
+    text = f"{_percent(cell):.2f} ± {100 * cell.std:.2f}" if cell.has_spread else f"{_percent(cell):.2f}"
+    std = 100 * cell.std if cell.has_spread else ""
+    return TableCell(text, bold=_percent(cell) == best, values=(100 * cell.mean, std, len(cell.accuracies)))
 
 
 def _published_cell(published: tuple[float, float] | None) -> TableCell:
@@ -260,10 +262,13 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
     if results.folds:
         settings = results.folds[0].settings
         span = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0]) if counts else "0"
+        what = "mean over" if counts == [1] else "mean ± standard deviation over"
         notes.append(
-            f"Accuracy in %, mean ± standard deviation over {span} repetition{'s' if span != '1' else ''} of "
+            f"Accuracy in %, {what} {span} repetition{'s' if span != '1' else ''} of "
             f"{settings['n_folds']}-fold cross-validation ({settings['protocol']}); the best is marked"
         )
+    if 1 in counts:
+        notes.append("Numbers without ± come from a single repetition: their spread needs more than one")
     notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]
     if any(not cell.finished and not cell.given_up for cell in shown):
         notes.append(f"{UNFINISHED} not finished")

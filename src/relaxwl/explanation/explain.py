@@ -109,15 +109,16 @@ class _Table:
         sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
         self.counts = np.asarray(counts.sum(axis=0)).astype(np.int64)
         self.n_graphs = np.bincount(counts.indices, minlength=counts.shape[1])
-        self.frequency = (members @ counts).toarray() / n_vertices[:, None]
+        inside = (members @ counts).toarray()
+        self.frequency = inside / n_vertices[:, None]
+        self.mean_count: Float64 = inside / sizes[:, None]
         present = counts.copy()
         present.data[:] = 1
         self.presence = (members @ present).toarray() / sizes[:, None]
         sums = (members @ features).toarray()
         means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(y) - sizes)[:, None]
-        self.difference: Float64 = means - others
         self.weights, self.chance = weights, chance
-        separation = (weights.coef * self.difference).sum(axis=0)
+        separation = (weights.coef * (means - others)).sum(axis=0)
         total = separation.sum()
         self.share = separation / (total if total > 0 else max(np.abs(separation).sum(), 1e-300))
 
@@ -144,13 +145,14 @@ def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[Cl
                 int(table.counts[column]),
                 int(table.n_graphs[column]),
                 table.frequency[:, column],
+                table.mean_count[:, column],
                 table.presence[:, column],
                 table.weights.coef[:, column],
                 float(table.share[column]),
                 float(table.chance.effect[column]),
                 float(table.chance.p_value[column]),
                 bool(better[column]),
-                int(table.difference[:, column].argmax()),
+                int(table.mean_count[:, column].argmax()),
                 partial(grouping.center_tree, group),
             )
         )

@@ -32,6 +32,10 @@ class ClusterEvidence:
         Vertices in the group, and graphs with such a vertex.
     frequency : float64 array
         Share of the vertices of a class that are in the group.
+    mean_count : float64 array
+        Vertices in the group that a graph of a class has on average. This is what the kernel's features, and so the
+        weights and the check against chance, are about; where graphs of one class are larger, ``frequency`` may be
+        largest in another class.
     presence : float64 array
         Share of the graphs of a class with a vertex in the group.
     weights : float64 array
@@ -45,7 +49,7 @@ class ClusterEvidence:
     better_than_chance : bool
         Whether ``p_value`` is at most the significance asked for. If not: not better than chance.
     typical_class : int
-        Index of the class whose graphs have most of it, compared with the others.
+        Index of the class with the largest ``mean_count``: its graphs have most vertices in the group.
     """
 
     rank: int
@@ -56,6 +60,7 @@ class ClusterEvidence:
     size: int
     n_graphs: int
     frequency: Float64
+    mean_count: Float64
     presence: Float64
     weights: Float64
     share: float

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 # Vertex numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 
-DIRECTED = "the graph is directed, and the kernels are for undirected graphs; pass symmetrize=True to forget directions"
+DIRECTED = (
+    "the graph is directed, and the kernels are for undirected graphs; use "
+    "relaxwl.as_collection(graphs, symmetrize=True) to forget directions"
+)
 
 
 class GraphError(ValueError):

@@ -133,6 +133,7 @@ def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
     return {
         "classes": [str(name) for name in explanation.classes.tolist()],
         "class_sizes": sizes.tolist(),
+        "intercept": _rounded(explanation.model.intercept),
         "left_out": len(explanation.clusters) - n_shown,
         "labelled": explanation.graphs.is_labelled or _uses_attributes(explanation),
         "edge_labels": bool(explanation.kernel.edge_labels),
@@ -163,7 +164,7 @@ def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], tabl
         "p": _rounded([cluster.p_value for cluster in shown]),
         "better": [int(cluster.better_than_chance) for cluster in shown],
         "typical": [cluster.typical_class for cluster in shown],
-        "frequency": [_rounded(cluster.frequency) for cluster in shown],
+        "mean": [_rounded(cluster.mean_count) for cluster in shown],
         "presence": [_rounded(cluster.presence, 3) for cluster in shown],
         "weight": [_rounded(cluster.weights) for cluster in shown],
     }
@@ -257,6 +258,7 @@ def _graph(
             lookup[grouping.column_of_node()[start + np.array(kept)]].tolist() for grouping in explanation.groupings
         ],
         "evidence": [_rounded(column, 3) for column in found.evidence[kept].T],
+        "n_clusters": len(found.clusters),
         "clusters": [
             [place[item.cluster.column], len(item.nodes), *_rounded(item.contribution, 3)]
             for item in found.clusters

@@ -25,6 +25,8 @@ FITTED_ON = {
     "inductive": "the training graphs of each fold alone",
 }
 BEST = ' class="best"'
+# Tables with more columns are set closer, so that they fit on a screen.
+MOST_COLUMNS = 9
 # A number behind a name: EGO-1, EGO-2, ... are levels of the same family.
 LEVEL = re.compile(r"[-_ ]?\d+$")
 Reference = Mapping[str, Mapping[str, tuple[float, float] | None]]
@@ -129,11 +131,13 @@ class _Part:
         for name in self.results.datasets:
             cells = self._finished(name)
             if cells:
-                listed = ", ".join(f"{c.title} {100 * c.mean:.1f} % ± {100 * c.std:.1f}" for c in cells)
+                listed = ", ".join(map(_in_words, cells))
                 figures.append(self._figure(f"Accuracy on {name}: {listed}", plots.accuracy_figure, self.results, name))
+        repeated = any(cell.has_spread for cell in finished_cells(self.results))
+        bars = "Bars show one standard deviation over repetitions. " if repeated else ""
         caption = (
-            '<p class="note">Bars show one standard deviation over repetitions. The dotted line is what always '
-            "answering with the most frequent class would reach.</p>"
+            f'<p class="note">{bars}The dotted line is what always answering with the most frequent class would '
+            "reach.</p>"
         )
         table = _table(results_table(self.results, self.reference))
         return table + (_grid(figures) + caption if any(figures) else "")
@@ -271,6 +275,11 @@ def _provenance(results: Results) -> str:
     return f"Results computed from {times[0]} to {times[-1]}." if times else ""
 
 
+def _in_words(cell: Cell) -> str:
+    """Say a kernel's accuracy, for those who do not see the picture."""
+    return f"{cell.title} {100 * cell.mean:.1f} %" + (f" ± {100 * cell.std:.1f}" if cell.has_spread else "")
+
+
 def _families(results: Results) -> dict[str, list[str]]:
     """Group data sets whose names differ in a final number alone; two make a family."""
     families: dict[str, list[str]] = {}
@@ -312,8 +321,9 @@ def _table(table: Table) -> str:
         rows.append(f'<tr><th scope="row">{escape(first.text)}</th>{cells}</tr>')
     notes = f'<p class="note">{escape(". ".join(table.notes))}.</p>' if table.notes else ""
     body = "\n".join(rows)
+    kind = "scroll wide" if len(table.columns) > MOST_COLUMNS else "scroll"
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}"><table>\n'
+        f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(table.title)}"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{notes}"
     )
 

@@ -77,7 +77,7 @@ def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
 def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float] | None = None) -> Figure:
     """Draw the kernels' accuracies on one data set, with error bars of one standard deviation, best at the top.
 
-    A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
+    Kernels with a single repetition have no bar.     A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
     """
     cells = [results.cell(dataset, kernel) for kernel in results.kernels]
     cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: cell.mean)
@@ -86,8 +86,9 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
     for row, cell in enumerate(cells):
         color = EMPHASIS if is_relaxed(cell.kernel) else PLAIN
         marker = "D" if is_relaxed(cell.kernel) else "o"
+        spread = 100 * cell.std if cell.has_spread else None
         axes.errorbar(
-            100 * cell.mean, row, xerr=100 * cell.std, fmt=marker, color=color, markersize=6, capsize=3, linewidth=1.6
+            100 * cell.mean, row, xerr=spread, fmt=marker, color=color, markersize=6, capsize=3, linewidth=1.6
         )
         axes.annotate(
             f"{100 * cell.mean:.1f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9
@@ -119,7 +120,9 @@ def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
         shown = [(x, cell) for x, cell in enumerate(cells) if cell.finished]
         if not shown:
             continue
-        xs, means, stds = zip(*((x, 100 * cell.mean, 100 * cell.std) for x, cell in shown), strict=True)
+        xs, means = zip(*((x, 100 * cell.mean) for x, cell in shown), strict=True)
+        # Where there is no spread to show, NaN draws no bar.
+        stds = [100 * cell.std if cell.has_spread else np.nan for _, cell in shown]
         color, marker = (EMPHASIS, "D") if is_relaxed(kernel) else _series(number, avoid=EMPHASIS)
         width = 2.4 if is_relaxed(kernel) else 1.3
         axes.errorbar(xs, means, yerr=stds, color=color, marker=marker, markersize=5.5, linewidth=width, capsize=2.5)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from relaxwl import drawing
 from relaxwl.graphs.labels import Label, label_order, plain_label
+from relaxwl.inputs import as_collection
 
 Path = tuple[int, ...]
 
@@ -462,7 +463,7 @@ class UnfoldingTree:
 
 
 def unfolding_tree(
-    graph: GraphView,
+    graph: GraphView | Any,
     node: int,
     depth: int,
     *,
@@ -473,8 +474,8 @@ def unfolding_tree(
 
     Parameters
     ----------
-    graph : Graph
-        One graph of a collection. Vertices of an unlabelled graph all have the label 0.
+    graph : Graph, or a single graph that :func:`relaxwl.as_collection` takes in a list
+        The graph. Vertices of an unlabelled graph all have the label 0.
     node : int
         Index of the vertex in the graph.
     depth : int
@@ -489,6 +490,8 @@ def unfolding_tree(
     UnfoldingTree
         The tree; memory is proportional to its distinct subtrees, however large it would be when written out.
     """
+    if not hasattr(graph, "edge_labels_of"):  # a graph of another library
+        graph = as_collection([graph])[0]
     if depth < 0:
         raise ValueError(f"depth must be at least 0, got {depth}")
     if not 0 <= node < graph.n_nodes:

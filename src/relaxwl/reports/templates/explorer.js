@@ -3,16 +3,24 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const { meta, clusters: C, trees, labels, edges, maps, graphs, levels } = data;
-  const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
+  // No green and no purple: these say what speaks for and against a class.
+  const COLORS = ["#0072b2", "#d55e00", "#56b4e9", "#e69f00", "#8c564b", "#7f7f7f", "#5c6bc0", "#a69b00"];
   const [KEPT, RELABELLED, DELETED, INSERTED] = [0, 1, 2, 3];
   const STATE_CLASS = ["", " relabelled", " deleted", " inserted"];
   const ROW_HEIGHT = 88;
-  // Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones a part is
-  // drawn, the most frequent branches below each vertex.
+  // Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones, and of
+  // those too wide for the page, a part is drawn: so many vertices, and the most frequent branches below each.
   const MAPPED = 40,
     MAPPED_WIDTH = 900,
-    MAPPED_PART = 22,
-    MAPPED_BRANCHES = 3;
+    MAPPED_GAP = 64,
+    MAPPED_MARGIN = 14,
+    MAPPED_PARTS = [
+      [22, 3],
+      [16, 2],
+      [9, 2],
+    ];
+  // Texts can be read down to this scale; a drawing that is still too wide is scrolled.
+  const READABLE = 0.65;
   const N = C.depth.length;
   const byId = (id) => document.getElementById(id);
   const wide = () => window.matchMedia("(min-width: 861px)").matches;
@@ -50,6 +58,8 @@
       : `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`.replace("-", "−");
   };
   const signed = (number) => `${number > 0 ? "+" : ""}${number.toPrecision(2)}`.replace("-", "−");
+  const withSign = (number, digits) => `${number > 0 ? "+" : ""}${number.toFixed(digits)}`.replace("-", "−");
+  const toneOf = (number) => (number > 0 ? "positive" : number < 0 ? "negative" : "");
   const counted = (number, one, many) => `${whole(number)} ${number === 1 ? one : many}`;
   const className = (k) => `class ${meta.classes[k]}`;
   const color = (k) => ({ "--class": COLORS[k % COLORS.length] });
@@ -254,13 +264,21 @@
     );
   }
 
-  /* A box that a large picture is scrolled in; it starts with the middle in sight, where roots are. */
+  /* A box that a picture fits into, or, where it could then not be read, is scrolled in, which a line below says; it
+     starts with the middle in sight, where roots are. */
   function canvas(image, name) {
     const box = h("div", { class: "canvas", tabindex: "0", role: "region", "aria-label": name }, image);
+    const cue = h("p", { class: "cue", hidden: true }, "↔ There is more on both sides: scroll the drawing sideways.");
+    const watch = () => {
+      const cut = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("cut", cut);
+      cue.hidden = !cut;
+    };
     requestAnimationFrame(() => {
       box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
+      new ResizeObserver(watch).observe(box);
     });
-    return box;
+    return h("div", {}, box, cue);
   }
 
   const thumbs = new Map();
@@ -279,17 +297,25 @@
 
   function mappingOutline(index) {
     const all = outline(index, MAPPED + 1);
-    const fits = all.length <= MAPPED && place(all, "before").width + place(all, "after").width <= MAPPED_WIDTH;
-    return fits ? all : outline(index, MAPPED_PART, MAPPED_BRANCHES, true);
+    const room = Math.min(MAPPED_WIDTH, mappingRoom());
+    const fits = (nodes) => place(nodes, "before").width + place(nodes, "after").width <= room;
+    if (all.length <= MAPPED && fits(all)) return all;
+    const parts = MAPPED_PARTS.map(([limit, most]) => outline(index, limit, most, true));
+    return parts.find(fits) || parts[parts.length - 1];
+  }
+
+  /* The width that both trees may have to be readable without scrolling. */
+  function mappingRoom() {
+    const box = byId("detail").clientWidth - 18;
+    return box > 0 ? box / READABLE - MAPPED_GAP - 2 * MAPPED_MARGIN : MAPPED_WIDTH;
   }
 
   /* Two trees side by side, dashed lines between vertices that are mapped to each other. */
   function mappingPicture(nodes, title) {
     const left = place(nodes, "before"),
       right = place(nodes, "after");
-    const gap = 64,
-      top = 14,
-      dx = [14, 14 + left.width + gap];
+    const top = 14,
+      dx = [MAPPED_MARGIN, MAPPED_MARGIN + left.width + MAPPED_GAP];
     const height = Math.max(left.height, right.height);
     const partner = new Map(right.shown.filter((item) => item.node).map((item) => [item.i, item]));
     const byLevel = new Map();
@@ -318,14 +344,14 @@
     const caption = (tree, at, text) =>
       svg("text", { class: "small faint", x: at + tree.width / 2, y: top + height + 20 }, text);
     const captions = [caption(left, dx[0], "member"), caption(right, dx[1], "centre")];
-    const width = dx[1] + right.width + 14;
+    const width = dx[1] + right.width + MAPPED_MARGIN;
     const body = [
       ...lines,
       ...treeElements(left, "before", dx[0], top),
       ...treeElements(right, "after", dx[1], top),
       ...captions,
     ];
-    return picture(width, top + height + 34, title, body, 0.7);
+    return picture(width, top + height + 34, title, body, READABLE);
   }
 
   // ------------------------------------------------------------------------------------------------ state
@@ -483,11 +509,11 @@
   }
 
   function bars(c) {
-    const largest = Math.max(...C.frequency[c], 1e-12);
+    const largest = Math.max(...C.mean[c], 1e-12);
     return h(
       "div",
-      { class: "bars", "aria-hidden": "true" },
-      C.frequency[c]
+      { class: "bars", "aria-hidden": "true", title: "Vertices of it in a graph of each class, on average" },
+      C.mean[c]
         .slice(0, 8)
         .map((value, k) => h("i", { style: { ...color(k), height: `${(100 * value) / largest}%` } })),
     );
@@ -677,7 +703,7 @@
   }
 
   function classTable(c) {
-    const largest = Math.max(...C.frequency[c], 1e-12);
+    const largest = Math.max(...C.mean[c], 1e-12);
     return h(
       "div",
       { class: "scroll" },
@@ -691,7 +717,7 @@
           h(
             "tr",
             {},
-            ["Class", "Share of its vertices", "Graphs with it", "Weight"].map((text) =>
+            ["Class", "Vertices of it per graph", "Graphs with it", "Weight"].map((text) =>
               h("th", { scope: "col" }, text),
             ),
           ),
@@ -710,21 +736,25 @@
                 h(
                   "div",
                   { class: "meter" },
-                  h("i", { style: { ...color(k), width: `${(56 * C.frequency[c][k]) / largest}%` } }),
-                  h("span", {}, percent(C.frequency[c][k])),
+                  h("i", { style: { ...color(k), width: `${(56 * C.mean[c][k]) / largest}%` } }),
+                  h("span", {}, C.mean[c][k] > 0 && C.mean[c][k] < 0.01 ? "< 0.01" : C.mean[c][k].toFixed(2)),
                 ),
               ),
               h("td", {}, percent(C.presence[c][k])),
               h(
                 "td",
-                { class: C.weight[c][k] > 0 ? "positive" : C.weight[c][k] < 0 ? "negative" : "" },
+                { class: toneOf(C.weight[c][k]) },
                 signed(C.weight[c][k]),
               ),
             ),
           ),
         ),
       ),
-      h("p", { class: "note" }, "Positive weights speak for a class, negative ones against it."),
+      h(
+        "p",
+        { class: "note" },
+        "Vertices per graph are means; the class with most of them names the cluster. Positive weights speak for a class, negative ones against it, beside all other clusters: so a weight can differ from what the means suggest.",
+      ),
     );
   }
 
@@ -749,6 +779,10 @@
         : "";
     const others = alike > 1 ? ` ${whole(alike)} vertices have the same tree.` : "";
     const measured = meta.has_centers ? `, at distance ${short(distance)} as the kernel measures it` : "";
+    const why =
+      meta.has_centers && !partly && Math.abs(distance - cost) > 1e-6 * Math.max(1, cost)
+        ? " The two differ because the kernel compares groups of smaller neighbourhoods, the drawing whole trees."
+        : "";
     const equal = words === "no difference";
     const nodes = mappingOutline(overlay);
     return h(
@@ -760,7 +794,7 @@
         "p",
         {},
         h("strong", {}, equal ? "The centre is the same tree." : `To become the centre: ${words}.`),
-        ` Vertex ${vertex} of graph ${graph}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${others}${partly}`,
+        ` Vertex ${vertex} of graph ${graph}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
       ),
       h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)),
     );
@@ -1081,6 +1115,8 @@
   function clusterTable(graph, k) {
     const rows = graph.clusters.filter(([c]) => C.better[c]).slice(0, 15);
     const list = rows.length ? rows : graph.clusters.slice(0, 15);
+    const score = graph.scores[k];
+    const digits = decimals([score, ...list.map((row) => row[2 + k])]);
     return h(
       "div",
       { class: "scroll" },
@@ -1133,13 +1169,44 @@
                 ),
               ),
               h("td", {}, count),
-              h("td", { class: adds[k] > 0 ? "positive" : "negative" }, signed(adds[k])),
+              h("td", { class: toneOf(adds[k]) }, withSign(adds[k], digits)),
               h("td", {}, C.depth[c]),
             ),
           ),
         ),
+        h("tfoot", {}, sumRows(graph, k, list, digits)),
       ),
+      h("p", { class: "note" }, "The model chooses the class with the largest score."),
     );
+  }
+
+  /* As many decimals as give the largest of some numbers three digits. */
+  function decimals(numbers) {
+    const largest = Math.max(...numbers.map(Math.abs), 1e-12);
+    return Math.max(0, Math.min(8, 2 - Math.floor(Math.log10(largest))));
+  }
+
+  /* What the clusters of a list lack to the score. The rest is taken from the numbers as they are shown, so that these
+     add up. */
+  function sumRows(graph, k, list, digits) {
+    const shown = (number) => Number(number.toFixed(digits));
+    const score = shown(graph.scores[k]),
+      intercept = shown(meta.intercept[k]),
+      others = graph.n_clusters - list.length;
+    const rest = shown(list.reduce((left, row) => left - shown(row[2 + k]), score - intercept));
+    const line = (words, value) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row", colspan: 3 }, words),
+        h("td", { class: toneOf(value) }, withSign(value, digits)),
+        h("td", {}),
+      );
+    return [
+      others || rest ? line(others ? `${counted(others, "other cluster", "other clusters")} in this graph` : "Rounding", rest) : "",
+      line("Intercept of the model, the same for every graph", intercept),
+      line(`Sum: the score of ${className(k)}`, score),
+    ];
   }
 
   // ------------------------------------------------------------------------------------------------ map
@@ -1333,7 +1400,7 @@
           h(
             "p",
             { class: "note" },
-            "Each dot is a cluster; its area grows with its vertices, its colour is the class that has most of it. Clusters whose centres are few edits apart are near to each other.",
+            "Each dot is a cluster; its area grows with its vertices, its colour is the class whose graphs have most vertices in it, on average. Clusters whose centres are few edits apart are near to each other.",
           ),
         ),
         panel,
