@@ -11,7 +11,7 @@ class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened
 
 
 def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
-    """Raise :class:`MemoryRefusal` if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
+    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
     limit = MEMORY_SHARE * physical_memory()
     if needed > limit:
         raise MemoryRefusal(

@@ -202,6 +202,11 @@ class EditCost:
         """Whether the costs are distances of attribute vectors, so that a :meth:`codebook` is needed."""
         return isinstance(self._rule, _Attributes)
 
+    @property
+    def function(self) -> NodeCost | None:
+        """The function that the costs are taken from, if they were made by :meth:`from_callable`."""
+        return self._rule.function if isinstance(self._rule, _Callable) else None
+
     def node_matrix(self, labels: Iterable[Label]) -> FloatArray:
         """Return γ over the given distinct labels and, last, the blank: float64 of shape (k + 1, k + 1).
 

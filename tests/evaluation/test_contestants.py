@@ -55,3 +55,18 @@ def test_depths_are_restricted_where_there_is_a_choice():
     assert pwl.depths_within((1, 2)) == (5,)
     assert own.depths_within(None) is None
     assert own.depths_within((0, 1)) == (0, 1)
+
+
+def test_costs_and_functions_are_told_apart_by_content():
+    from relaxwl import EditCost, RelaxedWeisfeilerLehman
+
+    def of(**parameters):
+        return resolve(RelaxedWeisfeilerLehman(**parameters))[0].identity()
+
+    cheap, dear = np.full((3, 3), 1.0) - np.eye(3), np.full((3, 3), 2.0) - 2 * np.eye(3)
+    assert of(cost=EditCost.from_matrix("ab", cheap)) == of(cost=EditCost.from_matrix("ab", cheap))
+    assert of(cost=EditCost.from_matrix("ab", cheap)) != of(cost=EditCost.from_matrix("ab", dear))
+    assert of(n_clusters=lambda n: n // 2) != of(n_clusters=lambda n: n // 3)
+    assert of(cost=EditCost.from_callable(lambda a, b: 1.0 * (a != b))) != of(
+        cost=EditCost.from_callable(lambda a, b: 2.0 * (a != b))
+    )

@@ -376,6 +376,26 @@ def test_out_of_memory_is_recorded_and_the_others_go_on(toy):
     assert "× out of memory" in str(results)
 
 
+def test_a_refusal_for_lack_of_memory_is_out_of_memory(toy, monkeypatch):
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 1.0)
+    results = cross_validate("rwl,wl", *toy, **QUICK)
+    assert results.cell("toy", "R-WL").given_up == "out of memory"
+    assert results.cell("toy", "WL").finished
+
+
+@pytest.mark.parametrize("values", [np.arange(40), np.arange(40) / 7, np.arange(40) // 3 + 0.5])
+def test_continuous_y_is_named_as_such(toy, values):
+    graphs = toy[0][:40]
+    with pytest.raises(ValueError, match=rf"y looks continuous \({len(np.unique(values))} distinct values\)"):
+        cross_validate("wl", graphs, values, **QUICK)
+
+
+def test_a_small_class_is_not_called_continuous(toy):
+    values = np.where(np.arange(40) < 2, 0.5, 1.5)
+    with pytest.raises(ValueError, match=r"class 0\.5 has 2 graphs"):
+        cross_validate("wl", toy[0][:40], values, **QUICK)
+
+
 def test_time_limit_stops_the_choice_of_parameters_too(toy):
     results = cross_validate(WeisfeilerLehman(max_depth=2), *toy, time_limit=1e-9, **QUICK)
     assert results.cell("toy", "WeisfeilerLehman").given_up == "out of time"

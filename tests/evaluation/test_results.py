@@ -92,8 +92,42 @@ def test_cells_average_over_complete_repetitions():
     assert cell.accuracies == (0.75, 0.5)
     assert (cell.mean, cell.std) == (0.625, 0.125)
     assert cell.finished
-    assert not results.cell("EGO-1", "unknown").finished
-    assert np.isnan(results.cell("EGO-1", "unknown").mean)
+    assert cell.has_spread
+    assert not Results(repetitions((1.0, 0.5))).cell("EGO-1", "wl").has_spread
+
+
+def test_a_kernel_of_another_data_set_has_an_empty_cell():
+    cell = table_of_four().cell("EGO-2", "sp")
+    assert not cell.finished
+    assert np.isnan(cell.mean)
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    results = table_of_four()
+    with pytest.raises(KeyError, match=r"no kernel 'unknown' .* rwl-star, wl, sp"):
+        results.cell("EGO-1", "unknown")
+    with pytest.raises(KeyError, match=r"no data set 'EGO-9' .* EGO-1, EGO-2"):
+        results.cell("EGO-9", "wl")
+    with pytest.raises(KeyError, match="there are: none"):
+        Results([]).cell("EGO-1", "wl")
+
+
+def test_kernels_answer_to_their_titles():
+    results = table_of_four()
+    assert results.cell("EGO-1", "R-WL*") == results.cell("EGO-1", "rwl-star")
+    assert results.predictions("EGO-1", "R-WL*").tolist() == results.predictions("EGO-1", "rwl-star").tolist()
+
+
+def test_a_title_that_two_kernels_share_is_refused():
+    results = Results([*repetitions((1.0, 0.5), title="same"), *repetitions((1.0, 0.5), kernel="sp", title="same")])
+    with pytest.raises(KeyError, match=r"no kernel 'same' .* wl, sp"):
+        results.cell("EGO-1", "same")
+
+
+def test_results_write_their_own_table():
+    results = table_of_four()
+    assert results.table() == str(results)
+    assert results.table("csv").startswith("kernel,EGO-1 mean")
 
 
 def test_predictions_are_in_the_order_of_the_graphs():

@@ -93,6 +93,24 @@ def test_unconverged_fits_and_unequal_repetitions_are_told():
     assert "Not all repetitions are finished" in notes
 
 
+def test_a_single_repetition_has_no_spread():
+    table = results_table(Results(repetitions((1.0, 0.5))))
+    assert table.rows[0][1].text == "75.00"
+    assert "wl,75.0,,1" in table.to_csv()
+    for form in ("text", "markdown", "latex"):
+        assert "0.00 " not in table.render(form)
+        assert "spread needs more than one" in table.render(form)
+    assert "standard deviation" not in " ".join(table.notes)
+
+
+def test_only_numbers_of_several_repetitions_have_a_spread():
+    results = Results([*repetitions((1.0, 0.5), (0.5, 0.5)), *repetitions((0.5, 1.0), kernel="sp")])
+    table = results_table(results)
+    assert [row[1].text for row in table.rows] == ["62.50 ± 12.50", "75.00"]
+    assert "spread needs more than one" in " ".join(table.notes)
+    assert "standard deviation" in " ".join(table.notes)
+
+
 @pytest.mark.parametrize("make", [results_table, runtime_table])
 def test_runs_are_not_mixed(make):
     other = repetitions((0.5, 0.5), settings=SETTINGS | {"protocol": "inductive"}, fingerprint="other")

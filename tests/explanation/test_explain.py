@@ -125,9 +125,22 @@ def test_frequencies_are_those_of_the_groups(explanation):
         assert cluster.size == inside.sum()
         for k in (0, 1):
             assert cluster.frequency[k] == pytest.approx(inside[owners == k].mean())
+            assert cluster.mean_count[k] == pytest.approx(inside[owners == k].sum() / (explanation.y == k).sum())
         with_it = np.unique(explanation.graphs.graph_of_node[inside])
         assert cluster.n_graphs == len(with_it)
         assert cluster.presence[1] == pytest.approx((explanation.y[with_it] == 1).sum() / (explanation.y == 1).sum())
+
+
+def test_typical_class_has_the_largest_mean_count():
+    # Graphs of class 1 are larger: each has more leaves than one of class 0, and a smaller share of leaves.
+    star, caterpillar = [(0, i) for i in range(1, 5)], [(i, i + 1) for i in range(19)] + [(i, i + 20) for i in range(8)]
+    graphs = GraphCollection.from_edges([(5, star), (28, caterpillar)] * 10)
+    found = explain(WeisfeilerLehman(max_depth=1), graphs, [0, 1] * 10, n_permutations=99)
+    (leaf,) = [cluster for cluster in found.clusters if str(cluster.center) == "0(0)"]
+    assert leaf.frequency.argmax() == 0
+    assert leaf.mean_count.tolist() == [4, 9]
+    assert leaf.typical_class == 1
+    assert all(cluster.typical_class == cluster.mean_count.argmax() for cluster in found.clusters)
 
 
 def test_given_model():

@@ -1,6 +1,8 @@
 import io
 import json
 import pickle
+import subprocess
+import sys
 import zipfile
 
 import joblib
@@ -15,7 +17,8 @@ from relaxwl.clustering.partitioners import (
     RadiusPartitioner,
 )
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.persistence import ModelFileError
+from relaxwl.kernels.persistence import ModelFileError, _checksum, save_model
+from relaxwl.kernels.registry import get_kernel, load_kernel
 from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
 
 TRAIN, TEST = random_graphs(15, bonds=BONDS), random_graphs(8, 8, seed=1, bonds=BONDS)
@@ -172,7 +175,7 @@ def rewritten(path, change):
             if name == "model.json":
                 header = json.loads(content)
                 change(header)
-                content = json.dumps(header).encode()
+                content = json.dumps({**header, "checksum": _checksum(header)}).encode()
             target.writestr(name, content)
     return buffer.getvalue()
 
@@ -197,6 +200,9 @@ def replaced(header, **values):
         (lambda header: replaced(header["model"], **{"class": "os.system"}), "holds a os.system, not one of"),
         (lambda header: replaced(header["model"]["state"], cost={"object": "Popen"}), "does not hold a complete"),
         (lambda header: replaced(header["model"]["state"], cost={"array": 10**6}), "does not hold a complete"),
+        (lambda header: replaced(header["model"]["state"], max_depth=-1), "max_depth must be an integer >= 0"),
+        (lambda header: replaced(header["model"]["state"], chains_={"list": []}), "does not hold a complete"),
+        (lambda header: replaced(header["model"]["state"], partitions_={"list": []}), "does not hold a complete"),
     ],
 )
 def test_foreign_and_newer_headers_are_refused(model, change, message):
@@ -257,6 +263,118 @@ def test_the_wrong_class(model):
 
 def test_a_file_that_would_fill_the_memory_is_refused(model, monkeypatch):
     path, _ = model
-    monkeypatch.setattr("relaxwl.kernels.persistence.MAX_BYTES", 100)
+    monkeypatch.setattr("relaxwl.kernels.persistence.physical_memory", lambda: 100.0)
     with pytest.raises(ModelFileError, match="would unpack to"):
         RelaxedWeisfeilerLehman.load(path)
+
+
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_values_nested_too_deep_are_refused(tmp_path, depth):
+    path = tmp_path / "model.rwl"
+    tree = '{"list": [' * depth + "]}" * depth
+    with zipfile.ZipFile(path, "w") as archive:
+        state = f'{{"class": "WeisfeilerLehman", "state": {{"rows_": {tree}}}}}'
+        archive.writestr("model.json", f'{{"format": "relaxwl-model", "version": 1, "arrays": [], "model": {state}}}')
+    if depth == 300:
+        path.write_bytes(rewritten(path, lambda header: None))  # with a valid checksum
+    with pytest.raises(ModelFileError):
+        WeisfeilerLehman.load(path)
+
+
+def test_a_changed_tree_of_values_is_noticed(model):
+    path, _ = model
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name).replace(b'"max_iter": 10', b'"max_iter": 11'))
+    path.write_bytes(buffer.getvalue())
+    with pytest.raises(ModelFileError, match=r"model\.json does not match its checksum"):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+def spoil(item, **values):
+    for name, value in values.items():
+        object.__setattr__(item, name, value)
+
+
+def chain(kernel, depth=1):
+    return kernel.chains_[0][depth]
+
+
+def known(kernel):
+    return chain(kernel).partitioners[0]
+
+
+CRAFTED = {  # what somebody may write into a file, its checksums all right
+    "points beyond": (
+        lambda k: spoil(chain(k).centers[0], points=chain(k).centers[0].points + 10**9),
+        "points must be",
+    ),
+    "points below": (lambda k: spoil(known(k).centers_, points=known(k).centers_.points - 9), "points must be"),
+    "points unsorted": (lambda k: spoil(chain(k, 2).centers[0], points=chain(k, 2).centers[0].points * 0), "ascend"),
+    "points of floats": (lambda k: spoil(known(k).centers_, points=known(k).centers_.points * 1.0), "vector of int32"),
+    "more points": (lambda k: spoil(known(k).centers_, n_points=10**6), "Ground must be a matrix of 1000001 rows"),
+    "indptr beyond": (lambda k: spoil(known(k).centers_, indptr=known(k).centers_.indptr * 9), "indptr must rise"),
+    "masses": (lambda k: spoil(known(k).centers_, counts=known(k).centers_.counts * np.nan), "counts must be finite"),
+    "roots": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots + 99), "roots must be less than 3"),
+    "roots below": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots - 99), "roots must not be negative"),
+    "rows": (lambda k: spoil(chain(k, 0), rows=chain(k).centers[0]), "Level.rows must be a TreeRows"),
+    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "roots must be less than 1"),
+    "fed is small": (lambda k: spoil(chain(k, 0), fed=np.zeros((2, 2))), "Level.fed must be a matrix of 4 rows"),
+    "fed is missing": (lambda k: spoil(chain(k, 0), fed=None), "Level.fed must be a matrix"),
+    "fed is infinite": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed + np.inf), "Level.fed must hold finite"),
+    "fed is text": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed.astype(str)), "Level.fed must hold numbers"),
+    "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
+    "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
+    "other fields": (lambda k: spoil(chain(k).centers[0], more=1), "Centers must have the fields"),
+    "partitions": (lambda k: spoil(k.partitions_[0][1], sizes=np.zeros(1, np.int64)), "each of its"),
+    "not fitted": (lambda k: spoil(chain(k), partitioners=[KMeansPartitioner()]), "centers_"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CRAFTED.values(), ids=CRAFTED.keys())
+def test_crafted_contents_are_refused(model, change, message):
+    path, kernel = model
+    change(kernel)
+    save_model(kernel, path)
+    with pytest.raises(ModelFileError, match=message):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda kernel: spoil(kernel._counters[1], keys=kernel._counters[1].keys[::-1].copy()), "keys .* must ascend"),
+        (lambda kernel: spoil(kernel._counters[1], n_known=3), "counters know"),
+        (lambda kernel: spoil(kernel.rows_[1], n_previous=10**6), "points, and the depth below makes"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "TreeRows.counts"),
+        (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be less than 1"),
+    ],
+)
+def test_crafted_contents_of_the_plain_kernel_are_refused(tmp_path, change, message):
+    kernel = WeisfeilerLehman(1, "edge").fit(collection(TRAIN))
+    change(kernel)
+    save_model(kernel, tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match=message):
+        WeisfeilerLehman.load(tmp_path / "model.rwl")
+
+
+# ------------------------------------------------------------------------------------------------- kernels of any class
+
+
+@pytest.mark.parametrize("name", ["ve-hist", "wl", "gs", "sp", "pwl", "wl-oa", "rwl", "rwl-star"])
+def test_every_kernel_with_features_can_be_kept(tmp_path, name):
+    settings = {"max_depth": 2} if name in ("wl", "pwl", "wl-oa", "rwl", "rwl-star") else {}
+    kernel = get_kernel(name).make(random_state=0, **settings).fit(collection(TRAIN))
+    kernel.save(tmp_path / "model.rwl")
+    loaded = load_kernel(tmp_path / "model.rwl")
+    assert type(loaded) is type(kernel)
+    assert_equal_kernels(kernel, loaded)
+
+
+def test_a_kernel_that_was_not_imported_is_found(tmp_path):
+    get_kernel("sp").make().fit(collection(TRAIN)).save(tmp_path / "model.rwl")
+    program = "import sys, relaxwl; print(relaxwl.kernels.load_kernel(sys.argv[1]))"
+    command = [sys.executable, "-c", program, str(tmp_path / "model.rwl")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "ShortestPath()"

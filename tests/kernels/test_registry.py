@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import relaxwl
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
@@ -53,7 +54,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "wl-oa": (1, 5),
     "rwl": (1, 4),
     "rwl-star": (1, 4),
-    "rwl-auto": (4, 8),
+    "rwl-auto": (5, 8),
 }
 
 
@@ -71,3 +72,11 @@ def test_seeds_and_limits_reach_the_kernels_that_know_them():
     assert get_kernel("gs").make(random_state=5, time_limit=9).time_limit == 9
     assert get_kernel("rwl-star").make(random_state=5).random_state == 5
     assert "time_limit" not in get_kernel("wl").make(time_limit=9).get_params()
+
+
+def test_what_the_package_offers_is_there_after_importing_relaxwl():
+    for name in relaxwl.kernels.__all__:
+        assert getattr(relaxwl.kernels, name)
+    assert relaxwl.kernels.baselines.ShortestPath is get_kernel("sp").kernel_class()
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        relaxwl.kernels.nonsense  # noqa: B018

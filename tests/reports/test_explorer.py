@@ -57,6 +57,7 @@ def test_clusters_are_those_of_the_explanation():
         assert clusters["depth"][index] == cluster.depth
         assert clusters["size"][index] == cluster.size
         assert clusters["better"][index] == cluster.better_than_chance
+        assert clusters["typical"][index] == np.argmax(clusters["mean"][index])
         np.testing.assert_allclose(clusters["weight"][index], cluster.weights, rtol=1e-3)
         members = found.members(cluster)
         assert len(clusters["members"][index]) == len(members.nearest) + len(members.farthest)
@@ -68,7 +69,9 @@ def test_graphs_carry_the_clusters_of_their_vertices():
     data = data_of(render_explorer(found, n_graphs=8))
     assert len(data["graphs"]) == 8
     assert sorted(graph["class"] for graph in data["graphs"]) == [0, 0, 1, 1, 2, 2, 3, 3]
+    np.testing.assert_allclose(data["meta"]["intercept"], found.model.intercept, rtol=1e-3)
     for graph in data["graphs"]:
+        assert graph["n_clusters"] == len(graph["clusters"])
         inside = {item.cluster.rank - 1: item.nodes.tolist() for item in found.explain_graph(graph["id"]).clusters}
         for index, count, *_ in graph["clusters"]:
             assert len(inside[index]) == count

@@ -219,6 +219,54 @@ def test_graphs_show_evidence_and_lit_vertices(page):
     page.until("document.querySelector('#graphs .panel + .panel h2')?.textContent.startsWith('Vertex')")
 
 
+def test_class_of_a_cluster_is_the_one_with_the_longest_bar(page):
+    for cluster in (cluster for cluster in egonets().clusters[:12] if cluster.better_than_chance):
+        page.open(f"#cluster={cluster.rank}")
+        widths = page.run("[...document.querySelectorAll('.meter i')].map((bar) => parseFloat(bar.style.width))")
+        names = page.run("[...document.querySelectorAll('#detail tbody th')].map((name) => name.textContent)")
+        assert page.heading.endswith(f"class {names[widths.index(max(widths))]}")
+        heights = page.run(
+            "[...document.querySelectorAll('.row[aria-selected=true] .bars i')].map((b) => b.style.height)"
+        )
+        assert heights[widths.index(max(widths))] == "100%"
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def test_evidence_in_a_graph_adds_up_to_its_score(page):
+    for graph in range(4):
+        page.open(f"#view=graphs&graph={5 * graph}")
+        listed = [number(cell.text) for cell in page.all("#graphs tbody td:nth-of-type(3)")]
+        *parts, total = [number(cell.text) for cell in page.all("#graphs tfoot td:nth-of-type(1)")]
+        assert "Sum" in page.all("#graphs tfoot th")[-1].text
+        assert sum(listed) + sum(parts) == pytest.approx(total, abs=1e-6)
+
+
+def test_evidence_and_classes_have_different_colors(page):
+    page.open()
+    classes = page.run("[...document.querySelectorAll('.chip')].map((e) => e.style.getPropertyValue('--class'))")
+    style = "getComputedStyle(document.documentElement)"
+    for scheme in ("light", "dark"):
+        page.open(scheme=scheme)
+        names = ("for", "against", "for-fill", "against-fill", "lit")
+        evidence = {page.run(f"{style}.getPropertyValue('--{name}').trim()") for name in names}
+        assert len(evidence) == len(names)
+        assert not evidence & set(classes)
+
+
+@pytest.mark.parametrize("width", [900, 1200])
+def test_mapping_fits_into_its_box(page, width):
+    for rank in range(1, 9):
+        page.open(f"#cluster={rank}", width=width)
+        box = "document.querySelector('[aria-label=Mapping]')"
+        assert page.run(f"{box}.scrollWidth") <= page.run(f"{box}.clientWidth")
+        assert page.run(f"{box}.nextSibling.hidden")
+        drawing = f"{box}.firstChild"
+        assert page.run(f"{drawing}.getBoundingClientRect().width / {drawing}.viewBox.baseVal.width") >= 0.64
+
+
 def test_members_can_be_chosen(page):
     page.open("#cluster=1")
     words = page.one("#detail section p strong").text

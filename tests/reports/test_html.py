@@ -75,6 +75,20 @@ def test_page_holds_the_findings(page):
     assert page.count("<svg") == 2 + 1 + 4 + 1 + 1
 
 
+def test_bars_are_explained_only_where_there_are_some(page):
+    assert "Bars show one standard deviation" in page
+    once = render_report(Results([*repetitions((1.0, 0.5)), described()]))
+    assert "Bars show" not in once
+    assert "±" not in once.replace("Numbers without ±", "")
+    assert "The dotted line" in once
+
+
+def test_tables_with_many_columns_are_set_closer():
+    record = replace(described(), distinct_trees=[1, 5, 9, 9, 9])
+    page = render_report(Results([*repetitions((1.0, 0.5)), record]))
+    assert page.count('class="scroll wide"') == 1
+
+
 def test_names_cannot_break_the_page():
     dangerous = '<script>alert("x")</script>'
     results = Results([*repetitions((1.0, 1.0), dataset=dangerous, title="a & b"), described(dangerous)])

@@ -4,9 +4,10 @@ import itertools
 import sys
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
-from evaluation.records import described, sketch, table_of_four
+from evaluation.records import described, repetitions, sketch, table_of_four
 from relaxwl.evaluation import Results
 from relaxwl.reports import plots
 
@@ -58,6 +59,17 @@ def test_style_of_the_user_is_left_alone():
 def test_accuracies_come_best_first_and_only_if_finished():
     axes = plots.accuracy_figure(table_of_four(), "EGO-1").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["wl", "R-WL*"]
+
+
+def test_a_single_repetition_has_no_bar():
+    once = Results(
+        [*repetitions((1.0, 0.5)), *repetitions((1.0, 1.0), dataset="EGO-2"), described(), described("EGO-2")]
+    )
+    (container,) = plots.accuracy_figure(once, "EGO-1").axes[0].containers
+    assert not container.has_xerr
+    (container,) = plots.density_figure(once, ["EGO-1", "EGO-2"]).axes[0].containers
+    (bars,) = container.lines[2]
+    assert not any(np.isfinite(segment).all() and len(segment) for segment in bars.get_segments())
 
 
 def test_nothing_to_draw_is_said():

@@ -526,10 +526,11 @@ def _use_unit(point, surplus_indptr, surplus_points, surplus_masses, ground):
 def _best_use(point, begin, end, surplus_points, surplus_masses, ground):
     """Return (place, change of cost) of a member's best use of a new unit at ``point``; place -1 leaves it to ⊥."""
     blank = ground.shape[0] - 1
-    best, change = -1, ground[point, blank]
+    best, change = -1, float(ground[point, blank])
     for place in range(begin, end):
         if surplus_masses[place] > 0.5:
-            here = ground[point, surplus_points[place]] - ground[surplus_points[place], blank]
+            # The ground may be unsigned: its differences would wrap around.
+            here = float(ground[point, surplus_points[place]]) - float(ground[surplus_points[place], blank])
             if here < change:
                 best, change = place, here
     return best, change

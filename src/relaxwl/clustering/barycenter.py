@@ -102,7 +102,8 @@ class _Cluster:
         shape = (len(self.members), len(support))
         matrix = scipy.sparse.csr_array((self.masses[entries], columns, indptr), shape=shape)
         kept = np.append(support, len(self.ground) - 1)
-        return matrix, self.ground[np.ix_(kept, kept)], support.astype(np.int64)
+        # Exact distances come in unsigned types, whose differences wrap around.
+        return matrix, self.ground[np.ix_(kept, kept)].astype(np.float64), support.astype(np.int64)
 
     def _arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
         return self.members, self.weights, self.indptr, self.points, self.masses

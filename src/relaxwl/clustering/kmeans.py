@@ -87,7 +87,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     n_iter_ : int
         Rounds done.
     n_solves_ : float
-        Exact solves run to their end in searching, for each row and round (the first assignment is a round).
+        Exact solves in searching that ended within the best distance so far, for each row and round (the first
+        assignment is a round). A solve that ends above it counts as abandoned, and measuring updated centres is not
+        searching.
 
     Examples
     --------

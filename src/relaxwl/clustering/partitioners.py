@@ -2,8 +2,9 @@
 
 A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centres of the groups, and
 ``predict(rows)`` where graphs that were not in fitting are to be scored. ``ground`` is the matrix of distances between
-the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take the
-ground as a second argument; it is then given one that covers points and roots that fitting has not seen.
+the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take a second
+argument ``ground`` (or one of any name without a default); it is then given one that covers points and roots that
+fitting has not seen.
 """
 
 from typing import Any, Protocol, Self
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.centers import Centers, centers_from_rows
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, nearest, number_of_clusters
-from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.distances.batched import distance_dtype, level_distances, row_distances, row_masses
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
 
@@ -129,6 +131,12 @@ class KMedoidsPartitioner(BaseEstimator):
     def fit(self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Centers]:
         """Cluster the rows around rows."""
         ground = as_ground(ground, rows)
+        item = distance_dtype(ground.points, ground.roots, float(row_masses(rows).max(initial=0))).itemsize
+        refuse_beyond_memory(
+            float(item) * (len(rows) + 1) ** 2,
+            f"k-medoids of {len(rows)} distinct trees",
+            "use k-means, which does not compare all pairs, or fewer graphs",
+        )
         distances = level_distances(rows, ground.points, ground.roots, self.n_jobs)[:-1, :-1]
         k = number_of_clusters(self.n_clusters, len(rows))
         medoids = np.sort(rng.choice(len(rows), k, replace=False))

@@ -60,7 +60,13 @@ def run(arguments: Namespace, console: Console) -> None:
         f"{table.render(arguments.format, ansi=console_colours(console, arguments))}\n\n"
         f"{runtime_table(results).render(arguments.format)}",
         [
-            {"dataset": dataset, "kernel": kernel, "mean": cell.mean, "std": cell.std, "accuracies": cell.accuracies}
+            {
+                "dataset": dataset,
+                "kernel": kernel,
+                "mean": cell.mean,
+                "std": cell.std if cell.has_spread else None,
+                "accuracies": cell.accuracies,
+            }
             for dataset in results.datasets
             for kernel in results.kernels
             if (cell := results.cell(dataset, kernel)).finished

@@ -41,6 +41,6 @@ def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
     tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} vertices"
     typical = explanation.classes[cluster.typical_class]
     return (
-        f"{cluster.rank}. depth {cluster.depth}, most in class {typical}: {tree}; {cluster.size:,} vertices of the graphs "
-        "belong to it"
+        f"{cluster.rank}. depth {cluster.depth}, most in class {typical}: {tree}; {cluster.size:,} vertices of "
+        "the graphs belong to it"
     )

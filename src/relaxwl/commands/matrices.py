@@ -10,7 +10,7 @@ from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Source, open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
-from relaxwl.kernels.registry import get_kernel
+from relaxwl.kernels.registry import get_kernel, load_kernel
 
 
 def run_features(arguments: Namespace, console: Console) -> None:
@@ -71,7 +71,12 @@ def _kernel(arguments: Namespace) -> Any:
     if arguments.apply:
         if arguments.model or set(settings) - {"verbose"}:
             raise UserError("--apply uses the kernel as it was saved: leave out the options of the kernel and --model")
-        return CountKernel.load(arguments.apply)
+        return load_kernel(arguments.apply)
+    if arguments.kernel == "rwl-auto":
+        raise UserError(
+            "rwl-auto chooses its setting by cross-validation; use relaxwl benchmark, or rwl-star with --clusters and "
+            "--similarity"
+        )
     entry = get_kernel(arguments.kernel)
     known = entry.kernel_class()().get_params()
     foreign = [name for name in settings if name not in known and name != "verbose"]
@@ -95,7 +100,7 @@ def _save(kernel: GraphKernel, arguments: Namespace, console: Console) -> None:
     if not arguments.model:
         return
     if not isinstance(kernel, CountKernel):
-        raise UserError(f"{arguments.kernel} cannot be saved; only the Weisfeiler-Lehman kernels can")
+        raise UserError(f"{arguments.kernel} cannot be saved: it has no explicit features; leave out --model")
     kernel.save(arguments.model)
     console.note(f"fitted kernel saved in {arguments.model}; score other graphs with --apply {arguments.model}")
 

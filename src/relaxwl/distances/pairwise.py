@@ -170,20 +170,27 @@ class _Unfolding:
         return ground
 
 
-def level_bytes(rows: list[TreeRows], node_costs: Float64, edge_costs: Float64 | None) -> list[float]:
+def level_bytes(
+    rows: list[TreeRows], node_costs: Float64, edge_costs: Float64 | None, every_point: bool = False
+) -> list[float]:
     """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
-    The cost of deleting a tree bounds its distances, and so the type that holds them.
+    The cost of deleting a tree bounds its distances, and so the type that holds them. Where edge labels count, the
+    costs between points come on top: between those that a depth uses, or with ``every_point`` between all that it makes
+    for the next one, each of its trees below each edge label.
     """
     whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
     edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
+    dearest_edge = 0.0 if edge_costs is None else float(edge_costs.max(initial=0))
     sizes = []
     blank = np.zeros(1)
     for level in rows:
-        points = len(np.unique(level.points)) if edge_costs is not None else 0
+        points = 0
+        if edge_costs is not None:
+            points = 1 + ((len(edge_costs) - 1) * len(level) if every_point else len(np.unique(level.points)))
         deletion = blank[level.points % max(1, level.n_previous)] + edge_blank
         blank = node_costs[level.roots, -1] + row_sums(level, level.counts * deletion)
-        item = whole_dtype(2 * float(blank.max(initial=0))).itemsize if whole else 8
+        item = whole_dtype(2 * float(blank.max(initial=0)) + dearest_edge).itemsize if whole else 8
         sizes.append(float(item) * ((len(level) + 1) ** 2 + points**2))
     return sizes
 
@@ -192,13 +199,24 @@ def _with_edges(rows: TreeRows, ground: NDArray[Any], edge_costs: Float64) -> tu
     """Return the rows over the points in use, and the costs between these: γ(edge, edge') + distance of the trees."""
     used, points = np.unique(rows.points, return_inverse=True)
     edges, children = np.divmod(used, rows.n_previous)
+    costs = point_pair_costs(edges, children, ground, edge_costs)
+    return replace(rows, points=points.astype(np.int32), n_previous=len(used), n_edge_codes=1), costs
+
+
+def point_pair_costs(
+    edges: NDArray[Any], children: NDArray[Any], ground: NDArray[Any], edge_costs: Float64
+) -> NDArray[Any]:
+    """Return the costs between points given as edges and children, ⊥ last: γ(edge, edge') + distance of the children.
+
+    Unsigned distances of children and whole costs of edges give the smallest unsigned type, all others float64.
+    """
     edges, children = np.append(edges, len(edge_costs) - 1), np.append(children, len(ground) - 1)
-    whole = is_whole(ground) and is_whole(edge_costs)
+    whole = ground.dtype.kind == "u" and is_whole(edge_costs)
     dtype = whole_dtype(float(ground.max()) + float(edge_costs.max())) if whole else np.dtype(np.float64)
     costs = np.empty((len(edges), len(edges)), dtype)
     for i, (edge, child) in enumerate(zip(edges.tolist(), children.tolist(), strict=True)):
         costs[i] = edge_costs[edge][edges] + ground[child][children]
-    return replace(rows, points=points.astype(np.int32), n_previous=len(used), n_edge_codes=1), costs
+    return costs
 
 
 def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:

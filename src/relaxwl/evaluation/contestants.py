@@ -1,6 +1,7 @@
 """The kernels that take part in an evaluation: names of the registry, or estimators."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from relaxwl.costs import EditCost
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel
 
@@ -123,6 +125,24 @@ def _stable(value: Any) -> str:
         return f"array {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_stable, value)) + "]"
-    if callable(value) and hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, EditCost):
+        return _stable_cost(value)
+    if callable(value) and hasattr(value, "__code__"):
+        return f"{value.__module__}.{value.__qualname__} {_code_digest(value)}"
     return ADDRESS.sub("", repr(value))
+
+
+def _stable_cost(cost: EditCost) -> str:
+    """Describe costs by all their numbers, and costs made from a function by what the function does."""
+    try:
+        return json.dumps(cost.to_dict(), sort_keys=True)
+    except (TypeError, ValueError):
+        return f"{cost!r} {_stable(cost.function)}"
+
+
+def _code_digest(function: Any) -> str:
+    """Return a digest of what a function does: its code, constants, defaults and what it closes over."""
+    code = function.__code__
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    content = repr((code.co_code, [ADDRESS.sub("", repr(item)) for item in code.co_consts], code.co_names))
+    return hashlib.sha256(f"{content}{_stable([function.__defaults__ or (), cells])}".encode()).hexdigest()[:16]

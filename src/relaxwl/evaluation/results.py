@@ -40,9 +40,9 @@ class FoldRecord:
 
     ``fit_seconds`` is the time of the fits (with the Gram matrices of all their settings) that the fold relied on,
     without the imports and the compilation that the first fit in a process needs (kernels of other packages: with
-    them); in the transductive protocol all folds of a repetition share them. ``transform_seconds`` is the time for the Gram
-    matrices between unseen and training graphs, ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts
-    support vector machines of two classes, ``n_unconverged`` those that reached the iteration limit.
+    them); in the transductive protocol all folds of a repetition share them. ``transform_seconds`` is the time for the
+    Gram matrices between unseen and training graphs, ``svm_seconds`` the time for selection and final fit. ``n_fits``
+    counts support vector machines of two classes, ``n_unconverged`` those that reached the iteration limit.
     """
 
     key: Key

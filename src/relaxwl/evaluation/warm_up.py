@@ -19,9 +19,9 @@ from relaxwl.kernels.limits import time_limit
 N_GRAPHS = 10
 # Smaller graphs would leave out part of the code, such as that for graphlets of five vertices.
 LEAST_NODES = 8
-MOST_NODES = 2000
-# Enough to compile everything; kernels that are slow on a handful of graphs are not worth waiting for.
-MOST_SECONDS = 30.0
+MOST_NODES = 200
+# Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
+MOST_SECONDS = 60.0
 # They start a new process in every fit, which nothing can spare them.
 IN_CHILD_PROCESSES = frozenset({"relaxwl.kernels.baselines.odd_sth"})
 
@@ -34,9 +34,9 @@ def warm_up(contestant: Contestant, graphs: GraphCollection, n_jobs: int | None,
     Only kernels of this package take part: what a fit of others costs or changes is not for us to know.
     """
     kernels = [kernel for _, kernel in contestant.variants(0, n_jobs, None) if _takes_part(kernel)]
-    if not kernels or len(graphs) == 0:
-        return
     part = small_part(graphs)
+    if not kernels or len(part) == 0:
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for kernel in kernels:
@@ -49,7 +49,7 @@ def warm_up(contestant: Contestant, graphs: GraphCollection, n_jobs: int | None,
 
 
 def small_part(graphs: GraphCollection) -> GraphCollection:
-    """Return about ten of the smaller graphs, which together have few vertices.
+    """Return ten of the smaller graphs, or as many of them (perhaps none) as together have few vertices.
 
     >>> graphs = GraphCollection.from_edges([(n, [(0, 1)]) for n in (2000, 3, 10, 9, 4000)])
     >>> small_part(graphs).node_counts.tolist()
@@ -58,7 +58,7 @@ def small_part(graphs: GraphCollection) -> GraphCollection:
     by_size = np.argsort(graphs.node_counts, kind="stable")
     sizes = graphs.node_counts[by_size]
     start = max(min(int(np.searchsorted(sizes, LEAST_NODES)), len(sizes) - N_GRAPHS), 0)
-    n_taken = max(int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MOST_NODES, side="right")), 1)
+    n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MOST_NODES, side="right"))
     return graphs[by_size[start : start + n_taken]]
 
 

@@ -155,8 +155,16 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a kernel that :meth:`save` wrote. Safe for files from elsewhere: nothing in them is executed."""
-        kernel: Self = load_model(path, {kind.__name__: kind for kind in (cls, *_subclasses(cls))})
+        """Read a kernel of this class, or of one derived from it, that :meth:`save` wrote.
+
+        Safe for files from elsewhere: nothing in them is executed. ``relaxwl.kernels.load_kernel`` reads any kernel.
+        """
+        # The registry imports this module; only now are the classes of kernels that nobody used so far needed.
+        from relaxwl.kernels.registry import import_kernels
+
+        import_kernels()
+        kinds = [kind for kind in (cls, *_subclasses(cls)) if kind._column_names is not CountKernel._column_names]
+        kernel: Self = load_model(path, {kind.__name__: kind for kind in kinds})
         return kernel
 
     # ----------------------------------------------------------------------------------------------- inside

@@ -6,15 +6,17 @@ one depth over points of the depth below, distances between the points, groups o
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
 from relaxwl.distances.batched import is_whole, level_distances, row_distances, row_sums, whole_dtype
+from relaxwl.distances.pairwise import point_pair_costs
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.limits import check_time
@@ -45,19 +47,23 @@ class Level:
         The fitted partitioners, one a partition.
     centers : list of Centers
         The groups' centres, one set a partition.
-    fed : array (n + 1, n + 1)
-        Distances between what this depth feeds to the next (groups or trees), ⊥ last.
+    fed : array (n + 1, n + 1) or None
+        Distances between what this depth feeds to the next (groups or trees), ⊥ last; None where no deeper
+        partitioner looks at them.
     """
 
     rows: TreeRows | None
     partitioners: list[Partitioner]
     centers: list[Centers]
-    fed: NDArray[Any] = field(default_factory=lambda: np.zeros((1, 1)))
+    fed: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """The groups of one depth: the distinct rows, the row of each vertex, and the group of each row by partition."""
+    """The groups of one depth: the distinct rows, the row of each vertex, and the group of each row by partition.
+
+    ``ground`` covers the rows' points, or nothing but ⊥ where nobody looks at distances.
+    """
 
     rows: TreeRows
     row_of_node: Int32
@@ -78,30 +84,47 @@ def fit_chain(
     ``make_partitioners(depth)`` returns fresh partitioners, ``generators(depth, i)`` the random numbers of the i-th.
     With ``feed_groups`` there is one partitioner a depth, and its groups feed the next depth; else the trees do.
     """
-    fed_ids, fed = np.empty(0, np.int32), np.zeros((1, 1))
-    for depth in range(max_depth + 1):
+    fed_ids, n_fed = np.empty(0, np.int32), 0
+    fed: NDArray[Any] | None = np.zeros((1, 1))
+    every = [make_partitioners(depth) for depth in range(max_depth + 1)]
+    for depth, partitioners in enumerate(every):
         check_time()
-        rows, local = refined(encoded, depth, fed_ids, len(fed) - 1, n_jobs)
-        ground = Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
-        partitioners = make_partitioners(depth)
+        rows, local = refined(encoded, depth, fed_ids, n_fed, n_jobs)
+        ground = _ground(fed, encoded)
         fitted = [
             _fitted(partitioner, rows, ground, generators(depth, index))
             for index, partitioner in enumerate(partitioners)
         ]
         level = Level(rows, partitioners, [centers for _, centers in fitted])
         labels = [labels for labels, _ in fitted]
-        if depth < max_depth:
-            fed = group_distances(level.centers[0], ground, n_jobs) if feed_groups else _trees(rows, ground, n_jobs)
-            level.fed = fed
-            fed_ids = labels[0][local] if feed_groups else local
+        if not feed_groups:
+            fed_ids, n_fed = local, len(rows)
+            fed = _trees(rows, ground, n_jobs) if depth < max_depth else None
+        else:
+            fed_ids, n_fed = labels[0][local], len(level.centers[0])
+            fed = group_distances(level.centers[0], ground, n_jobs) if _measure(every[depth + 1 :]) else None
+        level.fed = fed
         if feed_groups and not isinstance(partitioners[0], IdentityPartitioner):
             level.rows = None
         yield level, Grouped(rows, local, labels, ground)
 
 
-def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs: int | None) -> Iterator[Grouped]:
-    """Yield the groups of graphs that may not have been in fitting; group numbers from k on are new groups."""
-    fed_ids, n_known, fed = np.empty(0, np.int32), 0, np.zeros((1, 1))
+def _measure(deeper: list[list[Partitioner]]) -> bool:
+    """Tell whether any partitioner looks at distances; a subclass of the one that does not may do so."""
+    return any(type(partitioner) is not IdentityPartitioner for level in deeper for partitioner in level)
+
+
+def apply_chain(
+    levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs: int | None, measured: bool = True
+) -> Iterator[Grouped]:
+    """Yield the groups of graphs that may not have been in fitting; group numbers from k on are new groups.
+
+    Distances that no partitioner looks at were not computed in fitting. With ``measured`` they are computed now, so
+    that every ground covers the rows' points.
+    """
+    fed_ids, n_known = np.empty(0, np.int32), 0
+    fed: NDArray[Any] | None = np.zeros((1, 1))
+    known_fed = _measured(levels, encoded, n_jobs) if measured else [level.fed for level in levels]
     for depth, level in enumerate(levels):
         rows, local = refined(encoded, depth, fed_ids, n_known, n_jobs)
         rows, ground = _covering(rows, fed, n_known, encoded)
@@ -116,8 +139,18 @@ def apply_chain(levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs
             known = level.rows  # type: ignore[assignment]
             row_ids = known_or_new(known.locate(rows), len(known))  # type: ignore[union-attr]
         n_known = len(known)
-        fed = _extended(level.fed, known, rows, row_ids, ground, n_jobs)
+        before = known_fed[depth]
+        fed = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
         fed_ids = row_ids[local]
+
+
+def _measured(levels: list[Level], encoded: Encoded, n_jobs: int | None) -> list[NDArray[Any] | None]:
+    """Return what each level but the last feeds, computing what was left out in fitting."""
+    fed: list[NDArray[Any] | None] = [np.zeros((1, 1))]
+    for level in levels[:-1]:
+        known = level.fed
+        fed.append(group_distances(level.centers[0], _ground(fed[-1], encoded), n_jobs) if known is None else known)
+    return fed[1:]
 
 
 def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[TreeRows, Int32]:
@@ -154,8 +187,14 @@ def _predicted(partitioner: Partitioner, rows: TreeRows, ground: Ground) -> Int3
         raise TypeError(
             f"{type(partitioner).__name__} has no predict(rows), so graphs that were not in fitting cannot be scored"
         )
-    with_ground = len(inspect.signature(partitioner.predict).parameters) > 1
-    labels = partitioner.predict(rows, ground) if with_ground else partitioner.predict(rows)  # type: ignore[call-arg]
+    predict: Callable[..., Any] = partitioner.predict
+    parameters = inspect.signature(predict).parameters
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters.values() if p.kind in by_place and p.default is inspect.Parameter.empty]
+    if len(required) > 1:
+        labels = predict(rows, ground)
+    else:
+        labels = predict(rows, ground=ground) if "ground" in parameters else predict(rows)
     return _checked(labels, rows, np.inf, f"{type(partitioner).__name__}.predict")
 
 
@@ -182,6 +221,13 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 # ------------------------------------------------------------------------------------------- distances between points
 
 
+def _ground(fed: NDArray[Any] | None, encoded: Encoded) -> Ground:
+    """Return the ground over all points of what is fed; over ⊥ alone if its distances are not known."""
+    if fed is None:
+        return Ground(np.zeros((1, 1)), encoded.root_costs)
+    return Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
+
+
 def point_costs(fed: NDArray[Any], edge_costs: Float64 | None, n_edge_codes: int) -> NDArray[Any]:
     """Return the distances between all points (edge code, id), ⊥ last: γ(edge, edge') + distance of the children."""
     if edge_costs is None:
@@ -189,35 +235,38 @@ def point_costs(fed: NDArray[Any], edge_costs: Float64 | None, n_edge_codes: int
     n_fed = len(fed) - 1
     edges = np.repeat(np.arange(n_edge_codes), n_fed)
     children = np.tile(np.arange(n_fed), n_edge_codes)
-    return _pair_costs(edges, children, fed, edge_costs)
+    refuse_beyond_memory(
+        float(fed.itemsize) * (len(edges) + 1) ** 2,
+        f"the costs between {len(edges)} pairs of edge label and neighbour",
+        "use edge_labels=False, fewer groups, or fewer graphs",
+    )
+    return point_pair_costs(edges, children, fed, edge_costs)
 
 
-def _pair_costs(edges: NDArray[Any], children: NDArray[Any], fed: NDArray[Any], edge_costs: Float64) -> Float64:
-    edges, children = np.append(edges, len(edge_costs) - 1), np.append(children, len(fed) - 1)
-    return np.asarray(edge_costs[np.ix_(edges, edges)] + fed[np.ix_(children, children)])
-
-
-def _covering(rows: TreeRows, fed: NDArray[Any], n_known: int, encoded: Encoded) -> tuple[TreeRows, Ground]:
+def _covering(rows: TreeRows, fed: NDArray[Any] | None, n_known: int, encoded: Encoded) -> tuple[TreeRows, Ground]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
     """
     n_points = rows.n_points
     unknown, renamed = np.unique(rows.points[rows.points >= n_points], return_inverse=True)
-    n_total = max(len(fed) - 1, 1)
-    edges, children = np.divmod(unknown - n_points, n_total)
-    if encoded.edge_costs is None:
-        kept = np.concatenate([np.arange(n_known), children, [len(fed) - 1]]).astype(np.int64)
-        costs = fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)]
-    else:
-        known_edges = np.repeat(np.arange(encoded.n_edge_codes), n_known)
-        known_children = np.tile(np.arange(n_known), encoded.n_edge_codes)
-        costs = _pair_costs(np.append(known_edges, edges), np.append(known_children, children), fed, encoded.edge_costs)
+    ground = _ground(None, encoded) if fed is None else _covering_ground(unknown - n_points, fed, n_known, encoded)
     if len(unknown):
         points = rows.points.copy()
         points[points >= n_points] = n_points + renamed
-        rows = TreeRows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, len(costs) - 1)
-    return rows, Ground(costs, encoded.root_costs)
+        rows = TreeRows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, n_points + len(unknown))
+    return rows, ground
+
+
+def _covering_ground(unknown: Int32, fed: NDArray[Any], n_known: int, encoded: Encoded) -> Ground:
+    """Return a ground over all known points and some unknown ones, which are numbered by edge code and child."""
+    edges, children = np.divmod(unknown, max(len(fed) - 1, 1))
+    if encoded.edge_costs is None:
+        kept = np.concatenate([np.arange(n_known), children, [len(fed) - 1]]).astype(np.int64)
+        return Ground(fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)], encoded.root_costs)
+    edges = np.append(np.repeat(np.arange(encoded.n_edge_codes), n_known), edges)
+    children = np.append(np.tile(np.arange(n_known), encoded.n_edge_codes), children)
+    return Ground(point_pair_costs(edges, children, fed, encoded.edge_costs), encoded.root_costs)
 
 
 def _trees(rows: TreeRows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
@@ -226,10 +275,16 @@ def _trees(rows: TreeRows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
 
 def group_distances(centers: Centers, ground: Ground, n_jobs: int | None) -> Float64:
     """Return the exact distances between centres, ⊥ last."""
+    refuse_beyond_memory(
+        16.0 * (len(centers) + 1) ** 2,
+        f"the distances between {len(centers)} groups",
+        "make fewer groups (a smaller n_clusters, a larger radius), or use fewer graphs",
+    )
     out = np.zeros((len(centers) + 1, len(centers) + 1))
     distances = row_distances(centers, centers, ground.points, ground.roots, n_jobs)
     # Both triangles are solved; their mean is exactly symmetric, also where masses are real numbers.
-    out[:-1, :-1] = (distances + distances.T) / 2
+    np.add(distances, distances.T, out=out[:-1, :-1])
+    out /= 2
     out[-1, :-1] = out[:-1, -1] = blank_distances(centers, ground)
     return out
 

@@ -1,7 +1,8 @@
 """Fitted kernels in one file: arrays and JSON in a zip, checksummed, and nothing in it is ever executed.
 
-The file holds ``model.json`` (format version, the model as a tree of plain values, a SHA-256 for each array) and one
-``.npy`` file for each array. Objects are restored only if their class is in the list below; no pickle is read.
+The file holds ``model.json`` (format version, the model as a tree of plain values, a SHA-256 of this and of each array)
+and one ``.npy`` file for each array. Objects are restored only if their class is in the list below; no pickle is read.
+Compiled code does not check its indices, so all that it will index with is checked here, when a model is read.
 """
 
 import hashlib
@@ -10,12 +11,15 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._memory import MEMORY_SHARE, physical_memory
 from relaxwl._storage import atomic_write
 from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import (
@@ -35,8 +39,6 @@ from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 FORMAT = "relaxwl-model"
 # Raised when a file of this version cannot be read by older code; what older versions wrote stays readable.
 VERSION = 1
-# A model of more bytes than this once unpacked is refused rather than read into memory.
-MAX_BYTES = 64 * 2**30
 
 _KINDS = [Centers, Codebook, EdgeCounter, EdgeEncoding, ExactTrees, IdentityPartitioner, KMeansPartitioner]
 _KINDS += [KMedoidsPartitioner, Level, Partition, RadiusPartitioner, RootEncoding, ShortestPathCounter]
@@ -46,7 +48,19 @@ CLASSES: dict[str, type] = {kind.__name__: kind for kind in _KINDS}
 CACHES = frozenset({"built"})
 
 # What the standard library raises on bytes that are no zip, or whose content, names or flags were damaged.
-READ_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, LookupError, TypeError, ValueError, RuntimeError)
+READ_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+)
+# What a tree that describes no model leads to.
+CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class ModelFileError(ValueError):
@@ -58,6 +72,7 @@ def save_model(kernel: Any, path: str | os.PathLike[str]) -> None:
     writer = _Writer()
     tree = {"class": type(kernel).__name__, "state": writer.fields(kernel)}
     header = {"format": FORMAT, "version": VERSION, "arrays": writer.checksums(), "model": tree}
+    header["checksum"] = _checksum(header)
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("model.json", json.dumps(header))
         for name, content in writer.files():
@@ -83,17 +98,21 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
             raise ModelFileError(f"{path} holds a {name}, not one of {', '.join(kinds)}")
         kernel = kinds[name]()
         kernel.__dict__.update(_Reader(arrays).fields(state))
+        _check_kernel(kernel)
     except ModelFileError:
         raise
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except CONTENT_ERRORS as error:
         raise ModelFileError(f"{path} does not hold a complete model: {error}") from None
     return kernel
 
 
 def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     total = sum(member.file_size for member in archive.infolist())
-    if total > MAX_BYTES:
-        raise ModelFileError(f"{path} would unpack to {total} bytes, more than the {MAX_BYTES} that are allowed")
+    limit = MEMORY_SHARE * physical_memory()
+    if total > limit:
+        raise ModelFileError(
+            f"{path} would unpack to {total / 2**30:.1f} GiB and the limit on this machine is {limit / 2**30:.1f} GiB"
+        )
     header = json.loads(archive.read("model.json"))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{path} is not a relaxwl model")
@@ -102,7 +121,15 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
             f"{path} was written in format {header['version']} by a newer relaxwl; this one reads formats up to "
             f"{VERSION}: upgrade relaxwl to load it"
         )
+    if header.get("checksum") != _checksum(header):
+        raise ModelFileError(f"{path} is damaged: model.json does not match its checksum")
     return header
+
+
+def _checksum(header: dict[str, Any]) -> str:
+    """Return the SHA-256 of a header, its own checksum left out, in one fixed way of writing it."""
+    content = {name: value for name, value in header.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _arrays(archive: zipfile.ZipFile, header: dict[str, Any], path: Path) -> list[NDArray[Any]]:
@@ -207,10 +234,225 @@ class _Reader:
         return self._object(plain)
 
     def _object(self, plain: dict[str, Any]) -> Any:
-        kind: Any = CLASSES[plain["object"]]
-        item = self._objects[plain["number"]] = kind.__new__(kind)
-        for name, value in self.fields(plain["state"]).items():
+        kind = CLASSES[plain["object"]]
+        item: Any = object.__new__(kind)
+        state = self.fields(plain["state"])
+        if is_dataclass(kind):
+            names = {field.name for field in fields(kind)}
+            _require(
+                state.keys() == names - CACHES, f"{plain['object']} must have the fields {', '.join(sorted(names))}"
+            )
+            state.update({name: {} for name in CACHES & names})
+        for name, value in state.items():
             object.__setattr__(item, name, value)
-        for name in CACHES & getattr(kind, "__dataclass_fields__", {}).keys():
-            object.__setattr__(item, name, {})
+        if kind in CHECKS:
+            CHECKS[kind](item)
+        # Known from now on only: nothing can hold itself, so no tree of objects is endless.
+        self._objects[plain["number"]] = item
         return item
+
+
+# ------------------------------------------------------------------------- what a model must fulfil: object by object
+
+
+def _require(holds: Any, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
+def _of(kind: type, value: Any, what: str) -> Any:
+    _require(isinstance(value, kind), f"{what} must be a {kind.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def _check_whole(value: Any, what: str) -> None:
+    _require(isinstance(value, int) and 0 <= value < 2**31, f"{what} must be a whole number from 0 on")
+
+
+def _check_vector(value: Any, dtype: type, what: str) -> None:
+    is_vector = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == dtype
+    _require(is_vector, f"{what} must be a vector of {dtype.__name__}")
+
+
+def _check_square(matrix: Any, size: int, what: str) -> None:
+    is_square = isinstance(matrix, np.ndarray) and matrix.shape == (size, size)
+    _require(is_square, f"{what} must be a matrix of {size} rows and columns")
+    _require(matrix.dtype.kind in "uf" and matrix.dtype.isnative, f"{what} must hold numbers, not {matrix.dtype}")
+    _require(np.isfinite(matrix).all() and matrix.min(initial=0) >= 0, f"{what} must hold finite numbers from 0 on")
+
+
+def _check_masses(item: Any, mass: type) -> None:
+    """Check what rows and centres share: roots, and masses at ascending points."""
+    name = type(item).__name__
+    for field, dtype in (("roots", np.int32), ("indptr", np.int64), ("points", np.int32), ("counts", mass)):
+        _check_vector(getattr(item, field), dtype, f"{name}.{field}")
+    indptr, points, counts = item.indptr, item.points, item.counts
+    _require(len(indptr) == len(item.roots) + 1, f"{name}.indptr must have one entry more than there are roots")
+    fits = indptr[0] == 0 and indptr[-1] == len(points) == len(counts)
+    _require(fits and (np.diff(indptr) >= 0).all(), f"{name}.indptr must rise from 0 to the number of points")
+    _check_whole(item.n_points, f"{name}.n_points")
+    _require(item.roots.min(initial=0) >= 0, f"{name}.roots must not be negative")
+    inside = points.min(initial=0) >= 0 and points.max(initial=-1) < item.n_points
+    _require(inside, f"{name}.points must be from 0 to {item.n_points - 1}")
+    first = np.zeros(len(points) + 1, bool)
+    first[indptr] = True
+    _require((first[1:-1] | (np.diff(points) > 0)).all(), f"{name}.points must ascend in each row")
+    _require(np.isfinite(counts).all() and counts.min(initial=0) >= 0, f"{name}.counts must be finite, from 0 on")
+
+
+def _check_rows(rows: TreeRows) -> None:
+    _check_whole(rows.n_previous, "TreeRows.n_previous")
+    _check_whole(rows.n_edge_codes, "TreeRows.n_edge_codes")
+    _check_masses(rows, np.int32)
+
+
+def _check_centers(centers: Centers) -> None:
+    _check_masses(centers, np.float64)
+
+
+def _check_codebook(book: Codebook) -> None:
+    centers = _of(np.ndarray, book.centers, "Codebook.centers")
+    _require(centers.ndim == 2 and centers.dtype == np.float64, "Codebook.centers must be a matrix of float64")
+    _require(np.isfinite(centers).all(), "Codebook.centers must be finite")
+
+
+def _check_root_encoding(roots: RootEncoding) -> None:
+    _of(EditCost, roots.cost, "RootEncoding.cost")
+    _of(tuple, roots.symbols, "RootEncoding.symbols")
+    if roots.codebook is not None and roots.labels is None:
+        n_codes = len(_of(Codebook, roots.codebook, "RootEncoding.codebook"))
+        _require(roots.symbols == tuple(range(n_codes)), "RootEncoding.symbols must number the codebook's vectors")
+
+
+def _check_level(level: Level) -> None:
+    _require(level.centers and len(level.partitioners) == len(level.centers), "Level needs centres for each partition")
+    for partitioner, centers in zip(level.partitioners, level.centers, strict=True):
+        _of(Centers, centers, "Level.centers")
+        _require(len(_known(partitioner)) == len(centers), "Level's partitioners and centres must be as many")
+    if level.rows is not None:
+        _of(TreeRows, level.rows, "Level.rows")
+
+
+def _check_partition(partition: Partition) -> None:
+    size = len(_of(Centers, partition.centers, "Partition.centers"))
+    _require(
+        len(_of(Centers, partition.drawn, "Partition.drawn")) == size, "Partition.drawn must be as many as centers"
+    )
+    _check_vector(partition.sizes, np.int64, "Partition.sizes")
+    _check_vector(partition.n_trees, np.int64, "Partition.n_trees")
+    _check_vector(partition.radius, np.float64, "Partition.radius")
+    parts = (partition.sizes, partition.n_trees, partition.radius, partition.examples)
+    _require(all(len(part) == size for part in parts), f"Partition must describe each of its {size} groups")
+
+
+def _check_partitioner(partitioner: Any) -> None:
+    """Check a fitted partitioner; the one among a kernel's parameters is not fitted."""
+    if not hasattr(partitioner, "centers_"):
+        return
+    centers = _of(Centers, partitioner.centers_, "centers_")
+    ground = _of(Ground, partitioner.ground_, "ground_")
+    _check_square(ground.points, centers.n_points + 1, "Ground")
+    _check_square(ground.roots, len(ground.roots), "Ground.roots")
+    _require(centers.roots.max(initial=0) < len(ground.roots), "Ground.roots must cover the roots of all centres")
+
+
+def _check_key_counter(counter: EdgeCounter | ShortestPathCounter) -> None:
+    _check_whole(counter.n_known, "n_known")
+    _check_vector(counter.keys, np.int64, "keys")
+    ascend = counter.keys.min(initial=0) >= 0 and (counter.keys[1:] > counter.keys[:-1]).all()
+    _require(ascend, f"keys of {type(counter).__name__} must ascend from 0 on")
+
+
+CHECKS: dict[type, Callable[[Any], None]] = {
+    Centers: _check_centers,
+    Codebook: _check_codebook,
+    EdgeCounter: _check_key_counter,
+    KMeansPartitioner: _check_partitioner,
+    KMedoidsPartitioner: _check_partitioner,
+    Level: _check_level,
+    Partition: _check_partition,
+    RadiusPartitioner: _check_partitioner,
+    RootEncoding: _check_root_encoding,
+    ShortestPathCounter: _check_key_counter,
+    SubtreeCounter: lambda counter: _check_whole(counter.n_columns, "n_columns"),
+    TreeRows: _check_rows,
+}
+
+
+# ------------------------------------------------------------------------- what a model must fulfil: as a whole
+
+
+def _check_kernel(kernel: Any) -> None:
+    """Check that a kernel's parameters are valid, and that its parts fit each other."""
+    kernel._validate_parameters()
+    if hasattr(kernel, "rows_"):
+        _check_refinement(kernel)
+    if hasattr(kernel, "chains_"):
+        _check_relaxed(kernel)
+
+
+def _check_refinement(kernel: Any) -> None:
+    """Check the distinct trees of each depth against the labels and the depth below."""
+    n_symbols, n_edge_codes = (
+        1 if labels is None else len(labels)
+        for labels in (kernel.node_vocabulary_, getattr(kernel, "edge_vocabulary_", None))
+    )
+    n_below = 0
+    for rows in kernel.rows_:
+        _check_codes(_of(TreeRows, rows, "rows_"), n_symbols, n_below * n_edge_codes)
+        n_below = len(rows)
+    if hasattr(kernel, "_counters"):
+        _check_counters(kernel._counters, [len(rows) for rows in kernel.rows_])
+
+
+def _check_relaxed(kernel: Any) -> None:
+    """Check chains, partitions and counters, which must be of equal depth and describe the same groups."""
+    n_symbols = len(_of(RootEncoding, kernel.root_encoding_, "root_encoding_").symbols)
+    n_edge_codes = _of(EdgeEncoding, kernel.edge_encoding_, "edge_encoding_").n_codes
+    sizes: list[list[int]] = []
+    for levels in kernel.chains_:
+        _check_chain(levels, n_symbols, n_edge_codes, kernel.approximate)
+        by_depth = [[len(centers) for centers in level.centers] for level in levels]
+        sizes += [list(by_partition) for by_partition in zip(*by_depth, strict=True)]
+    _require(sizes, "there are no chains_")
+    for partitions, counters, expected in zip(kernel.partitions_, kernel._counters, sizes, strict=True):
+        found = [len(_of(Partition, partition, "partitions_")) for partition in partitions]
+        _require(found == expected, "partitions_ and chains_ must have the same groups")
+        _check_counters(counters, expected)
+
+
+def _check_chain(levels: list[Level], n_symbols: int, n_edge_codes: int, feed_groups: bool) -> None:
+    """Check each depth against the roots' symbols and against what the depth below feeds it."""
+    n_fed = 0
+    for depth, level in enumerate(levels):
+        _of(Level, level, "chains_")
+        rows = [] if level.rows is None else [level.rows]
+        for item in (*level.centers, *map(_known, level.partitioners), *rows):
+            _check_codes(item, n_symbols, n_fed * n_edge_codes)
+        n_fed = len(level.centers[0] if feed_groups else _of(TreeRows, level.rows, "Level.rows"))
+        deeper = [partitioner for below in levels[depth + 1 :] for partitioner in below.partitioners]
+        # Distances may be left out where nobody looks at them: groups that are single trees are found by comparing.
+        unused = feed_groups and all(type(partitioner) is IdentityPartitioner for partitioner in deeper)
+        if deeper and not (unused and level.fed is None):
+            _check_square(level.fed, n_fed + 1, "Level.fed")
+
+
+def _known(partitioner: Any) -> TreeRows | Centers:
+    """Return what a fitted partitioner compares rows with."""
+    if isinstance(partitioner, IdentityPartitioner):
+        return _of(TreeRows, partitioner.rows_, "rows_")  # type: ignore[no-any-return]
+    return _of(Centers, partitioner.centers_, "centers_")  # type: ignore[no-any-return]
+
+
+def _check_codes(item: TreeRows | Centers, n_symbols: int, n_points: int) -> None:
+    name = type(item).__name__
+    _require(
+        item.roots.max(initial=-1) < n_symbols, f"{name}.roots must be less than {n_symbols}, the number of labels"
+    )
+    _require(item.n_points == n_points, f"{name} has {item.n_points} points, and the depth below makes {n_points}")
+
+
+def _check_counters(counters: list[Any], n_ids: list[int]) -> None:
+    """Check that counters know as many ids as there are trees or groups."""
+    known = [counter.n_columns if isinstance(counter, SubtreeCounter) else counter.n_known for counter in counters]
+    _require(known == n_ids, f"the counters know {known} trees or groups for each depth, and there are {n_ids}")

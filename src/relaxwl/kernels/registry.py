@@ -1,18 +1,21 @@
 """Every kernel by name, with the settings that the evaluation protocol tries: what the command line speaks of."""
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from relaxwl.kernels.base import Candidate, GraphKernel
+from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
 
 Settings = dict[str, Any]
 Variant = tuple[Settings, GraphKernel]
 
 # Multiples of the square root of the number of rows that rwl-auto chooses the number of clusters from.
 AUTO_CLUSTERS = (0.5, 1.0, 2.0, 4.0)
+# More partitions cost as much as several numbers of clusters, so they are tried with one of these only.
+AUTO_PARTITIONS = {"n_clusters": 1.0, "n_partitions": 6}
 
 
 @dataclass(frozen=True)
@@ -156,10 +159,10 @@ ENTRIES = (
     _entry(
         "rwl-auto",
         "R-WL* auto",
-        "R-WL* with number of clusters, depth and similarity chosen by inner cross-validation",
+        "R-WL* with numbers of clusters and partitions, depth and similarity chosen by inner cross-validation",
         "relaxed:SelectedRelaxedWeisfeilerLehman",
         fixed={"max_depth": 4, "n_partitions": 3},
-        grid=tuple({"n_clusters": factor} for factor in AUTO_CLUSTERS),
+        grid=(*({"n_clusters": factor} for factor in AUTO_CLUSTERS), AUTO_PARTITIONS),
         depths=(1, 2, 3, 4),
     ),
 )
@@ -184,3 +187,23 @@ def get_kernel(name: str) -> KernelEntry:
         return _BY_NAME[name]
     except KeyError:
         raise ValueError(f"no kernel is called {name!r}; the names are {', '.join(kernel_names())}") from None
+
+
+def import_kernels() -> None:
+    """Import the classes of all kernels, so that each can be found among the subclasses of its base class."""
+    for entry in ENTRIES:
+        entry.kernel_class()
+
+
+def load_kernel(path: str | os.PathLike[str]) -> CountKernel:
+    """Read a fitted kernel of any class from the file that its ``save`` wrote; nothing in the file is executed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import GraphCollection
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> with TemporaryDirectory() as folder:
+    ...     get_kernel("sp").make().fit(graphs).save(f"{folder}/model.rwl")
+    ...     load_kernel(f"{folder}/model.rwl")
+    ShortestPath()
+    """
+    return CountKernel.load(path)

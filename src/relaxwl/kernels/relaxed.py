@@ -249,7 +249,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def _labelled(self, encoded: Encoded) -> Iterator[tuple[int, int, Int32]]:
         """Yield (partition, depth, group of each vertex)."""
         for first, levels in enumerate(self.chains_):
-            for depth, grouped in enumerate(apply_chain(levels, encoded, self.approximate, self.n_jobs)):
+            chain = apply_chain(levels, encoded, self.approximate, self.n_jobs, measured=False)
+            for depth, grouped in enumerate(chain):
                 for place, labels in enumerate(grouped.labels):
                     yield first + place, depth, labels[grouped.row_of_node]
 
@@ -301,7 +302,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None) ->
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
     refuse_beyond_memory(
-        sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs)),
+        sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs, every_point=True)),
         f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
         "use approximate=True (R-WL*), a smaller max_depth, or fewer graphs",
     )

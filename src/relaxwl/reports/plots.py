@@ -77,7 +77,8 @@ def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
 def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float] | None = None) -> Figure:
     """Draw the kernels' accuracies on one data set, with error bars of one standard deviation, best at the top.
 
-    Kernels with a single repetition have no bar.     A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
+    A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
+    Kernels with a single repetition have no bar.
     """
     cells = [results.cell(dataset, kernel) for kernel in results.kernels]
     cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: cell.mean)

@@ -58,7 +58,10 @@
       : `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`.replace("-", "−");
   };
   const signed = (number) => `${number > 0 ? "+" : ""}${number.toPrecision(2)}`.replace("-", "−");
-  const withSign = (number, digits) => `${number > 0 ? "+" : ""}${number.toFixed(digits)}`.replace("-", "−");
+  const withSign = (number, digits) => {
+    const rounded = Number(number.toFixed(digits));
+    return `${rounded > 0 ? "+" : ""}${rounded.toFixed(digits)}`.replace("-", "−");
+  };
   const toneOf = (number) => (number > 0 ? "positive" : number < 0 ? "negative" : "");
   const counted = (number, one, many) => `${whole(number)} ${number === 1 ? one : many}`;
   const className = (k) => `class ${meta.classes[k]}`;
@@ -1202,8 +1205,9 @@
         h("td", { class: toneOf(value) }, withSign(value, digits)),
         h("td", {}),
       );
+    const remainder = others ? `${counted(others, "other cluster", "other clusters")} in this graph` : "Rounding";
     return [
-      others || rest ? line(others ? `${counted(others, "other cluster", "other clusters")} in this graph` : "Rounding", rest) : "",
+      others || rest ? line(remainder, rest) : null,
       line("Intercept of the model, the same for every graph", intercept),
       line(`Sum: the score of ${className(k)}`, score),
     ];

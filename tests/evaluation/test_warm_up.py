@@ -1,0 +1,71 @@
+"""The run that does not count."""
+
+import numpy as np
+import pytest
+
+from relaxwl.evaluation import cross_validate
+from relaxwl.evaluation.contestants import resolve
+from relaxwl.evaluation.warm_up import IN_CHILD_PROCESSES, MOST_NODES, N_GRAPHS, small_part, warm_up
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels import WeisfeilerLehman
+from relaxwl.kernels.base import GraphKernel
+from relaxwl.kernels.registry import get_kernel
+
+
+class Foreign(GraphKernel):
+    """A kernel from elsewhere, whose fits we must not add to."""
+
+    def fit_candidates(self, X):
+        raise AssertionError("fitted")
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Numbers of graphs of all fits of WeisfeilerLehman."""
+    seen = []
+    fit_candidates = WeisfeilerLehman.fit_candidates
+
+    def spied(self, X):
+        seen.append(len(X))
+        return fit_candidates(self, X)
+
+    monkeypatch.setattr(WeisfeilerLehman, "fit_candidates", spied)
+    return seen
+
+
+def test_it_happens_once_and_only_before_something_is_computed(toy, fits, tmp_path):
+    store = tmp_path / "results.jsonl"
+    for _ in range(2):
+        cross_validate("wl", *toy, n_folds=3, n_repeats=2, C=(1.0,), store=store)
+        assert fits == [N_GRAPHS, len(toy[1])]
+
+
+@pytest.mark.parametrize("protocol", ["transductive", "inductive"])
+def test_it_changes_no_result(toy, monkeypatch, protocol):
+    def predictions():
+        results = cross_validate("gs,rwl-star", *toy, n_folds=3, n_repeats=1, C=(1.0,), protocol=protocol)
+        return [results.predictions("data", kernel).tolist() for kernel in ("gs", "rwl-star")]
+
+    warm = predictions()
+    monkeypatch.setattr("relaxwl.evaluation.protocol.warm_up", lambda *args, **kwargs: None)
+    assert predictions() == warm
+
+
+def test_kernels_from_elsewhere_do_not_take_part(toy):
+    warm_up(resolve(Foreign())[0], toy[0], None, unseen=True)
+
+
+def test_kernels_in_child_processes_are_known():
+    assert get_kernel("odd-sth").kernel_class().__module__ in IN_CHILD_PROCESSES
+
+
+def test_errors_and_warnings_are_for_the_run_that_counts(toy, recwarn):
+    warm_up(resolve(WeisfeilerLehman(max_depth=-1))[0], toy[0], None, unseen=True)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("sizes", [[], [5000], [1, 2], [9] * 30, [1] * 20 + [30] * 20, [MOST_NODES, 1]])
+def test_the_part_is_small(sizes):
+    part = small_part(GraphCollection.from_edges([(n, []) for n in sizes]))
+    assert len(part) <= N_GRAPHS
+    assert np.sum(part.node_counts) <= MOST_NODES
