@@ -75,6 +75,21 @@ def test_order_of_the_methods(members, ground, data):
     assert costs["medoid"] <= min(cost(members, member, ground, weights) for member in members[weights > 0]) + 1e-9
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(3))
+def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
+    rng = np.random.default_rng(seed)
+    members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
+    start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))
+    pairs = [center_update(method)(*arrays, costs, *start) for costs in (ground.astype(dtype), ground)]
+    if method == "median":  # k-means takes no round of matched medians
+        rounds = [_compiled.matched_medians(*arrays, *start, costs) for costs in (ground.astype(dtype), ground)]
+        pairs = [(*center, *after) for center, after in zip(pairs, rounds, strict=True)]
+    for found, expected in zip(*pairs, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @settings(max_examples=100, deadline=None)
 @given(measures(), grounds())
 def test_median_is_integral_and_no_single_unit_can_be_moved_for_less(members, ground):

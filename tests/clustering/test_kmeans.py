@@ -36,6 +36,20 @@ def test_labels_and_distances_are_those_of_brute_force(center, init):
     assert kmeans.centers_.is_integral or center not in ("median", "medoid")
 
 
+@pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_unsigned_grounds_give_the_same_clusters(center, dtype):
+    rows, ground = tree_rows(random_content(40, 6, seed=1), 6), random_ground(6)
+    whole, real = (
+        WassersteinKMeans(5, center, random_state=0).fit(rows, ground=costs, root_cost=ROOTS, check=False)
+        for costs in (ground.astype(dtype), ground)
+    )
+    assert whole.ground_.dtype == dtype
+    np.testing.assert_array_equal(whole.labels_, real.labels_)
+    np.testing.assert_array_equal(whole.distances_, real.distances_)
+    assert whole.centers_.same_as(real.centers_).all()
+
+
 @pytest.mark.parametrize("center", ["median", "mean", "medoid"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_objective_never_grows(center, seed):

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansP
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import row_distances
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
+from relaxwl.kernels import chains
 from relaxwl.kernels.chains import (
     Encoded,
     _covering,
@@ -32,7 +35,11 @@ def encoded(graphs, edge_labels=False, cost=None, fitted=None):
     return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), edges.n_codes)
 
 
-def chain(data, max_depth, feed_groups, make=IdentityPartitioner):
+class Measured(IdentityPartitioner):
+    """Every tree a group of its own, but the chain cannot know that distances are not looked at."""
+
+
+def chain(data, max_depth, feed_groups, make=Measured):
     return list(
         fit_chain(data, max_depth, lambda _: [make()], lambda depth, _: np.random.default_rng(depth), feed_groups, None)
     )
@@ -76,6 +83,50 @@ def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups)
         [naive.recursive_tree_distance(nested(a), nested(b), edge_cost=free_blank) for b in flat[:6]] for a in flat[:6]
     ]
     np.testing.assert_allclose(distances, expected)
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edge_labels):
+    train = random_graphs(6, bonds=BONDS)
+    test = random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple"))
+    data, new = encoded(train, edge_labels), encoded(test, edge_labels, fitted=train)
+    levels, measured = ([level for level, _ in chain(data, 3, True, make)] for make in (IdentityPartitioner, Measured))
+    assert all(level.fed is None for level in levels)
+    quick = apply_chain(levels, new, True, None, measured=False)
+    full, expected = apply_chain(levels, new, True, None), apply_chain(measured, new, True, None)
+    for a, b, c in zip(quick, full, expected, strict=True):
+        np.testing.assert_array_equal(a.labels[0], c.labels[0])
+        np.testing.assert_array_equal(b.labels[0], c.labels[0])
+        np.testing.assert_array_equal(b.ground, c.ground)
+        assert a.rows == b.rows == c.rows
+
+
+def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
+    data = encoded(random_graphs(10))
+    kinds = [IdentityPartitioner, IdentityPartitioner, lambda: KMeansPartitioner(3), IdentityPartitioner]
+    fitted = list(fit_chain(data, 3, lambda depth: [kinds[depth]()], lambda *_: np.random.default_rng(0), True, None))
+    assert [level.fed is None for level, _ in fitted] == [False, False, True, True]
+    again = apply_chain([level for level, _ in fitted], data, True, None, measured=False)
+    for (_, grouped), found in zip(fitted, again, strict=True):
+        np.testing.assert_array_equal(found.labels[0], grouped.labels[0])
+
+
+@pytest.mark.parametrize(
+    ("predict", "takes_ground"),
+    [
+        (lambda rows: rows, False),
+        (lambda rows, verbose=0: verbose, False),
+        (lambda rows, ground: ground, True),
+        (lambda rows, costs: costs, True),
+        (lambda rows, ground=None: ground, True),
+        (lambda rows, verbose=0, *, ground=None: ground, True),
+    ],
+)
+def test_predict_gets_the_ground_only_if_it_asks_for_it(monkeypatch, predict, takes_ground):
+    monkeypatch.setattr(chains, "_checked", lambda labels, *_: labels)  # what predict returns is what it was given
+    ground = Ground(np.zeros((1, 1)), np.zeros((1, 1)))
+    given = chains._predicted(SimpleNamespace(predict=predict), None, ground)
+    assert (given is ground) == takes_ground
 
 
 def plain(rows, index):
@@ -147,9 +198,11 @@ def test_unknown_points_are_numbered_without_gaps():
 def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
     levels = [level for level, _ in chain(data, 3, False)]
-    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs)
+    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs, every_point=True)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
-        assert n_bytes >= level.fed.nbytes
+        points = point_costs(level.fed, data.edge_costs, data.n_edge_codes)
+        built = level.fed.nbytes + (points.nbytes if edge_labels else 0)
+        assert built <= n_bytes <= 4 * built
 
 
 @pytest.mark.slow

@@ -512,6 +512,15 @@ def test_exact_distances_beyond_memory_are_refused_with_figures(monkeypatch):
     kernel_of({}).fit(collection(TRAIN))
 
 
+def test_all_pairs_of_groups_or_trees_beyond_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
+    with pytest.raises(ValueError, match=r"distances between \d+ groups would need .* larger radius"):
+        kernel_of({"partitioner": RadiusPartitioner(0.0)}).fit(collection(TRAIN))
+    with pytest.raises(ValueError, match=r"k-medoids of \d+ distinct trees would need"):
+        kernel_of({"partitioner": KMedoidsPartitioner()}).fit(collection(TRAIN))
+    kernel_of({"partitioner": IdentityPartitioner()}).fit(collection(TRAIN)).transform(collection(TEST))
+
+
 def test_parameters_changed_after_fit_act_at_the_next_fit():
     train = collection(TRAIN)
     kernel = kernel_of({}).fit(train)

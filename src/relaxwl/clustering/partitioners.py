@@ -2,9 +2,9 @@
 
 A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centres of the groups, and
 ``predict(rows)`` where graphs that were not in fitting are to be scored. ``ground`` is the matrix of distances between
-the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take a second
-argument ``ground`` (or one of any name without a default); it is then given one that covers points and roots that
-fitting has not seen.
+the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take a
+second argument ``ground`` (or one of any name without a default); it is then given one that covers points and roots
+that fitting has not seen.
 """
 
 from typing import Any, Protocol, Self
