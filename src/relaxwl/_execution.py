@@ -23,9 +23,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)
 
 
-def map_chunks(
-    function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None
-) -> list[Result]:
+def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None) -> list[Result]:
     """Return ``[function(chunk) for chunk in chunks]``, computed by ``n_jobs`` threads.
 
     The compiled functions release the interpreter lock, so threads share the arrays and lose nothing. ``n_jobs`` means

@@ -49,12 +49,15 @@ class Centers:
 
     def same_as(self, other: "Centers") -> NDArray[np.bool_]:
         """Return which centres are equal, entry for entry, to those of ``other``."""
-        equal = np.asarray(self.roots == other.roots)
-        for index in np.flatnonzero(equal).tolist():
-            _, points, masses = self.center(index)
-            _, other_points, other_masses = other.center(index)
-            equal[index] = np.array_equal(points, other_points) and np.array_equal(masses, other_masses)
-        return equal
+        lengths = np.diff(self.indptr)
+        alike = (self.roots == other.roots) & (lengths == np.diff(other.indptr))
+        compared = np.flatnonzero(alike & (lengths > 0))
+        mine = expand_spans(self.indptr[compared], lengths[compared])
+        theirs = expand_spans(other.indptr[compared], lengths[compared])
+        same = (self.points[mine] == other.points[theirs]) & (self.counts[mine] == other.counts[theirs])
+        if len(compared):
+            alike[compared] = np.logical_and.reduceat(same, prefix_sums(lengths[compared])[:-1])
+        return np.asarray(alike)
 
     def take(self, indices: Int64) -> "Centers":
         """Return the centres with the given numbers, in the given order."""

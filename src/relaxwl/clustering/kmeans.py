@@ -107,7 +107,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         n_clusters: NumberOfClusters = "sqrt",
         center: str = "median",
         init: str = "random",
-        max_iter: int = 10,
+        max_iter: int = 8,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -259,11 +259,11 @@ def _updated(
     """
     clusters = _members(search.labels, len(centers))
     which = np.flatnonzero(due & (np.bincount(search.labels, weights, minlength=len(centers)) > 0))
-    chunks = [which[start : start + 8] for start in range(0, len(which), 8)]
-    task = partial(_new_centers, search, centers, weights, clusters, update)
-    found = centers_from_parts(
-        [part for chunk in map_chunks(task, chunks, search.n_jobs) for part in chunk], centers.n_points
-    )
+    # Large clusters first, so that no worker is left with one at the end.
+    largest_first = np.argsort([-len(clusters[cluster]) for cluster in which], kind="stable")
+    task = partial(_new_center, search, centers, weights, clusters, update)
+    made = map_chunks(task, which[largest_first].tolist(), search.n_jobs)
+    found = centers_from_parts([made[place] for place in np.argsort(largest_first)], centers.n_points)
     new = centers.replaced(found, which)
     differs = ~new.same_as(centers)[which]
     which, found = which[differs], found.take(np.flatnonzero(differs))
@@ -285,22 +285,25 @@ def _members(labels: Int32, k: int) -> list[Int64]:
     return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
 
 
-def _new_centers(
-    search: Search, centers: Centers, weights: Float64, clusters: list[Int64], update: CenterUpdate, which: Int64
-) -> list[tuple[int, Int32, Float64]]:
-    """Return new centres for some clusters: the 1-median of the roots, and what ``update`` makes of the children."""
-    rows, root_cost = search.rows, search.root_cost
-    parts = []
-    for cluster in which:
-        members = clusters[cluster]
-        weight = weights[members]
-        _, points, masses = centers.center(cluster)
-        root_weights = np.bincount(rows.roots[members], weight, minlength=len(root_cost))
-        used = np.flatnonzero(root_weights)
-        root = int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
-        points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
-        parts.append((root, points, masses))
-    return parts
+def _new_center(
+    search: Search, centers: Centers, weights: Float64, clusters: list[Int64], update: CenterUpdate, cluster: int
+) -> tuple[int, Int32, Float64]:
+    """Return a new centre of a cluster: the 1-median of the roots, and what ``update`` makes of the children."""
+    rows, members = search.rows, clusters[cluster]
+    weight = weights[members]
+    _, points, masses = centers.center(cluster)
+    root = _median_root(rows.roots[members], weight, search.root_cost)
+    points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
+    return root, points, masses
+
+
+def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
+    """Return the root with the smallest weighted sum of costs to all roots; the lowest of equals."""
+    if (roots == roots[0]).all():
+        return int(roots[0])
+    root_weights = np.bincount(roots, weights, minlength=len(root_cost))
+    used = np.flatnonzero(root_weights)
+    return int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
 
 
 def _reseeded(search: Search, centers: Centers, weights: Float64, empty: Int64) -> Centers:

@@ -87,7 +87,7 @@ class KMeansPartitioner(BaseEstimator):
         n_clusters: NumberOfClusters = "sqrt",
         center: str = "median",
         init: str = "random",
-        max_iter: int = 10,
+        max_iter: int = 8,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -123,7 +123,7 @@ class KMedoidsPartitioner(BaseEstimator):
     All pairs of rows are compared, so memory grows with the square of their number.
     """
 
-    def __init__(self, n_clusters: NumberOfClusters = "sqrt", max_iter: int = 10, n_jobs: int | None = None) -> None:
+    def __init__(self, n_clusters: NumberOfClusters = "sqrt", max_iter: int = 8, n_jobs: int | None = None) -> None:
         self.n_clusters = n_clusters
         self.max_iter = max_iter
         self.n_jobs = n_jobs

@@ -21,6 +21,8 @@ from relaxwl.graphs.arrays import Float64, Int64, expand_spans
 MAX_UNITS = 9
 # Pairs of one chunk of the one-by-one solver: some ten milliseconds of work.
 CHUNK_PAIRS = 1 << 14
+# The same for listed pairs, which k-means asks for a few thousand at a time.
+CHUNK_LISTED = 1 << 10
 
 Task = Callable[[], None]
 
@@ -145,7 +147,7 @@ def paired_distances(
     arrays_b = rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts
     tasks = [
         partial(_compiled.paired_distances, *arrays_a, *arrays_b, pairs[start:stop], ground, root_cost, out[start:stop])
-        for start, stop in spans(len(pairs), CHUNK_PAIRS)
+        for start, stop in spans(len(pairs), CHUNK_LISTED)
     ]
     map_chunks(_run, tasks, n_jobs)
     return out

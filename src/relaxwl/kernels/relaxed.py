@@ -103,7 +103,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         approximate: bool = True,
         partitioner: Any = None,
         center: str = "median",
-        max_iter: int = 10,
+        max_iter: int = 8,
         cost: EditCost | None = None,
         edge_labels: bool = False,
         base: str = "subtree",
