@@ -421,7 +421,7 @@ def test_directed_graphs_are_refused_unless_symmetrized(graph):
         [sparse.csr_array(PATH), np.array(["a", "b", "c"])],
         [(0, 1), (1, 2)],
     ],
-    ids=repr,
+    ids=lambda graph: type(graph).__name__,
 )
 def test_a_single_graph_is_not_a_list(graph):
     with pytest.raises(TypeError, match=r"expected a list of graphs, got .* put .* in a list, \[graph\]"):
