@@ -90,8 +90,8 @@ def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == first
     assert (out / "results.jsonl").stat().st_size == size  # nothing was computed again
     page = tmp_path / "report.html"
-    assert main(["report", str(out), "-o", str(page)]) == 0
-    assert "<html" in page.read_text()
+    assert main(["report", str(out), "-o", str(page), "--explorer", "my explorer.html"]) == 0
+    assert 'href="my%20explorer.html"' in page.read_text()
 
 
 def test_explain_writes_a_page(dataset, tmp_path, capsys):

@@ -139,6 +139,7 @@ def _report(commands: Subparsers) -> None:
     parser.add_argument("results", help="folder or results.jsonl of a benchmark")
     parser.add_argument("-o", "--output", default="report.html", help="the page (default: report.html)")
     parser.add_argument("--title", default="Graph kernels compared", help="headline of the page")
+    parser.add_argument("--explorer", metavar="PAGE", help="link to a page that 'relaxwl explain' made")
 
 
 def _features(commands: Subparsers) -> None:

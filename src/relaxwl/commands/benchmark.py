@@ -85,7 +85,7 @@ def run_report(arguments: Namespace, console: Console) -> None:
         raise UserError(f"{path}: there are no results; 'relaxwl benchmark … --out DIR' makes them")
     results = ResultStore(path).load()
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
-    write_report(results, arguments.output, title=arguments.title, reference=reference)
+    write_report(results, arguments.output, title=arguments.title, reference=reference, explorer=arguments.explorer)
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
 
 

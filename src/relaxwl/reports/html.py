@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from string import Template
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import relaxwl
 from relaxwl._storage import atomic_write
@@ -40,6 +41,7 @@ def write_report(
     *,
     title: str = "Graph kernels compared",
     reference: Reference | None = None,
+    explorer: str | None = None,
 ) -> None:
     """Write the report to a file, which is complete or not there at all.
 
@@ -54,14 +56,20 @@ def write_report(
         Headline of the page.
     reference : mapping, optional
         Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, to stand beside ours.
+    explorer : str, optional
+        Address of an explorer page (see :func:`relaxwl.reports.write_explorer`), relative to this one, to link to.
     """
-    page = render_report(results, title=title, reference=reference)
+    page = render_report(results, title=title, reference=reference, explorer=explorer)
     with atomic_write(path) as file:
         file.write(page.encode())
 
 
 def render_report(
-    results: Results, *, title: str = "Graph kernels compared", reference: Reference | None = None
+    results: Results,
+    *,
+    title: str = "Graph kernels compared",
+    reference: Reference | None = None,
+    explorer: str | None = None,
 ) -> str:
     """Return the report as a page that needs no other file and no network; see :func:`write_report`.
 
@@ -81,6 +89,7 @@ def render_report(
         version=escape(relaxwl.__version__),
         style=_template("report.css").strip(),
         lead=escape(_lead(results)),
+        explorer=_explorer_link(explorer),
         provenance=escape(_provenance(results)),
         body="\n".join(body),
     )
@@ -268,6 +277,12 @@ def _lead(results: Results) -> str:
     return (
         f"{kernels} on {datasets}: accuracy of a support vector machine in {runs} of {n_folds}-fold cross-validation."
     )
+
+
+def _explorer_link(address: str | None) -> str:
+    if address is None:
+        return ""
+    return f'<p><a href="{escape(quote(address))}">See what the relaxed kernel sees: the explorer page</a></p>\n'
 
 
 def _provenance(results: Results) -> str:
