@@ -29,7 +29,7 @@ $(VENV)/.runtime: | $(BIN)/python
 demo: | $(VENV)/.runtime  ## Run the kernels on embedded data and show what they find
 	@$(BIN)/relaxwl demo
 
-test: $(STAMP)  ## Run the quick tests (under 3 minutes)
+test: $(STAMP)  ## Run the quick tests
 	@echo "Running the quick tests ..."
 	@$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_OPTIONS)
 

@@ -197,11 +197,21 @@ def test_a_closed_pipe_is_no_error(dataset):
     assert "Traceback" not in done.stderr
 
 
+def _heed_interrupts():
+    """Undo that a shell lets its background jobs, and so all their children, ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def in_terminal(arguments, until=None, send=None, timeout=240):
     """Run a command in a pseudo-terminal; return what it showed and its exit code."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdin=child, stdout=child, stderr=child, start_new_session=True
+        [*COMMAND, *map(str, arguments)],
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        start_new_session=True,
+        preexec_fn=_heed_interrupts,
     )
     os.close(child)
     shown, end = b"", time.monotonic() + timeout
