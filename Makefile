@@ -52,7 +52,7 @@ bench: $(STAMP)  ## Compare speeds side by side (needs the benchmark data; see b
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: $(STAMP)  ## Build the documentation site into site/
-	@$(BIN)/python -m pip install --quiet '.[docs]'
+	@$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@$(BIN)/mkdocs build --strict
 
 wheel-test: $(STAMP)  ## Build the wheel and try it in an environment of its own
