@@ -129,6 +129,7 @@ def growth(sizes: list[int], n_jobs: int) -> None:
     ground[:-1, :-1] = np.sqrt(((spots[:, None] - spots[None]) ** 2).sum(axis=2))
     ground[-1, :-1] = ground[:-1, -1] = 1.0
     print(f"growth, k = √rows, same {len(spots)} ground points, {n_jobs} threads")
+    WassersteinKMeans(random_state=0, n_jobs=n_jobs).fit(synthetic_rows(100, spots, rng), ground=ground)  # compile
     times = []
     for n_rows in sizes:
         rows = synthetic_rows(n_rows, spots, rng)

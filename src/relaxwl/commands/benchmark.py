@@ -1,5 +1,6 @@
 """``relaxwl benchmark`` and ``relaxwl report``: kernels compared by nested cross-validation."""
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def run(arguments: Namespace, console: Console) -> None:
     _write_tables(results, folder, reference)
     table = results_table(results, reference=reference)
     console.result(
-        f"{table.render(arguments.format, ansi=console_colours(console, arguments))}\n\n"
+        f"{table.render(arguments.format, ansi=arguments.format == 'text' and sys.stdout.isatty())}\n\n"
         f"{runtime_table(results).render(arguments.format)}",
         [
             {
@@ -127,10 +128,3 @@ def _write_tables(
     for form, suffix in (("markdown", "md"), ("csv", "csv"), ("latex", "tex")):
         with atomic_write(folder / f"results.{suffix}") as file:
             file.write(results_table(results, reference=reference).render(form).encode() + b"\n")
-
-
-def console_colours(console: Console, arguments: Namespace) -> bool:
-    """Whether the table may use bold letters: on a terminal, as text."""
-    import sys
-
-    return arguments.format == "text" and sys.stdout.isatty()
