@@ -15,6 +15,8 @@ from reports.explorer_pages import NASTY, egonets, nasty, page_of
 
 pytestmark = pytest.mark.browser
 
+PATIENCE = 20.0  # seconds that a loaded machine may take to draw what a key or a click asked for
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -65,13 +67,14 @@ class Page:
         return self.browser.execute_script(f"return {script}", *arguments)
 
     def until(self, script, value=None):
-        """Wait until an expression is true, or equal to a value."""
-        for _ in range(100):
-            found = self.run(script)
+        """Wait until an expression is true, or equal to a value; one that reads what is not there yet is not true."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            found = self.run(f"(() => {{ try {{ return {script} }} catch (error) {{ return null }} }})()")
             if found == value if value is not None else found:
                 return found
             time.sleep(0.03)
-        raise AssertionError(f"{script} is {found!r}, not {value!r}")
+        raise AssertionError(f"{script} is {found!r} after {PATIENCE} s, not {value!r}")
 
     def one(self, selector):
         return self.browser.find_element("css selector", selector)
@@ -201,7 +204,7 @@ def test_map_can_be_walked_and_opens_clusters(page):
     chosen = page.one("#map .panel h2").text
     before = page.run("document.querySelector('#map svg').getAttribute('viewBox')")
     page.one("[aria-label='Zoom in']").click()
-    assert page.run("document.querySelector('#map svg').getAttribute('viewBox')") != before
+    page.until(f"document.querySelector('#map svg').getAttribute('viewBox') !== '{before}'")
     page.run("document.querySelector('#map .plot').focus()")
     page.keys(Keys.ENTER)
     page.until(f"document.querySelector('#detail h2').textContent.startsWith('{chosen}')")
@@ -322,9 +325,8 @@ def test_labels_that_look_like_markup_are_text(browser, pages):
     assert page.run("document.querySelectorAll('main img, main b').length") == 0
     options = "[...document.querySelector('select[name=label]').options]"
     page.choose("label", page.run(f"{options}.find((option) => option.text === arguments[0]).value", NASTY[1]))
-    page.until("location.hash.includes('label=')")
-    expected = sum(any(t.label == NASTY[1] for t in c.center.distinct_subtrees()) for c in nasty().clusters)
-    assert page.count == expected
+    page.until_count(sum(any(t.label == NASTY[1] for t in c.center.distinct_subtrees()) for c in nasty().clusters))
+    assert "label=" in page.run("location.hash")
     for view in ("map", "graphs"):
         page.open(f"#view={view}")
     assert page.complaints() == []
