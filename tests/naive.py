@@ -330,17 +330,23 @@ def count_product(counts, others, minimum=False):
 
 
 def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
-    """Compare lists of Counters: Σ over depths of the weighted dot product, or of the minima."""
+    """Compare lists of Counters: Σ over depths of the weighted dot product, or of the minima.
+
+    ``normalize`` makes the similarity of a graph with itself 1; with "depth" that of each depth, before weighting.
+    """
 
     def value(one, other):
         total = 0.0
         for depth, (a, b) in enumerate(zip(one, other, strict=True)):
             weight = 1.0 if weights is None else weights[depth]
-            total += weight * count_product(a, b, minimum)
+            product = count_product(a, b, minimum)
+            if normalize == "depth" and product:
+                product /= np.sqrt(count_product(a, a, minimum) * count_product(b, b, minimum))
+            total += weight * product
         return total
 
     matrix = np.array([[value(one, other) for other in others] for one in counts]).reshape(len(counts), len(others))
-    if normalize:
+    if normalize is True:
         left, right = ([value(one, one) for one in side] for side in (counts, others))
         for i, j in itertools.product(range(len(counts)), range(len(others))):
             if left[i] and right[j]:

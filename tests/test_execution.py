@@ -4,7 +4,8 @@ import time
 import joblib
 import pytest
 
-from relaxwl._execution import map_chunks, spans
+from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import map_chunks, map_long, spans
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])
@@ -42,6 +43,27 @@ def test_errors_come_out(n_jobs):
 def test_n_jobs_of_zero_is_refused():
     with pytest.raises(ValueError, match="n_jobs"):
         map_chunks(abs, [1, 2], 0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_long_tasks_use_all_workers_inside_when_they_do_not_come_out_even(n_jobs):
+    def inner_threads(task):
+        return task, len(set(map_chunks(lambda _: (time.sleep(0.01), threading.get_ident())[1], range(6), n_jobs)))
+
+    found = map_long(inner_threads, range(4), n_jobs)
+    assert [task for task, _ in found] == [0, 1, 2, 3]
+    n_even = 4 - 4 % n_jobs
+    assert all(threads == 1 for _, threads in found[:n_even])
+    assert n_jobs == 1 or all(threads > 1 for _, threads in found[n_even:])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("mapped", [map_chunks, map_long])
+def test_time_limits_hold_between_chunks_in_every_thread(mapped, n_jobs):
+    done = []
+    with time_limit(0.05), pytest.raises(TimeLimitReached):
+        mapped(lambda chunk: (time.sleep(0.02), done.append(chunk)), range(100), n_jobs)
+    assert len(done) < 20
 
 
 @pytest.mark.parametrize(("total", "size"), [(0, 3), (1, 3), (9, 3), (10, 3), (2, 100)])

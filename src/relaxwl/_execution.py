@@ -7,11 +7,14 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 import joblib
+
+from relaxwl._deadline import check_time
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -30,20 +33,36 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     what it means in joblib: ``None`` is one worker (or what ``joblib.parallel_config`` says), -1 is all cores. The
     threads themselves are the standard library's: joblib's take about 10 ms a call, more than many of our calls last.
     A call from within a worker is done by that worker alone, so that nested calls neither wait for each other nor
-    crowd the cores.
+    crowd the cores. A time limit (see ``relaxwl._deadline``) is looked at before each chunk.
     """
     chunks = list(chunks)
     n_workers = joblib.effective_n_jobs(n_jobs)
     if min(n_workers, len(chunks)) <= 1 or getattr(_worker, "is_busy", False):
-        return [function(chunk) for chunk in chunks]
+        return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
-    futures = [pool.submit(function, chunk) for chunk in chunks]
+    # A thread of the pool has a context of its own: the caller's, with its time limit, must be taken along.
+    futures = [pool.submit(copy_context().run, _in_time, function, chunk) for chunk in chunks]
     try:
         return [future.result() for future in futures]
     except BaseException:  # also an interrupt: what has not begun need not be done
         for future in futures:
             future.cancel()
         raise
+
+
+def map_long(function: Callable[[Chunk], Result], tasks: Sequence[Chunk], n_jobs: int | None = None) -> list[Result]:
+    """Return ``[function(task) for task in tasks]`` for few, long tasks that map chunks over workers themselves.
+
+    Side by side, one worker each, tasks lose nothing to their serial parts; but of 3 tasks on 2 workers the last would
+    leave one idle. So as many as come out even run side by side, and the rest one after the other with all workers.
+    """
+    n_even = len(tasks) - len(tasks) % joblib.effective_n_jobs(n_jobs)
+    return map_chunks(function, tasks[:n_even], n_jobs) + [_in_time(function, task) for task in tasks[n_even:]]
+
+
+def _in_time(function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
+    check_time()
+    return function(chunk)
 
 
 def _mark() -> None:

@@ -37,6 +37,9 @@ VARIANTS = {
     "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
     "intersection": {"similarity": "intersection", "normalize": True},
     "weights": {"depth_weights": [0.0, 1.0, 0.5], "normalize": True},
+    "equal depths": {"similarity": "intersection", "normalize": "depth"},
+    "mixed clusters": {"n_clusters": (0.5, 2.0), "n_partitions": 3},
+    "exact mixed clusters": {"n_clusters": [2, "sqrt"], "n_partitions": 3, "approximate": False},
 }
 variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 
@@ -184,7 +187,7 @@ def test_gram_is_positive_semidefinite_and_that_of_the_features(variant):
         features = kernel.transform(train)
         np.testing.assert_allclose((features @ features.T).toarray(), matrix, rtol=1e-12, atol=1e-12)
     if kernel.normalize:
-        np.testing.assert_allclose(np.diag(matrix), 1.0)
+        np.testing.assert_allclose(np.diag(matrix), 3.0 if kernel.normalize == "depth" else 1.0)
 
 
 def test_seeds_decide():
@@ -206,11 +209,33 @@ def test_independent_chains_differ_and_do_not_depend_on_their_number():
     assert two.partitions_[0][2].sizes.tolist() != two.partitions_[1][2].sizes.tolist()
 
 
-def test_all_depths_from_one_fit():
+@pytest.mark.parametrize("approximate", [True, False])
+def test_partitions_take_the_numbers_of_clusters_in_turn(approximate):
+    train = collection(TRAIN)
+    mixed = kernel_of({"approximate": approximate}, n_clusters=(1, 3), n_partitions=3).fit(train)
+    assert [len(partition[2]) for partition in mixed.partitions_] == [1, 3, 1]
+    alone = kernel_of({"approximate": approximate}, n_clusters=1, n_partitions=1).fit(train)
+    np.testing.assert_array_equal(mixed.node_groups(train)[0], alone.node_groups(train)[0])
+
+
+@pytest.mark.parametrize(("given", "message"), [([], "empty"), ((1.0, -2.0), "-2.0"), ([[1]], "n_clusters must be")])
+def test_wrong_numbers_of_clusters_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        kernel_of({}, n_clusters=given).fit(collection(TRAIN))
+
+
+@pytest.mark.parametrize("normalize", ["sum", 1, None])
+def test_wrong_normalization_is_named(normalize):
+    with pytest.raises(ValueError, match="normalize must be True, False or 'depth'"):
+        kernel_of({}, normalize=normalize).fit(collection(TRAIN))
+
+
+@pytest.mark.parametrize("normalize", [True, "depth"])
+def test_all_depths_from_one_fit(normalize):
     train, test = collection(TRAIN), collection(TEST)
-    kernel = kernel_of({}, normalize=True).fit(train)
+    kernel = kernel_of({}, normalize=normalize).fit(train)
     for depth, matrix in enumerate(kernel.depth_kernel_matrices(test, train)):
-        single = kernel_of({}, normalize=True, max_depth=depth).fit(train)
+        single = kernel_of({}, normalize=normalize, max_depth=depth).fit(train)
         np.testing.assert_allclose(matrix, single.kernel_matrix(test, train), rtol=1e-12)
     selected = SelectedRelaxedWeisfeilerLehman(2, 2, random_state=0)
     candidates = selected.fit_candidates(train)

@@ -24,7 +24,7 @@ BASES = ("subtree", "edge", "shortest-path")
     st.sampled_from(["dot", "intersection"]),
     st.booleans(),
     st.sampled_from([None, [2.0, 0.0, 0.5]]),
-    st.booleans(),
+    st.sampled_from([False, True, "depth"]),
 )
 def test_gram_is_that_of_the_definition(graphs, base, similarity, edge_labels, weights, normalize):
     together = collection(graphs)

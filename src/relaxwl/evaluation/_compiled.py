@@ -6,116 +6,367 @@ from numba import njit
 # A pair of graphs that the kernel cannot tell apart has curvature 0; this keeps the step finite, the box bounds it.
 FLAT = 1e-12
 # Steps between two looks at what can be set aside; fewer on small problems.
-SHRINK_EVERY = 1000
+SHRINK_EVERY = 400
+# Setting aside means a copy of what stays, which must be this much smaller to be worth it.
+WORTHWHILE = 0.7
+# Searches for a largest value keep this many running maxima side by side (fewer on small problems): a form that
+# compilers turn into vector code without leave to reorder floating-point arithmetic.
+LANES = 64
+FEW_LANES = 16
+# What one coefficient costs in a step, in multiplications: polishing may cost as much as the steps have cost.
+STEP_COST = 4.0
+# Polishing needs a factorisation. It begins when as much again is left for products, and at least so many of them.
+LEAST_PRODUCTS = 10
+# Polishing ends when the free residuals agree to this part of the tolerance.
+POLISHED = 0.1
+# Added to the diagonal for the factorisation, as part of its mean: more than what single precision adds as noise.
+RIDGE = 1e-6
 
 
 @njit(nogil=True, cache=True)
-def gather(gram, rows, columns, scale):
-    """Return ``scale * gram[rows][:, columns]``; (n, m) float64 from a float64 matrix and two int64 arrays."""
-    out = np.empty((len(rows), len(columns)))
+def gather(gram, rows, columns, scale, out):
+    """Write ``scale * gram[rows][:, columns]`` into ``out`` (n, m) and return it; two int64 arrays, any float types."""
     for i in range(len(rows)):
-        row = gram[rows[i]]
+        row, target = gram[rows[i]], out[i]
         for j in range(len(columns)):
-            out[i, j] = row[columns[j]] * scale
+            target[j] = row[columns[j]] * scale
     return out
+
+
+@njit(nogil=True, cache=True)
+def block(gram, chosen):
+    """Return a copy of the rows and columns ``chosen``, of the same type."""
+    return gather(gram, chosen, chosen, 1.0, np.empty((len(chosen), len(chosen)), gram.dtype))
+
+
+@njit(nogil=True, cache=True)
+def taken(values, positions):
+    """Return the values at some positions (a loop compiles many times faster than Numba's own indexing by arrays)."""
+    out = np.empty(len(positions), values.dtype)
+    for t in range(len(positions)):
+        out[t] = values[positions[t]]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def put(target, positions, values):
+    """Write values to some positions of ``target``."""
+    for t in range(len(positions)):
+        target[positions[t]] = values[t]
 
 
 @njit(nogil=True, cache=True)
 def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
     """Solve the dual of a support vector machine by sequential minimal optimisation; return (bias, converged).
 
-    ``gram`` (n, n) float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` β_t = y_t α_t and ``residuals``
-    F_t = y_t - (Kβ)_t, both (n,) float64, are written; on entry they hold a feasible start (Σβ = 0, 0 ≤ y_t β_t ≤ C)
-    and its residuals. Each step moves mass from β_j to β_i, where i violates optimality most and j gains most to second
-    order, so Σβ = 0 and the box hold throughout. Optimal within the tolerance when max F over those that may grow
-    exceeds min F over those that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there,
-    coefficients that sit at a bound for good reason are set aside (not ``active``) and looked at before the end.
+    ``gram`` (n, n) float32 or float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` β_t = y_t α_t and
+    ``residuals`` F_t = y_t - (Kβ)_t, both (n,) float64, are written; on entry they hold a feasible start (Σβ = 0,
+    0 ≤ y_t β_t ≤ C) and its residuals. Optimal within the tolerance when max F over those that may grow exceeds min F
+    over those that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there, coefficients that sit
+    at a bound for good reason are set aside and looked at before the end; the others (``active``) are copied, so that
+    every loop runs over contiguous memory. Where steps by pairs creep, because C is large and the kernel of low rank,
+    moving all free coefficients at once (`polish`) goes a long way, for as much work as the steps have cost so far.
+    ``max_iter`` bounds the steps by pairs.
     """
     n = len(signs)
-    upper, lower, diagonal = np.empty(n), np.empty(n), np.empty(n)
-    for t in range(n):
-        upper[t] = C if signs[t] > 0 else 0.0
-        lower[t] = 0.0 if signs[t] > 0 else -C
-        diagonal[t] = gram[t, t]
-    active, n_active = np.arange(n), n
-    patience = min(n, SHRINK_EVERY)
-    for iteration in range(max_iter):
-        i, j, gap = violating_pair(gram, diagonal, coefficients, residuals, lower, upper, active, n_active)
-        if gap < tolerance:
-            if n_active == n:
-                return bias_of(coefficients, residuals, lower, upper), True
+    upper, lower = np.where(signs > 0, C, 0.0), np.where(signs > 0, 0.0, -C)
+    active, part = np.arange(n), gram
+    spent, credit = 0, 0.0
+    while spent < max_iter:
+        beta, rest = taken(coefficients, active), taken(residuals, active)
+        floor, ceiling = taken(lower, active), taken(upper, active)
+        patience = min(n, SHRINK_EVERY, max_iter - spent)
+        steps, gap = descend(part, beta, rest, floor, ceiling, tolerance, patience)
+        spent += steps
+        credit += STEP_COST * steps * len(active)
+        free = np.flatnonzero((floor < beta) & (beta < ceiling))
+        factoring, product = len(free) ** 3 / 6, 2 * len(free) ** 2
+        if gap >= tolerance and len(free) > 1 and credit >= 2 * factoring + LEAST_PRODUCTS * product:
+            affordable = int((credit - factoring) / product)
+            used = polish(part, free, beta, rest, floor, ceiling, tolerance, affordable)
+            credit -= factoring + used * product
+        put(coefficients, active, beta)
+        put(residuals, active, rest)
+        if gap >= tolerance:
+            kept = not_settled(beta, rest, floor, ceiling)
+            if len(kept) < WORTHWHILE * len(active):
+                active, part = taken(active, kept), block(part, kept)
+        elif len(active) == n:
+            return bias_of(coefficients, residuals, lower, upper), True
+        else:
             refresh(gram, signs, coefficients, residuals)
-            active, n_active = np.arange(n), n
-            continue
+            active, part = np.arange(n), gram
+    refresh(gram, signs, coefficients, residuals)
+    return bias_of(coefficients, residuals, lower, upper), False
+
+
+@njit(nogil=True, cache=True)
+def descend(gram, coefficients, residuals, lower, upper, tolerance, max_steps):
+    """Take steps until the tolerance is met, ``max_steps`` at most; return their number and the last violation seen.
+
+    All arrays are those of `solve`; coefficients and residuals are written. Each step moves mass from β_j to β_i, where
+    i violates optimality most and j gains most to second order, so Σβ and the box are kept. What may not move is
+    masked by an infinity, so that the loops over all residuals need no branches.
+    """
+    n = len(coefficients)
+    lanes = LANES if n >= 4 * LANES else FEW_LANES
+    diagonal, top, low = np.empty(n), np.empty(lanes), np.empty(lanes)
+    may_grow, may_shrink = np.empty(n), np.empty(n)
+    for t in range(n):
+        diagonal[t] = gram[t, t]
+        may_grow[t] = 0.0 if coefficients[t] < upper[t] else -np.inf
+        may_shrink[t] = 0.0 if coefficients[t] > lower[t] else np.inf
+    i = advance(residuals, may_grow, gram[0], gram[0], 0.0, top)
+    gap = np.inf
+    for steps in range(max_steps):
+        highest = residuals[i] + may_grow[i]
+        j, gap = partner(residuals, may_shrink, gram[i], diagonal, diagonal[i], highest, top, low)
+        if gap < tolerance:
+            return steps, gap
         step = (residuals[i] - residuals[j]) / max(diagonal[i] + diagonal[j] - 2 * gram[i, j], FLAT)
         room, stock = upper[i] - coefficients[i], coefficients[j] - lower[j]
         step = min(step, room, stock)
         # Exactly onto the bound where the bound decides, so that later comparisons see it.
         coefficients[i] = upper[i] if step == room else coefficients[i] + step
         coefficients[j] = lower[j] if step == stock else coefficients[j] - step
-        row, other = gram[i], gram[j]
-        for a in range(n_active):
-            t = active[a]
-            residuals[t] -= step * (row[t] - other[t])
-        if (iteration + 1) % patience == 0:
-            n_active = set_aside(coefficients, residuals, lower, upper, active, n_active)
-    refresh(gram, signs, coefficients, residuals)
-    return bias_of(coefficients, residuals, lower, upper), False
+        for t in (i, j):
+            may_grow[t] = 0.0 if coefficients[t] < upper[t] else -np.inf
+            may_shrink[t] = 0.0 if coefficients[t] > lower[t] else np.inf
+        i = advance(residuals, may_grow, gram[i], gram[j], step, top)
+    return max_steps, gap
 
 
 @njit(nogil=True, cache=True)
-def violating_pair(gram, diagonal, coefficients, residuals, lower, upper, active, n_active):
-    """Return who gains most by taking mass from whom, among the active, and by how much optimality is violated."""
-    i, highest = -1, -np.inf
-    for a in range(n_active):
-        t = active[a]
-        if residuals[t] > highest and coefficients[t] < upper[t]:
-            i, highest = t, residuals[t]
-    if i < 0:
-        return -1, -1, 0.0
-    j, best, lowest = -1, 0.0, np.inf
-    row, own = gram[i], diagonal[i]
-    for a in range(n_active):
-        t = active[a]
-        if coefficients[t] > lower[t]:
-            lowest = min(lowest, residuals[t])
-            gap = highest - residuals[t]
-            if gap > 0:
-                gain = gap * gap / max(own + diagonal[t] - 2 * row[t], FLAT)
-                if gain > best:
-                    j, best = t, gain
-    return i, j, highest - lowest if j >= 0 else 0.0
+def advance(residuals, may_grow, row, other, step, top):
+    """Update the residuals (written) after a step between two rows; return the highest of those that may grow.
+
+    ``top`` is scratch, one maximum per lane; lane l looks at the positions l, l + len(top), and so on.
+    """
+    n, lanes = len(residuals), len(top)
+    top[:] = -np.inf
+    for start in range(0, n, lanes):
+        stop = min(start + lanes, n)
+        values, mask, plus, minus = residuals[start:stop], may_grow[start:stop], row[start:stop], other[start:stop]
+        for lane in range(stop - start):
+            value = values[lane] - step * (plus[lane] - minus[lane])
+            values[lane] = value
+            value += mask[lane]
+            top[lane] = value if value > top[lane] else top[lane]
+    best = highest_lane(top)
+    for t in range(best, n, lanes):
+        if residuals[t] + may_grow[t] == top[best]:
+            return t
+    return 0
 
 
 @njit(nogil=True, cache=True)
-def set_aside(coefficients, residuals, lower, upper, active, n_active):
-    """Drop from the active (written; in order) what sits at a bound and pushes against it; return how many remain."""
+def partner(residuals, may_shrink, row, diagonal, own, highest, top, low):
+    """Return who gains most by giving to the one with this row, and by how much optimality is violated.
+
+    ``own`` is the diagonal entry of the row and ``highest`` the residual; ``top`` and ``low`` are scratch, one value
+    per lane.
+    """
+    n, lanes = len(residuals), len(top)
+    top[:] = 0.0
+    low[:] = np.inf
+    for start in range(0, n, lanes):
+        stop = min(start + lanes, n)
+        values, mask, products = residuals[start:stop], may_shrink[start:stop], row[start:stop]
+        squares = diagonal[start:stop]
+        for lane in range(stop - start):
+            value = values[lane] + mask[lane]
+            low[lane] = value if value < low[lane] else low[lane]
+            gain = gain_of(highest - value, own + squares[lane] - 2 * products[lane])
+            top[lane] = gain if gain > top[lane] else top[lane]
+    best, lowest = highest_lane(top), low[0]
+    for lane in range(1, lanes):
+        lowest = low[lane] if low[lane] < lowest else lowest
+    for t in range(best, n, lanes):
+        if gain_of(highest - (residuals[t] + may_shrink[t]), own + diagonal[t] - 2 * row[t]) == top[best]:
+            return t, highest - lowest
+    return 0, highest - lowest
+
+
+@njit(nogil=True, cache=True)
+def highest_lane(top):
+    """Return the position of the largest value, the first of several."""
+    best = 0
+    for lane in range(1, len(top)):
+        if top[lane] > top[best]:
+            best = lane
+    return best
+
+
+@njit(nogil=True, cache=True)
+def gain_of(gap, curvature):
+    """Return twice what the objective gains by the best step down a gap, without regard to the box."""
+    gap = gap if gap > 0 else 0.0
+    curvature = curvature if curvature > FLAT else FLAT
+    return gap * gap / curvature
+
+
+@njit(nogil=True, cache=True)
+def not_settled(coefficients, residuals, lower, upper):
+    """Return the positions, ascending, of all but what sits at a bound and pushes against it."""
     highest, lowest = -np.inf, np.inf
-    for a in range(n_active):
-        t = active[a]
+    for t in range(len(coefficients)):
         if coefficients[t] < upper[t]:
             highest = max(highest, residuals[t])
         if coefficients[t] > lower[t]:
             lowest = min(lowest, residuals[t])
-    kept = 0
-    for a in range(n_active):
-        t = active[a]
-        full, empty = coefficients[t] >= upper[t], coefficients[t] <= lower[t]
-        if not ((full and residuals[t] > highest) or (empty and residuals[t] < lowest)):
-            active[kept] = t
-            kept += 1
-    return kept
+    full, empty = coefficients >= upper, coefficients <= lower
+    return np.flatnonzero(~((full & (residuals > highest)) | (empty & (residuals < lowest))))
+
+
+@njit(nogil=True, cache=True)
+def polish(gram, free, coefficients, residuals, lower, upper, tolerance, max_products):
+    """Maximise the dual over the free coefficients alone; return the number of products with K that it took.
+
+    All arrays are those of `solve`, ``free`` (f,) int64 positions in them; coefficients and residuals are written.
+    Conjugate gradients, preconditioned by a factorisation of the free block: the first direction is nearly Newton's. A
+    direction that runs into the box ends there, and the search starts anew without the coefficients at the wall; the
+    factorisation still serves, as it is off by a rank of no more than their number. ``even`` is what the preconditioner
+    makes of a constant: taking the right multiple of it off makes a direction sum to 0, so Σβ is kept. The objective
+    never gets worse.
+    """
+    inner, everything = block(gram, free), np.arange(len(free))
+    start, beta, rest = taken(coefficients, free), taken(coefficients, free), taken(residuals, free)
+    floor, ceiling = taken(lower, free), taken(upper, free)
+    factor = cholesky(inner)
+    moving, even = np.ones(len(free)), solved(factor, np.ones(len(free)))
+    direction, image = np.zeros(len(free)), np.empty(len(free))
+    energy, used = np.inf, 0
+    while used < max_products and spread_of(rest, moving) >= POLISHED * tolerance:
+        scaled = solved(factor, rest * moving) * moving
+        level = scaled.sum() / even.sum()
+        scaled -= level * even
+        previous, energy = energy, (scaled * (rest - level)).sum()
+        if not energy > 0:  # all that differs is lost in rounding
+            break
+        direction = scaled + energy / previous * direction
+        image[:] = 0.0
+        add_rows(inner, everything, direction, image)
+        used += 1
+        if walk(beta, rest, floor, ceiling, moving, direction, image):
+            even = solved(factor, moving) * moving
+            energy = np.inf
+    put(coefficients, free, beta)
+    add_rows(gram, free, start - beta, residuals)
+    return used
+
+
+@njit(nogil=True, cache=True)
+def spread_of(residuals, moving):
+    """Return how far the residuals of those that are moving (1, the others 0) are apart."""
+    highest, lowest = -np.inf, np.inf
+    for t in range(len(moving)):
+        if moving[t] > 0:
+            highest, lowest = max(highest, residuals[t]), min(lowest, residuals[t])
+    return highest - lowest
+
+
+@njit(nogil=True, cache=True)
+def cholesky(matrix):
+    """Return the upper U (n, n) float64 with UᵀU = K + ridge; pivots that rounding made smaller than it are lifted."""
+    n = len(matrix)
+    factor, rows, weights = np.zeros((n, n)), np.arange(n), np.empty(n)
+    trace = 0.0
+    for k in range(n):
+        trace += matrix[k, k]
+    ridge = max(RIDGE * trace / n, FLAT)
+    for k in range(n):
+        row = factor[k, k:]
+        for t in range(k):
+            weights[t] = -factor[t, k]
+        for t in range(k, n):
+            row[t - k] = matrix[k, t]
+        row[0] += ridge
+        add_rows(factor, rows[:k], weights, row)
+        pivot = np.sqrt(max(row[0], ridge))
+        for t in range(n - k):
+            row[t] /= pivot
+    return factor
+
+
+@njit(nogil=True, cache=True)
+def solved(factor, values):
+    """Return the solution x of UᵀUx = values, for the factor U of `cholesky`."""
+    n = len(values)
+    x = values.copy()
+    for k in range(n):
+        x[k] /= factor[k, k]
+        row, below, share = factor[k, k + 1 :], x[k + 1 :], x[k]
+        for t in range(len(below)):
+            below[t] -= share * row[t]
+    for k in range(n - 1, -1, -1):
+        x[k] = (x[k] - inner_product(factor[k, k + 1 :], x[k + 1 :])) / factor[k, k]
+    return x
+
+
+# The one loop whose sum the compiler may reorder, as a sum in order is no vector code; it only shapes directions.
+@njit(nogil=True, cache=True, fastmath={"reassoc", "nsz"})
+def inner_product(a, b):
+    """Return the inner product of two float64 arrays."""
+    total = 0.0
+    for t in range(len(a)):
+        total += a[t] * b[t]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def walk(coefficients, residuals, lower, upper, moving, direction, image):
+    """Walk to the best point on a ray, or to the wall of the box before it; return whether the wall came first.
+
+    ``image`` is K times the direction. Coefficients and residuals are written, and ``moving``: 0 for whoever is at the
+    wall.
+    """
+    slope, curvature, wall, at = 0.0, 0.0, np.inf, 0
+    for t in range(len(direction)):
+        slope += direction[t] * residuals[t]
+        curvature += direction[t] * image[t]
+        if direction[t] != 0:
+            bound = upper[t] if direction[t] > 0 else lower[t]
+            room = (bound - coefficients[t]) / direction[t]
+            if room < wall:
+                wall, at = room, t
+    best = max(slope, 0.0) / curvature if curvature > FLAT * slope else np.inf
+    step = min(best, wall)
+    for t in range(len(direction)):
+        coefficients[t] = min(max(coefficients[t] + step * direction[t], lower[t]), upper[t])
+        residuals[t] -= step * image[t]
+    if best >= wall:
+        coefficients[at] = upper[at] if direction[at] > 0 else lower[at]
+        for t in range(len(direction)):
+            if not lower[t] < coefficients[t] < upper[t]:
+                moving[t] = 0.0
+    return best >= wall
+
+
+@njit(nogil=True, cache=True)
+def add_rows(matrix, rows, weights, out):
+    """Add the chosen rows times their weights to ``out``, which may stand for the last columns of the matrix only.
+
+    ``rows`` and ``weights`` (r,), ``out`` (m,) float64 is written; four rows at a time, to touch it less often.
+    """
+    whole, first = len(rows) - len(rows) % 4, matrix.shape[1] - len(out)
+    for s in range(0, whole, 4):
+        a, b = matrix[rows[s], first:], matrix[rows[s + 1], first:]
+        c, d = matrix[rows[s + 2], first:], matrix[rows[s + 3], first:]
+        u, v, w, x = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+        for t in range(len(out)):
+            out[t] += (u * a[t] + v * b[t]) + (w * c[t] + x * d[t])
+    for s in range(whole, len(rows)):
+        row, weight = matrix[rows[s], first:], weights[s]
+        for t in range(len(out)):
+            out[t] += weight * row[t]
 
 
 @njit(nogil=True, cache=True)
 def refresh(gram, signs, coefficients, residuals):
     """Write the residuals of all coefficients anew."""
+    used = np.flatnonzero(coefficients)
     residuals[:] = signs
-    for j in range(len(signs)):
-        if coefficients[j] != 0:
-            row = gram[j]
-            for t in range(len(signs)):
-                residuals[t] -= coefficients[j] * row[t]
+    add_rows(gram, used, -taken(coefficients, used), residuals)
 
 
 @njit(nogil=True, cache=True)
@@ -158,31 +409,40 @@ def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
     ``gram`` (N, N) float64, ``fit`` (n,) and ``held_out`` (m,) int64 positions in it, ``signs`` (n,) ±1.0, ``C`` (c,)
     float64. Returns decisions (c, m) float64, the number of fits and the number of those that reached ``max_iter``.
     Nothing is written. Each fit starts from the one before. If no coefficient has reached C, the solution is optimal
-    for every larger C, and the path ends.
+    for every larger C, and the path ends. Like LIBSVM's, the training matrix is of single precision: solving is bound
+    by memory; all sums are of double precision.
     """
-    training = gather(gram, fit, fit, scale)
-    unseen = gather(gram, fit, held_out, scale)
     n = len(fit)
-    decisions = np.zeros((len(C), len(held_out)))
+    training = gather(gram, fit, fit, scale, np.empty((n, n), np.float32))
+    path, biases = np.empty((len(C), n)), np.empty(len(C))
     coefficients, residuals = np.zeros(n), signs.copy()
-    n_unconverged = 0
+    n_fits, n_unconverged = 0, 0
     for position in range(len(C)):
         if position > 0:
             stretch(coefficients, residuals, signs, C[position] / C[position - 1])
             for t in range(n):
                 coefficients[t] = min(max(coefficients[t], -C[position]), C[position])
         bias, converged = solve(training, signs, C[position], tolerance, max_iter, coefficients, residuals)
+        n_fits += 1
         n_unconverged += not converged
-        values = decisions[position]
-        values[:] = bias
-        largest = 0.0
-        for t in range(n):
-            largest = max(largest, abs(coefficients[t]))
-            if coefficients[t] != 0:
+        path[position:] = coefficients
+        biases[position:] = bias
+        if converged and np.abs(coefficients).max() < C[position]:
+            break
+    return decide(gram, fit, held_out, scale, path, biases), n_fits, n_unconverged
+
+
+@njit(nogil=True, cache=True)
+def decide(gram, fit, held_out, scale, path, biases):
+    """Return the decision values (c, m) of ``held_out`` for c solutions: ``path`` (c, n) and ``biases`` (c,)."""
+    decisions = np.empty((len(biases), len(held_out)))
+    decisions[:] = biases[:, np.newaxis]
+    unseen = np.empty((1, len(held_out)))
+    for t in range(len(fit)):
+        row = gather(gram, fit[t : t + 1], held_out, scale, unseen)[0]
+        for c in range(len(biases)):
+            coefficient, values = path[c, t], decisions[c]
+            if coefficient != 0:
                 for h in range(len(held_out)):
-                    values[h] += coefficients[t] * unseen[t, h]
-        if converged and largest < C[position]:
-            for rest in range(position + 1, len(C)):
-                decisions[rest] = values
-            return decisions, position + 1, n_unconverged
-    return decisions, len(C), n_unconverged
+                    values[h] += coefficient * row[h]
+    return decisions

@@ -23,7 +23,6 @@ from relaxwl.evaluation.svm import (
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.base import Candidate, GraphKernel
-from relaxwl.kernels.limits import current_deadline
 
 
 @dataclass
@@ -141,10 +140,8 @@ class Selection:
             for fold, split in enumerate(self.splits)
             for inner in split.inner
         ]
-        deadline = current_deadline()
 
         def scored(task: tuple[int, int, tuple[Int64, Int64]]) -> PathScores:
-            deadline.check()
             fold, position, (fit, held_out) = task
             gram = fitted.candidates[position].matrix
             scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C)

@@ -2,9 +2,10 @@
 
 The final fit of a fold is scikit-learn's ``SVC(kernel="precomputed")``, that is LIBSVM. The thousands of fits that
 choose its parameters solve the same problem to the same tolerance with the same one-against-one votes, but in
-compiled code of our own: it takes a whole path of C values at once, starts each fit from the one before, and spares
-the input checks, which take ten times as long as LIBSVM itself on a hundred graphs. A path ends where the box no
-longer binds: if no dual variable has reached C, the same solution is optimal for every larger C.
+compiled code of our own: it takes a whole path of C values at once, starts each fit from the one before, moves all
+free variables at once where steps by pairs creep, and spares the input checks, which take ten times as long as LIBSVM
+itself on a hundred graphs. A path ends where the box no longer binds: if no dual variable has reached C, the same
+solution is optimal for every larger C.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -76,7 +76,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     base: str
     similarity: str
     depth_weights: Sequence[float] | None
-    normalize: bool
+    normalize: bool | str
     n_jobs: int | None
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
@@ -110,8 +110,8 @@ class CountKernel(TransformerMixin, GraphKernel):
     def transform(self, X: Any) -> csr_array:
         """Return the features of graphs: a CSR array (n_graphs, n_features) of weighted counts.
 
-        The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows have length
-        1, where what was not met in fitting counts towards a graph's length too.
+        The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows (or their
+        parts of each depth) have length 1, where what was not met in fitting counts towards a graph's length too.
         """
         return self._features(self._apply(X))
 
@@ -187,6 +187,8 @@ class CountKernel(TransformerMixin, GraphKernel):
             raise ValueError(f"base must be one of {', '.join(BASES)}, not {self.base!r}")
         if self.similarity not in SIMILARITIES:
             raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity!r}")
+        if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
+            raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
         self._weights(self.max_depth + 1)
 
     def _weights(self, n_depths: int) -> Float64:
@@ -208,42 +210,54 @@ class CountKernel(TransformerMixin, GraphKernel):
         return join_counts(counts[depth_range], list(scales))
 
     def _features(self, counts: list[Counts]) -> csr_array:
+        if self.normalize == "depth":
+            return self._joined([_of_length_one(part) for part in counts]).matrix
         joined = self._joined(counts)
-        if not self.normalize:
-            return joined.matrix
-        lengths = _lengths(_squared_norms(joined, intersect=False))
-        matrix = joined.matrix.copy()
-        matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
-        return matrix
+        return _of_length_one(joined).matrix if self.normalize else joined.matrix
 
     def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
-        intersect = self.similarity == "intersection"
-        x = self._joined(counts_x, intersect=intersect)
-        y = None if counts_y is None else self._joined(counts_y, intersect=intersect)
-        matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
+        if self.normalize == "depth":
+            *_, (total, _, _) = self._running_grams(counts_x, counts_y, self.similarity)
+            return total
+        matrix, squared_x, squared_y = self._joined_gram(counts_x, counts_y, self.similarity)
         if self.normalize:
-            norms_x = _squared_norms(x, intersect)
-            _divide_by_norms(matrix, norms_x, norms_x if y is None else _squared_norms(y, intersect))
+            _divide_by_norms(matrix, squared_x, squared_y)
         return matrix
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
-        """Sum the Gram matrices of single depths; normalise each sum by itself."""
+    def _joined_gram(
+        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str, depths: slice = slice(None)
+    ) -> tuple[Float64, Float64, Float64]:
+        """Return the Gram matrix of some depths together, and the similarity of each graph with itself."""
         intersect = similarity == "intersection"
-        sums: list[Float64] = []
+        x = self._joined(counts_x, depths, intersect=intersect)
+        y = None if counts_y is None else self._joined(counts_y, depths, intersect=intersect)
+        matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
+        squared_x = _squared_norms(x, intersect)
+        return matrix, squared_x, squared_x if y is None else _squared_norms(y, intersect)
+
+    def _running_grams(
+        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str
+    ) -> Iterator[tuple[Float64, Float64, Float64]]:
+        """Yield, for each depth, the sums of all depths so far of what ``_joined_gram`` returns, in the same memory."""
+        total: Float64 | None = None
         norms_x, norms_y = np.zeros(1), np.zeros(1)
-        results = []
-        for depth in range(len(counts_x)):
-            only = slice(depth, depth + 1)
-            x = self._joined(counts_x, only, intersect=intersect)
-            y = None if counts_y is None else self._joined(counts_y, only, intersect=intersect)
-            part = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
-            sums.append(part + sums[-1] if sums else part)
-            norms_x = norms_x + _squared_norms(x, intersect)
-            norms_y = norms_x if y is None else norms_y + _squared_norms(y, intersect)
-            results.append(sums[-1].copy() if self.normalize else sums[-1])
-            if self.normalize:
-                _divide_by_norms(results[-1], norms_x, norms_y)
-        return results
+        for depth, weight in enumerate(self._weights(len(counts_x))):
+            part, squared_x, squared_y = self._joined_gram(counts_x, counts_y, similarity, slice(depth, depth + 1))
+            if self.normalize == "depth":
+                _divide_by_norms(part, squared_x, squared_y)
+                part *= weight
+            total = part if total is None else np.add(total, part, out=total)
+            norms_x, norms_y = norms_x + squared_x, norms_y + squared_y
+            yield total, norms_x, norms_y
+
+    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
+        """Return the Gram matrices of the kernels cut at each depth, every one normalised by itself."""
+        prefixes = []
+        for total, norms_x, norms_y in self._running_grams(counts_x, counts_y, similarity):
+            prefixes.append(total.copy())
+            if self.normalize and self.normalize != "depth":
+                _divide_by_norms(prefixes[-1], norms_x, norms_y)
+        return prefixes
 
 
 def _subclasses(kind: Any) -> list[Any]:
@@ -255,6 +269,14 @@ def _squared_norms(joined: Counts, intersect: bool) -> Float64:
     if intersect:
         return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
     return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
+
+
+def _of_length_one(counts: Counts) -> Counts:
+    """Divide the counts of each graph by their length, to which unknown columns belong."""
+    lengths = _lengths(_squared_norms(counts, intersect=False))
+    matrix = counts.matrix.copy()
+    matrix.data = matrix.data / np.repeat(lengths, np.diff(matrix.indptr))
+    return Counts(matrix, counts.unknown_squares / lengths**2, counts.unknown_sums / lengths)
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:

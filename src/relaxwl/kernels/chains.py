@@ -7,11 +7,13 @@ one depth over points of the depth below, distances between the points, groups o
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
@@ -21,6 +23,8 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
+
+Generators = Callable[[int, int], np.random.Generator]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def fit_chain(
     encoded: Encoded,
     max_depth: int,
     make_partitioners: Callable[[int], list[Partitioner]],
-    generators: Callable[[int, int], np.random.Generator],
+    generators: Generators,
     feed_groups: bool,
     n_jobs: int | None,
 ) -> Iterator[tuple[Level, Grouped]]:
@@ -91,10 +95,8 @@ def fit_chain(
         check_time()
         rows, local = refined(encoded, depth, fed_ids, n_fed, n_jobs)
         ground = _ground(fed, encoded)
-        fitted = [
-            _fitted(partitioner, rows, ground, generators(depth, index))
-            for index, partitioner in enumerate(partitioners)
-        ]
+        fit = partial(_fitted, partitioners, rows, ground, generators, depth)
+        fitted = map_long(fit, range(len(partitioners)), n_jobs)
         level = Level(rows, partitioners, [centers for _, centers in fitted])
         labels = [labels for labels, _ in fitted]
         if not feed_groups:
@@ -169,10 +171,11 @@ def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: 
 
 
 def _fitted(
-    partitioner: Partitioner, rows: TreeRows, ground: Ground, rng: np.random.Generator
+    partitioners: list[Partitioner], rows: TreeRows, ground: Ground, generators: Generators, depth: int, index: int
 ) -> tuple[Int32, Centers]:
     """Fit a partitioner; users write their own, so what it returns is checked."""
-    labels, centers = partitioner.fit(rows, ground, rng)
+    partitioner = partitioners[index]
+    labels, centers = partitioner.fit(rows, ground, generators(depth, index))
     if not isinstance(centers, Centers):
         raise TypeError(
             f"{type(partitioner).__name__}.fit must return labels and relaxwl.clustering.centers.Centers, not "

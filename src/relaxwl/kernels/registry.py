@@ -12,10 +12,10 @@ from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
 Settings = dict[str, Any]
 Variant = tuple[Settings, GraphKernel]
 
-# Multiples of the square root of the number of rows that rwl-auto chooses the number of clusters from.
-AUTO_CLUSTERS = (0.5, 1.0, 2.0, 4.0)
-# More partitions cost as much as several numbers of clusters, so they are tried with one of these only.
-AUTO_PARTITIONS = {"n_clusters": 1.0, "n_partitions": 6}
+# Multiples of the square root of the number of rows: the numbers of clusters of rwl-auto. The many partitions of the
+# mixture come largest first, so that no worker is left with a long one at the end.
+AUTO_CLUSTERS = (4.0, 2.0, 1.0, 0.5)
+AUTO_MIXTURE = {"n_clusters": AUTO_CLUSTERS, "n_partitions": 24}
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ ENTRIES = (
     _entry(
         "rwl-auto",
         "R-WL* auto",
-        "R-WL* with numbers of clusters and partitions, depth and similarity chosen by inner cross-validation",
+        "R-WL* with numbers of clusters (one, or a mixture), partitions, depth and similarity chosen by inner folds",
         "relaxed:SelectedRelaxedWeisfeilerLehman",
-        fixed={"max_depth": 4, "n_partitions": 3},
-        grid=(*({"n_clusters": factor} for factor in AUTO_CLUSTERS), AUTO_PARTITIONS),
+        fixed={"max_depth": 4, "n_partitions": 3, "normalize": "depth"},
+        grid=(AUTO_MIXTURE, *({"n_clusters": factor} for factor in AUTO_CLUSTERS)),
         depths=(1, 2, 3, 4),
     ),
 )

@@ -1,17 +1,20 @@
 """The relaxed Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are similar."""
 
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
-from relaxwl.clustering.kmeans import NumberOfClusters
+from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
 from relaxwl.distances.pairwise import level_bytes
@@ -24,6 +27,8 @@ from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+
+Result = TypeVar("Result")
 
 UNSEEN = ("relabel", "error")
 
@@ -40,8 +45,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Depth of the largest trees.
     n_partitions : int
         Number of independent groupings.
-    n_clusters : int, "sqrt", "log2", float or callable
+    n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these
         Number of groups at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
+        Of several, the first partition takes the first, the second the second, and so on, over and over.
     approximate : bool
         True is R-WL*: after grouping a depth, trees are replaced by the centres of their groups in all deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
@@ -61,8 +67,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         How :meth:`kernel_matrix` compares two graphs' counts.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
-    normalize : bool
-        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    normalize : bool or "depth"
+        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" it has so at each
+        depth, so that no depth outweighs the others.
     unseen : {"relabel", "error"}
         What to do with labels that were not met in fitting: take them as new labels, or refuse them.
     n_jobs : int, optional
@@ -99,7 +106,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self,
         max_depth: int = 4,
         n_partitions: int = 3,
-        n_clusters: NumberOfClusters = "sqrt",
+        n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = "sqrt",
         approximate: bool = True,
         partitioner: Any = None,
         center: str = "median",
@@ -109,7 +116,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         base: str = "subtree",
         similarity: str = "dot",
         depth_weights: Sequence[float] | None = None,
-        normalize: bool = False,
+        normalize: bool | str = False,
         unseen: str = "relabel",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -141,6 +148,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
             raise ValueError(f"n_partitions must be an integer, not {self.n_partitions!r}")
         if self.n_partitions < 1:
             raise ValueError(f"n_partitions must be at least 1, not {self.n_partitions}")
+        for rule in _cluster_rules(self.n_clusters):
+            number_of_clusters(rule, 1)
         if self.unseen not in UNSEEN:
             raise ValueError(f"unseen must be one of {', '.join(UNSEEN)}, not {self.unseen!r}")
         if self.cost is not None and not isinstance(self.cost, EditCost):
@@ -162,52 +171,56 @@ class RelaxedWeisfeilerLehman(CountKernel):
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs)
-        self.chains_: list[list[Level]] = []
-        self.partitions_: list[list[Partition]] = [[] for _ in range(self.n_partitions)]
-        self._counters: list[list[Counter]] = [[] for _ in range(self.n_partitions)]
-        counts: list[list[Counts]] = [[] for _ in range(self.n_partitions)]
-        progress = _Progress(self)
-        for first in range(self.n_partitions if self.approximate else 1):
-            levels: list[Level] = []
-            below: Trees | None = None
-            for level, grouped in self._chain(encoded, first, seed):
-                depth = len(levels)
-                levels.append(level)
-                for place, centers in enumerate(level.centers):
-                    index = first + place
-                    self._describe(graphs, depth, index, place, grouped, centers, below)
-                    counter = COUNTERS[self.base]()
-                    ids = grouped.labels[place][grouped.row_of_node]
-                    counts[index].append(counter.fit(graphs, ids, len(centers), self.n_jobs, encoded.edges))
-                    self._counters[index].append(counter)
-                    progress.step(depth, index, grouped, centers)
-                below = self._trees(grouped, depth, first, below)
-            self.chains_.append(levels)
-        return _by_depth(counts)
+        n_chains = self.n_partitions if self.approximate else 1
+        fit = partial(self._fit_chain, encoded, seed, _Progress(self))
+        chains = map_long(fit, range(n_chains), self.n_jobs)
+        self.chains_: list[list[Level]] = [chain.levels for chain in chains]
+        self.partitions_: list[list[Partition]] = [part for chain in chains for part in chain.partitions]
+        self._counters: list[list[Counter]] = [counters for chain in chains for counters in chain.counters]
+        return _by_depth([counts for chain in chains for counts in chain.counts])
 
-    def _chain(self, encoded: Encoded, first: int, seed: int) -> Iterator[tuple[Level, Grouped]]:
-        return fit_chain(
+    def _fit_chain(self, encoded: Encoded, seed: int, progress: "_Progress", first: int) -> "_Chain":
+        """Fit one chain; ``first`` is the number of its first partition."""
+        graphs = encoded.graphs
+        fitted = _Chain(1 if self.approximate else self.n_partitions)
+        below: Trees | None = None
+        levels = fit_chain(
             encoded,
             self.max_depth,
-            self._make_partitioners,
+            partial(self._make_partitioners, first),
             lambda depth, index: np.random.default_rng([seed, first + index, depth]),
             self.approximate,
             self.n_jobs,
         )
+        for depth, (level, grouped) in enumerate(levels):
+            fitted.levels.append(level)
+            for place, centers in enumerate(level.centers):
+                partition = self._describe(graphs, depth, first + place, place, grouped, centers, below)
+                counter = COUNTERS[self.base]()
+                ids = grouped.labels[place][grouped.row_of_node]
+                fitted.partitions[place].append(partition)
+                fitted.counts[place].append(counter.fit(graphs, ids, len(centers), self.n_jobs, encoded.edges))
+                fitted.counters[place].append(counter)
+                progress.step(depth, first + place, grouped, centers)
+            below = self._trees(grouped, fitted.partitions[0][depth], below)
+        return fitted
 
-    def _make_partitioners(self, depth: int) -> list[Partitioner]:
+    def _make_partitioners(self, first: int, depth: int) -> list[Partitioner]:
         """Return fresh partitioners for a depth: one for a chain of groups, all for a chain of trees."""
-        number = 1 if self.approximate else self.n_partitions
+        indices = [first] if self.approximate else range(self.n_partitions)
         if depth == 0 and self.root_encoding_.codebook is None:
-            return [IdentityPartitioner() for _ in range(number)]
+            return [IdentityPartitioner() for _ in indices]
         if self.partitioner is not None:
-            return [deepcopy(self.partitioner) for _ in range(number)]
-        return [
-            KMeansPartitioner(
-                self.n_clusters, self.center, max_iter=self.max_iter, n_jobs=self.n_jobs, verbose=self.verbose - 1
-            )
-            for _ in range(number)
-        ]
+            return [deepcopy(self.partitioner) for _ in indices]
+        rules = _cluster_rules(self.n_clusters)
+        make = partial(
+            KMeansPartitioner,
+            center=self.center,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose - 1,
+        )
+        return [make(rules[index % len(rules)]) for index in indices]
 
     def _encode(self, graphs: GraphCollection) -> Encoded:
         roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
@@ -223,36 +236,43 @@ class RelaxedWeisfeilerLehman(CountKernel):
         grouped: Grouped,
         centers: Any,
         below: Trees | None,
-    ) -> None:
+    ) -> Partition:
         labels = self.edge_encoding_.labels
-        partition = describe_partition(
+        return describe_partition(
             graphs, depth, index, place, grouped, centers, self.root_encoding_, labels, below, self.n_jobs
         )
-        self.partitions_[index].append(partition)
 
-    def _trees(self, grouped: Grouped, depth: int, first: int, below: Trees | None) -> Trees:
+    def _trees(self, grouped: Grouped, partition: Partition, below: Trees | None) -> Trees:
         """Return what the trees of the next depth are drawn with: centres, or the trees themselves."""
         if self.approximate:
-            return self.partitions_[first][depth]
+            return partition
         return ExactTrees(grouped.rows, self.root_encoding_, self.edge_encoding_.labels, below)
 
     # ------------------------------------------------------------------------------------------- unseen graphs
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        counts: list[list[Counts]] = [[] for _ in self.partitions_]
         encoded = self._encode(graphs)
-        for index, depth, ids in self._labelled(encoded):
-            counter = self._counters[index][depth]
-            counts[index].append(counter.count(graphs, ids, self.n_jobs, encoded.edges))
-        return _by_depth(counts)
 
-    def _labelled(self, encoded: Encoded) -> Iterator[tuple[int, int, Int32]]:
-        """Yield (partition, depth, group of each vertex)."""
-        for first, levels in enumerate(self.chains_):
-            chain = apply_chain(levels, encoded, self.approximate, self.n_jobs, measured=False)
-            for depth, grouped in enumerate(chain):
-                for place, labels in enumerate(grouped.labels):
-                    yield first + place, depth, labels[grouped.row_of_node]
+        def counts(partition: int, groups: list[Int32]) -> list[Counts]:
+            counters = self._counters[partition]
+            return [
+                counter.count(graphs, ids, self.n_jobs, encoded.edges)
+                for counter, ids in zip(counters, groups, strict=True)
+            ]
+
+        return _by_depth(self._map_groups(counts, encoded))
+
+    def _map_groups(self, function: Callable[[int, list[Int32]], Result], encoded: Encoded) -> list[Result]:
+        """Return ``function(partition, groups)`` for each partition; ``groups[depth]`` is the group of each vertex."""
+
+        def chain_results(first: int) -> list[Result]:
+            chain = apply_chain(self.chains_[first], encoded, self.approximate, self.n_jobs, measured=False)
+            by_depth = [[labels[grouped.row_of_node] for labels in grouped.labels] for grouped in chain]
+            by_place = zip(*by_depth, strict=True)
+            return [function(first + place, list(groups)) for place, groups in enumerate(by_place)]
+
+        per_chain = map_long(chain_results, range(len(self.chains_)), self.n_jobs)
+        return [result for results in per_chain for result in results]
 
     def node_groups(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the group of every vertex, all graphs' vertices in order.
@@ -260,10 +280,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Numbers from the number of groups on are labels (or trees) that were not met in fitting.
         """
         check_is_fitted(self)
-        groups: list[list[Int32]] = [[] for _ in self.partitions_]
-        for index, _, ids in self._labelled(self._encode(as_collection(X))):
-            groups[index].append(ids)
-        return groups
+        return self._map_groups(lambda _, groups: groups, self._encode(as_collection(X)))
 
     def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
         """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
@@ -313,6 +330,15 @@ def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
     return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
 
 
+def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) -> list[NumberOfClusters]:
+    """Return the numbers of clusters that the partitions take in turn."""
+    if not isinstance(n_clusters, (list, tuple)):
+        return [n_clusters]  # type: ignore[list-item]
+    if not n_clusters:
+        raise ValueError("n_clusters is empty; give at least one number of clusters")
+    return list(n_clusters)
+
+
 def _group_name(partition: Partition, group: int) -> str:
     """Name a group by its number and its centre, if that is small enough to be read."""
     tree = partition.center_tree(group)
@@ -332,21 +358,33 @@ def _seed(random_state: Any) -> int:
     raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")
 
 
+class _Chain:
+    """What the fit of one chain gives: its levels, and for each of its partitions what there is at each depth."""
+
+    def __init__(self, n_partitions: int) -> None:
+        self.levels: list[Level] = []
+        self.partitions: list[list[Partition]] = [[] for _ in range(n_partitions)]
+        self.counters: list[list[Counter]] = [[] for _ in range(n_partitions)]
+        self.counts: list[list[Counts]] = [[] for _ in range(n_partitions)]
+
+
 class _Progress:
-    """Says, after each grouping, how far the fit is and how long it may take."""
+    """Says, after each grouping, how far the fit is and how long it may take; chains may be side by side."""
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
         self.verbose = kernel.verbose
         self.total = kernel.n_partitions * (kernel.max_depth + 1)
         self.done = 0
         self.start = time.perf_counter()
+        self.lock = threading.Lock()
 
     def step(self, depth: int, index: int, grouped: Grouped, centers: Any) -> None:
         """Log one line."""
-        self.done += 1
-        elapsed = time.perf_counter() - self.start
-        report(
-            self.verbose,
-            "partition %d, depth %d: %d trees in %d groups; %.1f s so far, about %.1f s left",
-            index, depth, len(grouped.rows), len(centers), elapsed, elapsed * (self.total - self.done) / self.done,
-        )  # fmt: skip
+        with self.lock:
+            self.done += 1
+            elapsed = time.perf_counter() - self.start
+            report(
+                self.verbose,
+                "partition %d, depth %d: %d trees in %d groups; %.1f s so far, about %.1f s left",
+                index, depth, len(grouped.rows), len(centers), elapsed, elapsed * (self.total - self.done) / self.done,
+            )  # fmt: skip

@@ -33,8 +33,9 @@ class WeisfeilerLehman(CountKernel):
         Whether edge labels take part in the refinement.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
-    normalize : bool
-        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    normalize : bool or "depth"
+        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" it has so at each
+        depth, so that no depth outweighs the others.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
@@ -66,7 +67,7 @@ class WeisfeilerLehman(CountKernel):
         similarity: str = "dot",
         edge_labels: bool = False,
         depth_weights: Sequence[float] | None = None,
-        normalize: bool = False,
+        normalize: bool | str = False,
         n_jobs: int | None = None,
     ) -> None:
         self.max_depth = max_depth

@@ -56,14 +56,14 @@ def tree_counts(
     }
     shares = [{**job, "graphs": list(range(first, len(graphs), n_children))} for first in range(n_children)]
     found: dict[int, tuple[list[str], Float64]] = {}
-    for part in map_chunks(partial(_run_child, current_deadline(), verbose), shares, n_children):
+    for part in map_chunks(partial(_run_child, verbose), shares, n_children):
         found.update(part)
     return [found[graph] for graph in range(len(graphs))]
 
 
-def _run_child(deadline: Deadline, verbose: int, job: dict[str, Any]) -> dict[int, tuple[list[str], Float64]]:
+def _run_child(verbose: int, job: dict[str, Any]) -> dict[int, tuple[list[str], Float64]]:
     """Run one job in a child that is ended when the time is over."""
-    deadline.check()
+    deadline = current_deadline()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     results: dict[int, tuple[list[str], Float64]] = {}
     with (

@@ -15,7 +15,6 @@ from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import FlatFeatures
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import current_deadline
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
@@ -115,16 +114,11 @@ class GraphletSampling(FlatFeatures):
     def _sampled(self, graphs: GraphCollection) -> Int64:
         """Return the counts of all graphlet types, (n_graphs, n_types)."""
         counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
-        map_chunks(
-            partial(self._sample_span, graphs, counts, current_deadline()),
-            spans(graphs.n_graphs, GRAPHS_PER_TASK),
-            self.n_jobs,
-        )
+        map_chunks(partial(self._sample_span, graphs, counts), spans(graphs.n_graphs, GRAPHS_PER_TASK), self.n_jobs)
         return counts
 
-    def _sample_span(self, graphs, counts, deadline, span) -> None:  # type: ignore[no-untyped-def]
+    def _sample_span(self, graphs, counts, span) -> None:  # type: ignore[no-untyped-def]
         """Write the counts of a span of graphs."""
-        deadline.check()
         classes, class_starts, _ = _catalogue()
         for graph in range(*span):
             _compiled.sample_graphlets(

@@ -13,7 +13,7 @@ from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.limits import check_time, current_deadline
+from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.refine import graph_spans
 
@@ -162,16 +162,12 @@ class PersistentWL(DepthFeatures):
     ) -> tuple[Float64, Float64]:
         """Return, for each vertex, the persistence of the component that it represents and its cycles' weights."""
         persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
-        deadline = current_deadline()
-        task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles, deadline)
+        task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
         map_chunks(task, graph_spans(graphs, CHUNK_NODES), self.n_jobs)
         return persistence, cycles
 
-    def _span_persistence(  # type: ignore[no-untyped-def]
-        self, graphs, rows, previous, ids, persistence, cycles, deadline, span
-    ) -> None:
+    def _span_persistence(self, graphs, rows, previous, ids, persistence, cycles, span) -> None:  # type: ignore[no-untyped-def]
         """Write the persistence of a span of graphs."""
-        deadline.check()
         start, stop = int(graphs.offsets[span[0]]), int(graphs.offsets[span[1]])
         degrees = graphs.degrees[start:stop]
         sources = np.repeat(np.arange(start, stop, dtype=np.int32), degrees)

@@ -18,7 +18,7 @@ from relaxwl.kernels.base import Candidate, GraphKernel
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
-from relaxwl.kernels.limits import check_time, current_deadline, time_limit, watched
+from relaxwl.kernels.limits import check_time, time_limit, watched
 from relaxwl.unfolding import leaves, refine
 
 SCHEMES = ("categorical", "continuous")
@@ -200,9 +200,7 @@ class WassersteinWL(GraphKernel):
                 _sorted_in_graphs(offsets, places) for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
             )
         out = np.zeros((len(x), len(offsets_y) - 1))
-        task = partial(
-            _distance_row, pair_row, x.offsets, places_x, offsets_y, places_y, y is None, current_deadline(), out
-        )
+        task = partial(_distance_row, pair_row, x.offsets, places_x, offsets_y, places_y, y is None, out)
         for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
             map_chunks(task, range(start, stop), self.n_jobs)
         if y is None:
@@ -260,7 +258,6 @@ def _sorted_in_graphs(offsets: Int64, values: Float64) -> Float64:
     return column[np.lexsort((column, graph))]
 
 
-def _distance_row(pair_row, offsets_x, x, offsets_y, y, symmetric, deadline, out, row) -> None:  # type: ignore[no-untyped-def]
+def _distance_row(pair_row, offsets_x, x, offsets_y, y, symmetric, out, row) -> None:  # type: ignore[no-untyped-def]
     """Fill one row of distances; of a symmetric matrix the part behind the diagonal."""
-    deadline.check()
     pair_row(row, offsets_x, x, offsets_y, y, row + 1 if symmetric else 0, out[row])
