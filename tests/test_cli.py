@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.cli import main
 from relaxwl.commands.console import Console
 from relaxwl.datasets import make_egonets
+from relaxwl.evaluation import ResultStore
 
 COMMAND = [sys.executable, "-m", "relaxwl.cli"]
 
@@ -77,6 +79,36 @@ def test_kernel_writes_a_gram_matrix(dataset, tmp_path):
     assert main(["kernel", str(dataset), "-o", str(path), "--kernel", "wl", "--depth", "2", "--normalize"]) == 0
     gram = np.load(path)["K"]
     np.testing.assert_allclose(np.diag(gram), 1)
+
+
+def test_kernel_options_reach_the_kernel(dataset, tmp_path):
+    path, model = tmp_path / "K.npz", tmp_path / "model.rwl"
+    options = [
+        "--clusters",
+        "2,1.0",
+        "--partitions",
+        "3",
+        "--depth",
+        "2",
+        "--normalize",
+        "depth",
+        "--model",
+        str(model),
+    ]
+    assert main(["kernel", str(dataset), "-o", str(path), *options]) == 0
+    np.testing.assert_allclose(np.diag(np.load(path)["K"]), 3)
+    kernel = RelaxedWeisfeilerLehman.load(model)
+    assert list(kernel.n_clusters) == [2, 1.0]
+    assert [len(partition[2]) == 2 for partition in kernel.partitions_] == [True, False, True]
+
+
+def test_benchmark_chooses_from_what_is_asked_for(dataset, tmp_path):
+    arguments = ["benchmark", str(dataset), "--kernels", "wl", "--folds", "3", "--repeats", "1", "--out", str(tmp_path)]
+    assert main([*arguments, "--inner-folds", "2", "--C", "0.5", "2", "--depths", "1", "3", "--quiet"]) == 0
+    folds = ResultStore(tmp_path / "results.jsonl").load().folds
+    assert {fold.settings["inner_folds"] for fold in folds} == {2}
+    assert {fold.parameters["C"] for fold in folds} <= {0.5, 2.0}
+    assert {fold.parameters["max_depth"] for fold in folds} <= {1, 3}
 
 
 def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):

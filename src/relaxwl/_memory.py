@@ -1,9 +1,13 @@
-"""How much memory there is, and a clear refusal of what cannot fit."""
+"""How much memory there is and was used, and a clear refusal of what cannot fit."""
 
 import os
+import sys
+from pathlib import Path
 
 # The largest part of the machine's memory that one request may take.
 MEMORY_SHARE = 0.75
+# Linux keeps the largest size of a process here, and forgets it when asked to there.
+STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened, which is no fault
@@ -25,3 +29,29 @@ def physical_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 8.0 * 2**30
+
+
+def forget_peak_memory() -> None:
+    """Let :func:`peak_memory` start anew, where the system can do so."""
+    try:
+        FORGET.write_text("5")
+    except OSError:
+        return
+
+
+def peak_memory() -> float | None:
+    """Return the most bytes that this process has held since the peak was forgotten (elsewhere than on Linux: ever)."""
+    try:
+        lines = STATUS.read_text().splitlines()
+        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return _largest_resident_set()
+
+
+def _largest_resident_set() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return peak if sys.platform == "darwin" else 1024 * peak

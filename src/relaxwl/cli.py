@@ -125,6 +125,11 @@ def _benchmark(commands: Subparsers) -> None:
                         help="fit kernels on all graphs (as the paper does), or on training graphs alone")  # fmt: skip
     parser.add_argument("--folds", type=_positive, default=10, help="outer folds (default 10)")
     parser.add_argument("--repeats", type=_positive, default=5, help="repetitions (default 5)")
+    parser.add_argument("--inner-folds", type=_positive, default=3, help="folds that choose parameters (default 3)")
+    parser.add_argument("--C", type=float, nargs="+", metavar="C", help="penalties to choose from (default: ten from "
+                        "2^-12 to 2^12)")  # fmt: skip
+    parser.add_argument("--depths", type=_seed, nargs="+", metavar="D", help="depths to choose from (default: each "
+                        "kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
     _add_format(parser)
@@ -169,9 +174,11 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     )
     parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
-                        "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt)")  # fmt: skip
+                        "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each "
+                        "partition takes the next")  # fmt: skip
     parser.add_argument("--similarity", choices=("dot", "intersection"), help="how counts are compared (default dot)")
-    parser.add_argument("--normalize", action="store_true", help="give every graph similarity 1 with itself")
+    parser.add_argument("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
+                        help="give every graph similarity 1 with itself; with 'depth': at each depth")  # fmt: skip
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     parser.add_argument("--model", metavar="FILE", help="save the fitted kernel")
     parser.add_argument("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")

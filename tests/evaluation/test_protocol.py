@@ -22,7 +22,8 @@ from relaxwl.kernels.base import Candidate, GraphKernel
 from relaxwl.kernels.limits import TimeLimitReached
 
 QUICK = {"n_folds": 4, "n_repeats": 2, "C": (0.125, 8.0), "dataset": "toy"}
-NOT_COMPARED = {"fit_seconds", "transform_seconds", "svm_seconds", "peak_memory_mb", "finished_at", "n_jobs"}
+TIMES = {"fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds"}
+NOT_COMPARED = {*TIMES, "peak_memory_mb", "finished_at", "n_jobs"}
 
 
 def comparable(results):
@@ -256,6 +257,14 @@ def test_out_of_fold_predictions_cover_every_graph(toy):
     predictions = results.predictions("toy", "WeisfeilerLehman")
     assert predictions.shape == (2, 40)
     assert np.mean(predictions == y, axis=1) == pytest.approx(results.cell("toy", "WeisfeilerLehman").accuracies)
+
+
+@pytest.mark.parametrize("kernel", ["wl", "wwl", "ve-hist", "rwl-star"])
+def test_gram_matrices_are_timed_apart_from_the_fit(toy, kernel):
+    for record in cross_validate(kernel, *toy, n_folds=3, n_repeats=1, inner_folds=2).folds:
+        assert record.gram_seconds > 0
+        assert record.fit_seconds > 0
+        assert record.kernel_seconds == record.fit_seconds + record.gram_seconds
 
 
 def test_progress_ends_at_the_total_and_never_goes_back(toy):

@@ -7,7 +7,15 @@ from pathlib import Path
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import open_source
-from relaxwl.evaluation import ProgressEvent, Results, ResultStore, cross_validate, results_table, runtime_table
+from relaxwl.evaluation import (
+    DEFAULT_C,
+    ProgressEvent,
+    Results,
+    ResultStore,
+    cross_validate,
+    results_table,
+    runtime_table,
+)
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
 from relaxwl.evaluation.results import Record
 from relaxwl.kernels.registry import kernel_names
@@ -46,6 +54,9 @@ def run(arguments: Namespace, console: Console) -> None:
                 protocol=arguments.protocol,
                 n_folds=arguments.folds,
                 n_repeats=arguments.repeats,
+                inner_folds=arguments.inner_folds,
+                C=arguments.C or DEFAULT_C,
+                depths=arguments.depths,
                 n_jobs=arguments.jobs,
                 random_state=arguments.seed,
                 time_limit=arguments.time_limit,

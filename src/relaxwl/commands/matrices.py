@@ -63,7 +63,7 @@ def _kernel(arguments: Namespace) -> Any:
         "n_partitions": arguments.partitions,
         "n_clusters": _clusters(arguments.clusters),
         "similarity": arguments.similarity,
-        "normalize": arguments.normalize or None,
+        "normalize": arguments.normalize,
         "edge_labels": arguments.edge_labels or None,
         "verbose": 0 if arguments.quiet else None,
     }
@@ -88,8 +88,11 @@ def _kernel(arguments: Namespace) -> Any:
 
 
 def _clusters(text: str | None) -> Any:
+    """Read a rule for the number of clusters, or several with commas between them."""
     if text is None or text in ("sqrt", "log2"):
         return text
+    if "," in text:
+        return [_clusters(part.strip()) for part in text.split(",")]
     try:
         return float(text) if "." in text else int(text)
     except ValueError:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._memory import forget_peak_memory
 from relaxwl.evaluation.contestants import Contestant, Variant, is_reseeded, resolve
 from relaxwl.evaluation.folds import DEFAULT_C, Settings, Split, checked_settings, kernel_seed, outer_splits
 from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
@@ -132,6 +133,7 @@ def _evaluate(contestant: Contestant, data: Data, n_repeats: int, keeper: Keeper
         if missing and not is_warm:
             warm_up(contestant, data.graphs, data.n_jobs, unseen=data.settings.protocol == "inductive")
             is_warm = True
+        forget_peak_memory()
         try:
             with limited(data.time_limit):
                 _evaluate_folds(recorder, repetition, missing, kept, keeper, share)

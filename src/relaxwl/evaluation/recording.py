@@ -4,7 +4,6 @@ import datetime
 import hashlib
 import json
 import platform
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ import scipy
 import sklearn
 
 import relaxwl
+from relaxwl._memory import peak_memory
 from relaxwl.evaluation.contestants import Contestant
 from relaxwl.evaluation.folds import Settings, Split, kernel_seed
 from relaxwl.evaluation.results import FoldRecord, GivenUp, GramSketch, Key, Record, Results, ResultStore
@@ -81,9 +81,10 @@ class Recorder:
             n_unconverged=choice.n_unconverged + (not choice.prediction.converged),
             converged=choice.prediction.converged,
             fit_seconds=round(choice.fit_seconds, 6),
+            gram_seconds=round(choice.gram_seconds, 6),
             transform_seconds=round(choice.transform_seconds, 6),
             svm_seconds=round(choice.svm_seconds, 6),
-            peak_memory_mb=peak_memory_mb(),
+            peak_memory_mb=_megabytes(peak_memory()),
             n_jobs=data.n_jobs,
             versions=versions(),
             finished_at=_now(),
@@ -185,12 +186,5 @@ def versions() -> dict[str, str]:
     }
 
 
-def peak_memory_mb() -> float | None:
-    """Return the most memory that this process has had so far, or None where the system does not say."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # macOS counts bytes, Linux counts kilobytes.
-    return round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1)
+def _megabytes(n_bytes: float | None) -> float | None:
+    return None if n_bytes is None else round(n_bytes / 2**20, 1)

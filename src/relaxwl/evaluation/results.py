@@ -38,11 +38,13 @@ class Key:
 class FoldRecord:
     """One outer fold of one repetition: what was chosen on the training part and how it did on the test part.
 
-    ``fit_seconds`` is the time of the fits (with the Gram matrices of all their settings) that the fold relied on,
-    without the imports and the compilation that the first fit in a process needs (kernels of other packages: with
-    them); in the transductive protocol all folds of a repetition share them. ``transform_seconds`` is the time for the
-    Gram matrices between unseen and training graphs, ``svm_seconds`` the time for selection and final fit. ``n_fits``
-    counts support vector machines of two classes, ``n_unconverged`` those that reached the iteration limit.
+    ``fit_seconds`` is the time of the fits that the fold relied on and ``gram_seconds`` that of the Gram matrices of
+    all their settings (0 for a kernel that does not tell them apart), without the imports and the compilation that the
+    first fit in a process needs (kernels of other packages: with them); in the transductive protocol all folds of a
+    repetition share them. ``transform_seconds`` is the time for the Gram matrices between unseen and training graphs,
+    ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts support vector machines of two classes,
+    ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
+    during the repetition (where the system cannot tell: since its start), with what it held before.
     """
 
     key: Key
@@ -62,12 +64,18 @@ class FoldRecord:
     n_unconverged: int
     converged: bool
     fit_seconds: float
+    gram_seconds: float
     transform_seconds: float
     svm_seconds: float
     peak_memory_mb: float | None
     n_jobs: int | None
     versions: dict[str, str]
     finished_at: str
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Seconds for everything but the support vector machines."""
+        return self.fit_seconds + self.gram_seconds + self.transform_seconds
 
 
 @dataclass(frozen=True)

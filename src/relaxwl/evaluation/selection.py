@@ -37,6 +37,7 @@ class Choice:
     n_fits: int = 0
     n_unconverged: int = 0
     fit_seconds: float = 0.0
+    gram_seconds: float = 0.0
     transform_seconds: float = 0.0
     svm_seconds: float = 0.0
 
@@ -51,14 +52,16 @@ class Choice:
 class FittedVariant:
     """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their price.
 
-    ``positions`` says where each candidate stands among all that the kernel offers.
+    ``positions`` says where each candidate stands among all that the kernel offers. ``gram_seconds`` is the time for
+    the matrices, where the kernel tells it from that of the fit.
     """
 
     parameters: dict[str, Any]
     kernel: GraphKernel
     positions: list[int]
     candidates: list[Candidate]
-    seconds: float
+    fit_seconds: float
+    gram_seconds: float
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +80,8 @@ def fit_variant(
     if not positions:
         raise ValueError(f"{kernel} offers none of the depths {list(depths or ())}; change depths")
     chosen = [_checked(offered[i], len(graphs), kernel) for i in positions]
-    return FittedVariant(parameters, kernel, positions, chosen, seconds)
+    gram_seconds = float(getattr(kernel, "gram_seconds_", 0.0))
+    return FittedVariant(parameters, kernel, positions, chosen, seconds - gram_seconds, gram_seconds)
 
 
 def _checked(candidate: Candidate, n_graphs: int, kernel: GraphKernel) -> Candidate:
@@ -130,7 +134,8 @@ class Selection:
             map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
         for choice in self.choices:
             choice.n_candidates += len(fitted.candidates)
-            choice.fit_seconds += fitted.seconds
+            choice.fit_seconds += fitted.fit_seconds
+            choice.gram_seconds += fitted.gram_seconds
 
     def _inner_scores(self, fitted: FittedVariant, scales: list[list[float]], meter: Share) -> Int64:
         """Return how many training graphs inner folds got right: (n_folds, n_candidates, n_C)."""

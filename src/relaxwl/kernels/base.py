@@ -1,6 +1,7 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -51,7 +52,10 @@ class GraphKernel(BaseEstimator):
         return self.fit(X).kernel_matrix(X)
 
     def fit_candidates(self, X: Any) -> list[Candidate]:
-        """Fit, and return the Gram matrix of ``X`` for every setting that this one fit covers."""
+        """Fit, and return the Gram matrix of ``X`` for every setting that this one fit covers.
+
+        A kernel may leave in ``gram_seconds_`` how long the matrices took, without the fit.
+        """
         return [Candidate({}, self.fit_kernel_matrix(X))]
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
@@ -133,7 +137,11 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def fit_candidates(self, X: Any) -> list[Candidate]:
         """Fit, and return one Gram matrix of ``X`` for each depth from 0 to ``max_depth``."""
-        return self._candidates(self._fit(X), None)
+        counts = self._fit(X)
+        started = time.perf_counter()
+        candidates = self._candidates(counts, None)
+        self.gram_seconds_ = time.perf_counter() - started
+        return candidates
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return one Gram matrix between ``X`` and ``Y`` for each depth from 0 to ``max_depth``."""

@@ -1,5 +1,6 @@
 """WWL: graphs as distributions over vertex embeddings, compared by optimal transport."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
@@ -143,7 +144,11 @@ class WassersteinWL(GraphKernel):
     def fit_candidates(self, X: Any) -> list[Candidate]:
         """Fit, and return the Gram matrix of ``X`` for each λ from 10⁻⁴ to 10."""
         graphs = as_collection(X)
-        return self.fit(graphs).candidates(graphs)
+        self.fit(graphs)
+        started = time.perf_counter()
+        candidates = self.candidates(graphs)
+        self.gram_seconds_ = time.perf_counter() - started
+        return candidates
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return the Gram matrices between ``X`` and ``Y`` for each λ from 10⁻⁴ to 10: the distances are the same."""

@@ -1,0 +1,36 @@
+"""What is said about memory."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from relaxwl import _memory
+from relaxwl._memory import MemoryRefusal, forget_peak_memory, peak_memory, physical_memory, refuse_beyond_memory
+
+
+def test_what_cannot_fit_is_refused_with_figures():
+    refuse_beyond_memory(0.1 * physical_memory(), "a small thing", "be glad")
+    with pytest.raises(
+        MemoryRefusal, match=r"a large thing would need about .* GiB and the limit is .* GiB; take less"
+    ):
+        refuse_beyond_memory(physical_memory(), "a large thing", "take less")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
+def test_the_peak_is_of_the_time_since_it_was_forgotten():
+    forget_peak_memory()
+    before = peak_memory()
+    block = np.ones(2**24)
+    with_block = peak_memory()
+    assert with_block - before > 0.9 * block.nbytes
+    del block
+    forget_peak_memory()
+    assert peak_memory() < with_block - 2**26
+
+
+def test_elsewhere_it_is_the_largest_so_far(monkeypatch, tmp_path):
+    monkeypatch.setattr(_memory, "STATUS", tmp_path / "missing")
+    monkeypatch.setattr(_memory, "FORGET", tmp_path / "missing" / "too")
+    forget_peak_memory()
+    assert peak_memory() is None or peak_memory() > 2**20
