@@ -31,7 +31,7 @@ demo: | $(VENV)/.runtime  ## Run the kernels on embedded data and show what they
 
 test: $(STAMP)  ## Run the quick tests
 	@echo "Running the quick tests ..."
-	@$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_OPTIONS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS)
 
 test-slow: $(STAMP)  ## Run the slow tests
 	@echo "Running the slow tests ..."
