@@ -17,6 +17,20 @@ def test_what_cannot_fit_is_refused_with_figures():
         refuse_beyond_memory(physical_memory(), "a large thing", "take less")
 
 
+def test_limits_of_a_container_or_a_process_count(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(_memory, "CONTAINER_LIMITS", (tmp_path / "missing", limit))
+    limit.write_text("max\n")
+    assert _memory.available_memory() <= physical_memory()
+    limit.write_text(f"{2**30}\n")
+    assert _memory.available_memory() == 2**30
+    with pytest.raises(MemoryRefusal, match=r"the limit is 0\.8 GiB"):
+        refuse_beyond_memory(2.0**30, "a thing", "take less")
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**29, 2**30))
+    assert _memory.available_memory() == 2**29
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
 def test_the_peak_is_of_the_time_since_it_was_forgotten():
     forget_peak_memory()

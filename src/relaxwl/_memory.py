@@ -1,11 +1,14 @@
 """How much memory there is and was used, and a clear refusal of what cannot fit."""
 
+import math
 import os
 import sys
 from pathlib import Path
 
 # The largest part of the machine's memory that one request may take.
 MEMORY_SHARE = 0.75
+# Where Linux says how much memory a container may take, in the new way and the old.
+CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 # Linux keeps the largest size of a process here, and forgets it when asked to there.
 STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -16,11 +19,34 @@ class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened
 
 def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
     """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
-    limit = MEMORY_SHARE * physical_memory()
+    limit = MEMORY_SHARE * available_memory()
     if needed > limit:
         raise MemoryRefusal(
             f"{what} would need about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB; {advice}"
         )
+
+
+def available_memory() -> float:
+    """Return the bytes that this process may have: the machine's, or less where a container or a limit says so."""
+    return min(physical_memory(), _container_memory(), _limited_memory())
+
+
+def _container_memory() -> float:
+    for path in CONTAINER_LIMITS:
+        try:
+            return float(path.read_text())
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return math.inf
+
+
+def _limited_memory() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.inf
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
 
 def physical_memory() -> float:

@@ -21,7 +21,6 @@ from relaxwl.distances.batched import is_whole, level_distances, row_distances, 
 from relaxwl.distances.pairwise import point_pair_costs
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 
 Generators = Callable[[int, int], np.random.Generator]
@@ -92,7 +91,6 @@ def fit_chain(
     fed: NDArray[Any] | None = np.zeros((1, 1))
     every = [make_partitioners(depth) for depth in range(max_depth + 1)]
     for depth, partitioners in enumerate(every):
-        check_time()
         rows, local = refined(encoded, depth, fed_ids, n_fed, n_jobs)
         ground = _ground(fed, encoded)
         fit = partial(_fitted, partitioners, rows, ground, generators, depth)

@@ -12,7 +12,7 @@ from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
 Settings = dict[str, Any]
 Variant = tuple[Settings, GraphKernel]
 
-# The paper does not say whether it normalises. Where graphs differ much in size it helps, and elsewhere it does no harm.
+# The paper does not say whether it normalises. Where graphs differ much in size it helps; elsewhere it does no harm.
 NORMALIZED: tuple[Settings, ...] = ({"normalize": True},)
 # Multiples of the square root of the number of rows: the numbers of clusters of rwl-auto. The many partitions of the
 # mixture come largest first, so that no worker is left with a long one at the end.

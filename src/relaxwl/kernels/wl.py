@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts
-from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import check_edge_labels
 
@@ -38,6 +38,8 @@ class WeisfeilerLehman(CountKernel):
         depth, so that no depth outweighs the others.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class WeisfeilerLehman(CountKernel):
         depth_weights: Sequence[float] | None = None,
         normalize: bool | str = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.max_depth = max_depth
         self.base = base
@@ -77,6 +80,7 @@ class WeisfeilerLehman(CountKernel):
         self.depth_weights = depth_weights
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         check_edge_labels(graphs, self.edge_labels)
@@ -88,8 +92,8 @@ class WeisfeilerLehman(CountKernel):
         counts = []
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
-            check_time()
             rows, ids = self._refined(graphs, graphs.node_codes, edges, ids, depth)
+            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows))
             counter = COUNTERS[self.base]()
             counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, edges))
             self.rows_.append(rows)

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl.costs import Codebook, EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
@@ -16,6 +17,8 @@ from relaxwl.graphs.labels import Label, match_codes
 from relaxwl.unfolding.tree import UNLABELLED
 
 Symbol = Label
+# A matrix of costs is there several times while it is made and checked.
+COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class RootEncoding:
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
             raise ValueError(f"unseen='error', and these graphs have labels that were not met in fitting: {new[:5]}")
+        refuse_beyond_memory(
+            COPIES * 8.0 * (len(symbols) + 1) ** 2,
+            f"the costs between {len(symbols)} different labels or attribute vectors",
+            "give EditCost.from_attributes a number of codes (n_codes), or use fewer graphs",
+        )
         if self.codebook is None:
             return codes, self.cost.node_matrix(symbols)
         if self.labels is None:

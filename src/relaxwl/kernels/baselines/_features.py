@@ -1,10 +1,10 @@
 """What the baselines with one explicit block of features share."""
 
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.base import Candidate, CountKernel
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import TimeLimited, check_time
+from relaxwl.kernels.limits import TimeLimited
 from relaxwl.kernels.wl import matched_codes
 
 
@@ -14,14 +14,6 @@ class DepthFeatures(TimeLimited, CountKernel):
     base = "subtree"
     similarity = "dot"
     depth_weights = None
-
-    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
-        check_time()
-        return super()._gram(counts_x, counts_y)
-
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
-        check_time()
-        return super()._prefix_grams(counts_x, counts_y, similarity)
 
 
 class FlatFeatures(DepthFeatures):

@@ -15,11 +15,14 @@ from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import FlatFeatures
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.limits import watched
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
 # Graphs of one task.
 GRAPHS_PER_TASK = 16
+# Graphs between two looks at the clock for a line of progress.
+GRAPHS_PER_LOOK = 256
 
 
 class GraphletSampling(FlatFeatures):
@@ -48,6 +51,8 @@ class GraphletSampling(FlatFeatures):
         The seed; None takes a new one at each fit.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -74,6 +79,7 @@ class GraphletSampling(FlatFeatures):
         normalize: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.max_size = max_size
@@ -83,6 +89,7 @@ class GraphletSampling(FlatFeatures):
         self.normalize = normalize
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
@@ -114,7 +121,9 @@ class GraphletSampling(FlatFeatures):
     def _sampled(self, graphs: GraphCollection) -> Int64:
         """Return the counts of all graphlet types, (n_graphs, n_types)."""
         counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
-        map_chunks(partial(self._sample_span, graphs, counts), spans(graphs.n_graphs, GRAPHS_PER_TASK), self.n_jobs)
+        task = partial(self._sample_span, graphs, counts)
+        for start, stop in watched(spans(graphs.n_graphs, GRAPHS_PER_LOOK), "graphlets", self.verbose):
+            map_chunks(task, [(start + a, start + b) for a, b in spans(stop - start, GRAPHS_PER_TASK)], self.n_jobs)
         return counts
 
     def _sample_span(self, graphs, counts, span) -> None:  # type: ignore[no-untyped-def]

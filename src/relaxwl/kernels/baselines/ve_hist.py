@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.kernels.base import Candidate
@@ -30,6 +31,8 @@ class VertexEdgeHistogram(FlatFeatures):
         Scale histograms to length 1, and with them the dot products.
     n_jobs : int, optional
         Number of threads for the Gram matrix; the result does not depend on it.
+    verbose : int
+        1 logs progress.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -54,12 +57,14 @@ class VertexEdgeHistogram(FlatFeatures):
         edge_labels: bool = True,
         normalize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.gamma = gamma
         self.edge_labels = edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
@@ -92,6 +97,7 @@ class VertexEdgeHistogram(FlatFeatures):
         return (squares > 0).astype(np.float64) if self.normalize else squares
 
     def _fit_block(self, graphs: GraphCollection) -> Counts:
+        report(self.verbose, "histograms of %d graphs", graphs.n_graphs)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
         self._vertices = SubtreeCounter()

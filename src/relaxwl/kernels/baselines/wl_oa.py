@@ -1,11 +1,7 @@
 """WL-OA: the optimal assignment of vertices by their Weisfeiler-Lehman labels."""
 
-from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import TimeLimited, check_time
+from relaxwl.kernels.limits import TimeLimited
 from relaxwl.kernels.wl import WeisfeilerLehman
-from relaxwl.unfolding import TreeRows
 
 
 class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
@@ -26,6 +22,8 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
         Scale the Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress.
     time_limit : float, optional
         Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
@@ -35,6 +33,7 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
 
     Examples
     --------
+    >>> from relaxwl.graphs import GraphCollection
     >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
     >>> WLOptimalAssignment(max_depth=1).fit_kernel_matrix(graphs)
     array([[6., 4.],
@@ -51,24 +50,12 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
         edge_labels: bool = False,
         normalize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
         time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.edge_labels = edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.time_limit = time_limit
-
-    def _refined(
-        self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int
-    ) -> tuple[TreeRows, Int32]:
-        check_time()
-        return super()._refined(graphs, roots, edges, ids, depth)
-
-    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
-        check_time()
-        return super()._gram(counts_x, counts_y)
-
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
-        check_time()
-        return super()._prefix_grams(counts_x, counts_y, similarity)

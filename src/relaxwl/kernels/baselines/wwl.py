@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +30,8 @@ DECAYS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LARGEST = 1.0
 # Rows of distances between two lines of progress.
 ROWS_PER_LOOK = 16
+# Vertex pairs that one task compares.
+WORK_PER_PART = 1 << 21
 
 
 class WassersteinWL(GraphKernel):
@@ -205,9 +208,10 @@ class WassersteinWL(GraphKernel):
                 _sorted_in_graphs(offsets, places) for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
             )
         out = np.zeros((len(x), len(offsets_y) - 1))
-        task = partial(_distance_row, pair_row, x.offsets, places_x, offsets_y, places_y, y is None, out)
+        task = partial(_distance_part, pair_row, x.offsets, places_x, offsets_y, places_y, out)
         for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
-            map_chunks(task, range(start, stop), self.n_jobs)
+            parts = [part for row in range(start, stop) for part in _row_parts(row, x.offsets, offsets_y, y is None)]
+            map_chunks(task, parts, self.n_jobs)
         if y is None:
             mirror(out)
         return out
@@ -263,6 +267,20 @@ def _sorted_in_graphs(offsets: Int64, values: Float64) -> Float64:
     return column[np.lexsort((column, graph))]
 
 
-def _distance_row(pair_row, offsets_x, x, offsets_y, y, symmetric, out, row) -> None:  # type: ignore[no-untyped-def]
-    """Fill one row of distances; of a symmetric matrix the part behind the diagonal."""
-    pair_row(row, offsets_x, x, offsets_y, y, row + 1 if symmetric else 0, out[row])
+def _row_parts(row: int, offsets_x: Int64, offsets_y: Int64, symmetric: bool) -> list[tuple[int, int, int]]:
+    """Cut a row of distances (of a symmetric matrix the part behind the diagonal) into (row, start, stop).
+
+    Parts take about equally long, so that a time limit is kept to within one of them, or within one pair of large
+    graphs.
+    """
+    first = row + 1 if symmetric else 0
+    size = int(offsets_x[row + 1] - offsets_x[row])
+    work = (offsets_y[first:-1] - offsets_y[min(first, len(offsets_y) - 1)]) * size // WORK_PER_PART
+    starts = first + np.flatnonzero(np.diff(work, prepend=-1))
+    return [(row, int(start), int(stop)) for start, stop in pairwise([*starts, len(offsets_y) - 1])]
+
+
+def _distance_part(pair_row, offsets_x, x, offsets_y, y, out, part) -> None:  # type: ignore[no-untyped-def]
+    """Fill a part of a row of distances."""
+    row, start, stop = part
+    pair_row(row, offsets_x, x, offsets_y, y, start, out[row, :stop])
