@@ -66,6 +66,27 @@ def test_time_limits_hold_between_chunks_in_every_thread(mapped, n_jobs):
     assert len(done) < 20
 
 
+def test_what_is_given_up_ends_at_its_next_chunk():
+    begun, rounds = threading.Event(), []
+
+    def endless(task):
+        if task == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        for count in range(1000):
+            map_chunks(lambda _: time.sleep(0.01), range(1), 2)
+            rounds.append(count)
+            begun.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        map_long(endless, range(2), 2)
+    time.sleep(0.1)
+    done = len(rounds)
+    time.sleep(0.1)
+    assert len(rounds) == done < 100
+    assert map_chunks(abs, [-1, -2], 2) == [1, 2]
+
+
 @pytest.mark.parametrize(("total", "size"), [(0, 3), (1, 3), (9, 3), (10, 3), (2, 100)])
 def test_spans_cover_everything_once(total, size):
     covered = [value for start, stop in spans(total, size) for value in range(start, stop)]

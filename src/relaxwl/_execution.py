@@ -8,8 +8,8 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 import joblib
@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 # Threads are kept from one call to the next: k-means makes hundreds of short calls. A child process has none of them.
 _pools: dict[int, ThreadPoolExecutor] = {}
 _worker = threading.local()
+# Set when the call that a worker works for has failed or was interrupted: its result is of no use to anybody.
+_given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)
 
@@ -40,11 +42,13 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     if min(n_workers, len(chunks)) <= 1 or getattr(_worker, "is_busy", False):
         return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
+    given_up = threading.Event()
     # A thread of the pool has a context of its own: the caller's, with its time limit, must be taken along.
-    futures = [pool.submit(copy_context().run, _in_time, function, chunk) for chunk in chunks]
+    futures = [pool.submit(copy_context().run, _in_worker, given_up, function, chunk) for chunk in chunks]
     try:
         return [future.result() for future in futures]
-    except BaseException:  # also an interrupt: what has not begun need not be done
+    except BaseException:  # also an interrupt: what has not begun need not be done, and what has ends at its next chunk
+        given_up.set()
         for future in futures:
             future.cancel()
         raise
@@ -60,8 +64,16 @@ def map_long(function: Callable[[Chunk], Result], tasks: Sequence[Chunk], n_jobs
     return map_chunks(function, tasks[:n_even], n_jobs) + [_in_time(function, task) for task in tasks[n_even:]]
 
 
+def _in_worker(given_up: threading.Event, function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
+    _given_up.set(given_up)
+    return _in_time(function, chunk)
+
+
 def _in_time(function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
     check_time()
+    given_up = _given_up.get()
+    if given_up is not None and given_up.is_set():
+        raise CancelledError
     return function(chunk)
 
 

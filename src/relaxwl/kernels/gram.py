@@ -85,7 +85,8 @@ def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
     if not dropped.any():
         return matrix
     kept = ~dropped[matrix.indices]
-    before = np.zeros(len(kept) + 1, np.int64)
+    # As the matrix that stays whole: compiled code is made once for each type of index.
+    before = np.zeros(len(kept) + 1, matrix.indptr.dtype)
     np.cumsum(kept, out=before[1:])
     return csr_array((matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape)
 
