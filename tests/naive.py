@@ -108,18 +108,6 @@ def padded_transport_by_units(x, y, ground):
     return float(costs[linear_sum_assignment(costs)].sum())
 
 
-def relaxed_transport_cost(x, y, ground):
-    """Return the dearer of: supply to its nearest sinks, demand from its nearest sources, common mass cancelled."""
-    x, y = padded_measures(x, y)
-    common = np.minimum(x, y)
-    x, y = x - common, y - common
-    sources, sinks = np.flatnonzero(x), np.flatnonzero(y)
-    if len(sources) == 0 or len(sinks) == 0:
-        return 0.0
-    costs = np.asarray(ground, float)[np.ix_(sources, sinks)]
-    return max(x[sources] @ costs.min(axis=1), y[sinks] @ costs.min(axis=0))
-
-
 # ---------------------------------------------------------------------------------------------------------------
 # The tree edit distance
 
@@ -428,6 +416,19 @@ def nearest_centers(rows, centers, ground, root_cost, tolerance=1e-9):
         labels.append(next(c for c, distance in enumerate(all_distances) if distance <= least + tolerance))
         distances.append(least)
     return labels, distances
+
+
+def spread_seeds(rows, weights, ground, root_cost, uniforms):
+    """k-means++: draw by weight, then by weight times distance to the nearest seed; one uniform number a draw."""
+    seeds = []
+    for uniform in uniforms:
+        shares = [
+            weight * min([row_distance(row, rows[seed], ground, root_cost) for seed in seeds], default=1.0)
+            for row, weight in zip(rows, weights, strict=True)
+        ]
+        reached = list(itertools.accumulate(shares))
+        seeds.append(next(place for place, value in enumerate(reached) if value > uniform * reached[-1]))
+    return seeds
 
 
 def center_grounds(centers, ground, root_cost):

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 LABELS = (1, 2, 3)
 EDGES = ("x", "y")
+# Labels that, written one after the other, can be read in several ways.
+AMBIGUOUS = (1, 2, 12, 21, 3, 23)
 
 
 def _children(tree, edge):
@@ -18,6 +20,24 @@ def nested_trees(labels=LABELS, edges=(None,), max_leaves=5):
     label, edge = st.sampled_from(labels), st.sampled_from(edges)
     leaf = st.tuples(label, st.just(()))
     return st.recursive(leaf, lambda tree: st.tuples(label, _children(tree, edge)), max_leaves=max_leaves)
+
+
+def confusable_labels():
+    """Pairs of different (vertex label, edge label) that read the same when written one after the other."""
+    pairs = list(itertools.product(AMBIGUOUS, repeat=2))
+    alike = [(p, q) for p in pairs for q in pairs if p != q and f"{p[0]}{p[1]}" == f"{q[0]}{q[1]}"]
+    return st.sampled_from(alike)
+
+
+@st.composite
+def confusable_trees(draw):
+    """Pairs of trees, half of them with nothing but a root label and an edge label that are confusable."""
+    trees = nested_trees(labels=AMBIGUOUS, edges=AMBIGUOUS, max_leaves=3)
+    if draw(st.booleans()):
+        return draw(trees), draw(trees)
+    (label, edge), (other, other_edge) = draw(confusable_labels())
+    child = draw(trees)
+    return (label, ((edge, child),)), (other, ((other_edge, child),))
 
 
 @st.composite
@@ -62,14 +82,14 @@ class PlainGraph:
 
 
 @st.composite
-def plain_graphs(draw, max_nodes=5, edges=None):
+def plain_graphs(draw, max_nodes=5, edges=None, labels=LABELS):
     """Small labelled graphs, with edge labels from ``edges`` if given."""
     n_nodes = draw(st.integers(1, max_nodes))
     possible = list(itertools.combinations(range(n_nodes), 2))
     chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
-    labels = draw(st.lists(st.sampled_from(LABELS), min_size=n_nodes, max_size=n_nodes))
-    names = None if edges is None else [draw(st.sampled_from(edges)) for _ in chosen]
-    return (n_nodes, chosen, labels, names)
+    names = draw(st.lists(st.sampled_from(labels), min_size=n_nodes, max_size=n_nodes))
+    edge_names = None if edges is None else [draw(st.sampled_from(edges)) for _ in chosen]
+    return (n_nodes, chosen, names, edge_names)
 
 
 def permuted(graph, order):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from relaxwl.costs import Codebook, EditCost
+from relaxwl.costs import Codebook, EditCost, cost_text
 from strategies import metric_matrices
 
 THREE = [[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 1], [1, 1, 1, 0]]
@@ -192,6 +192,30 @@ def test_callable():
 # -- edges -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_callable_must_return_numbers():
+    for value in (None, "x", ()):
+        with pytest.raises(TypeError, match=r"function must return a number, but function\(1, 1\) is "):
+            EditCost.from_callable(lambda a, b, value=value: value).node_matrix([1])
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        (0.0, "0"),
+        (3.0, "3"),
+        (1234567.0, "1234567"),
+        (2.0**53, "9007199254740992"),
+        (1e300, "1e+300"),
+        (1.5, "1.5"),
+        (1234567.5, "1234567.5"),
+        (0.1 + 0.2, "0.3"),
+        (np.float64(7), "7"),
+    ],
+)
+def test_costs_are_written_with_all_digits(cost, text):
+    assert cost_text(cost) == text
+
+
 def test_dear_edges_are_refused_with_a_remedy():
     cost = EditCost(edge_relabel=2)
     with pytest.raises(ValueError, match=r"edge label 'x' by 'y' costs 2 .* use edge_relabel ≤ 1 or edge_blank ≥ 0.5"):
@@ -307,6 +331,9 @@ def test_codebook_is_read_only():
     [
         (lambda: EditCost.from_attributes("cosine"), "metric must be one of"),
         (lambda: EditCost.from_attributes(n_codes=0), "n_codes must be a positive integer"),
+        (lambda: EditCost.from_attributes(n_codes="x"), "n_codes must be a positive integer or None, got 'x'"),
+        (lambda: EditCost.from_attributes(n_codes=True), "n_codes must be a positive integer"),
+        (lambda: EditCost.from_attributes(n_codes=2.5), "n_codes must be a positive integer"),
         (lambda: EditCost.from_attributes(blank=0), "blank must be a finite positive"),
         (lambda: EditCost().codebook([[1.0]]), "only costs made by EditCost.from_attributes"),
         (lambda: EditCost.from_attributes().codebook(np.empty((0, 2))), "attributes is empty"),

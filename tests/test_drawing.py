@@ -77,6 +77,7 @@ def test_long_labels_and_many_more():
     assert "x" * 17 + "…" in texts(svg)
     assert "×7" in texts(svg)
     assert "… +12,345 more" in texts(svg)
+    assert "… +1.4e+331 more" in texts(drawing.tree_svg(["a"], [-1], hidden=[2**1100]))
 
 
 @pytest.mark.parametrize(

@@ -494,6 +494,12 @@ def test_paths(tmp_path):
     assert as_collection(archive) == BARE[:2]
 
 
+def test_paths_of_graphs_without_classes(tmp_path):
+    folder = write_tu(tmp_path / "TINY")
+    (folder / "TINY_graph_labels.txt").unlink()
+    assert as_collection(folder) == BARE[:2]
+
+
 def test_a_string_that_is_no_path():
     with pytest.raises(FileNotFoundError, match="there is no file or folder 'no such set' to read as a data set"):
         as_collection("no such set")

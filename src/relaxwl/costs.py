@@ -25,6 +25,9 @@ Metric = Literal["euclidean", "cityblock", "chebyshev"]
 # Sums of floats that should be equal differ in the last digits; anything beyond this is a real violation.
 RELATIVE_TOLERANCE = 1e-9
 
+# Beyond this, neighbouring whole numbers share a float.
+MAX_EXACT = 2**53
+
 # SciPy's names of the distances on attribute vectors that are metrics without further conditions.
 METRICS: dict[str, Metric] = {
     "euclidean": "euclidean",
@@ -187,7 +190,8 @@ class EditCost:
         """
         if metric not in METRICS:
             raise ValueError(f"metric must be one of {', '.join(sorted(METRICS))}, got {metric!r}")
-        if n_codes is not None and (int(n_codes) != n_codes or n_codes < 1):
+        whole = isinstance(n_codes, (int, np.integer)) and not isinstance(n_codes, bool)
+        if n_codes is not None and (not whole or n_codes < 1):
             raise ValueError(f"n_codes must be a positive integer or None, got {n_codes!r}")
         rule = _Attributes(
             METRICS[metric],
@@ -459,7 +463,14 @@ class _Callable:
     def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
         """Call the function for all ordered pairs, so that an asymmetric one is noticed."""
         points = [*labels, None]
-        return np.array([[float(self.function(a, b)) for b in points] for a in points], dtype=np.float64)
+        return np.array([[self._call(a, b) for b in points] for a in points], dtype=np.float64)
+
+    def _call(self, a: Label, b: Label) -> float:
+        cost = self.function(a, b)
+        try:
+            return float(cost)
+        except (TypeError, ValueError):
+            raise TypeError(f"function must return a number, but function({a!r}, {b!r}) is {cost!r}") from None
 
     def known_labels(self) -> tuple[Label, ...]:
         """Return nothing: a function does not say what it accepts."""
@@ -582,6 +593,28 @@ class Codebook:
         """
         rows = self.centers[[code for _, code in pairs]]
         return _capped_matrix(rows, [label for label, _ in pairs], self.metric, self.blank, self.relabel)
+
+
+def checked_cost(cost: EditCost | None) -> EditCost:
+    """Return the given costs, or those of 1 for everything if none are given."""
+    if cost is not None and not isinstance(cost, EditCost):
+        raise TypeError(f"cost must be an EditCost or None, got {cost!r}")
+    return EditCost() if cost is None else cost
+
+
+def check_finite(largest: float, depth: int) -> None:
+    """Refuse trees of a depth at which distances may be as large as infinity."""
+    if not math.isfinite(largest):
+        raise ValueError(f"depth {depth} makes distances larger than floating point holds; use a smaller depth")
+
+
+def cost_text(cost: float) -> str:
+    """Return a cost or distance to be read: whole numbers with all digits as long as they are exact.
+
+    >>> cost_text(1234567.0), cost_text(1.5), cost_text(0.1 + 0.2), cost_text(1e300)
+    ('1234567', '1.5', '0.3', '1e+300')
+    """
+    return f"{cost:.0f}" if cost.is_integer() and abs(cost) <= MAX_EXACT else f"{cost:.12g}"
 
 
 def _capped_matrix(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from html import escape
 from unicodedata import east_asian_width
 
@@ -28,6 +29,8 @@ LEVEL_HEIGHT = 58.0
 MARGIN = 14.0
 TREE_GAP = 60.0
 MAX_LABEL_LENGTH = 18
+# Trees of one picture get this much room if the caller names no size: with margins about 1,600 pixels.
+TREE_ROOM = 1500.0
 
 # What became of a vertex, as it is called in the style sheet and in the legend.
 KEPT, RELABELLED, DELETED, INSERTED = "kept", "relabelled", "deleted", "inserted"
@@ -116,6 +119,18 @@ def tree_svg(
     tree = _layout_tree(labels, parents, edge_labels, hidden, counts)
     body = _tree_elements(tree, (MARGIN, MARGIN), [KEPT] * len(labels), counts=counts)
     return _document(tree.width + 2 * MARGIN, tree.height + 2 * MARGIN, title, body, embed_style)
+
+
+def tree_width(
+    labels: Sequence[str],
+    parents: Sequence[int],
+    *,
+    edge_labels: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    hidden: Sequence[int] | None = None,
+) -> float:
+    """Return how wide :func:`tree_svg` draws a tree, without margins."""
+    return _layout_tree(labels, parents, edge_labels, hidden, counts).width
 
 
 def mapping_svg(
@@ -217,7 +232,7 @@ def graph_svg(
             raise ValueError(f"highlight names vertex {vertex}, but the graph has {n_nodes}")
     if labels is not None and len(labels) != n_nodes:
         raise ValueError(f"labels has {len(labels)} entries for {n_nodes} vertices")
-    kept = _vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_LAID_OUT_NODES))
+    kept = vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_LAID_OUT_NODES))
     place = {vertex: i for i, vertex in enumerate(kept)}
     drawn = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
     if positions is None:
@@ -328,7 +343,7 @@ def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[
     return np.asarray(0.5 * vectors / scale + 0.15 * spiral)
 
 
-def _vertices_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequence[int], limit: int) -> list[int]:
+def vertices_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequence[int], limit: int) -> list[int]:
     """Return at most ``limit`` vertices: those named first, then their neighbours, then the rest by degree."""
     if n_nodes <= limit:
         return list(range(n_nodes))
@@ -383,7 +398,7 @@ def _layout_tree(
         half = [h + (_text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
     for index, count in enumerate(hidden or ()):
         if count:
-            names.append(f"… +{count:,} more")
+            names.append(f"… +{_amount(count)} more")
             above.append(index)
             edges.append("")
             half.append(SMALL * _text_width(names[-1]) / 2 + 4)
@@ -569,6 +584,11 @@ def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
 
 def _shortened(label: str) -> str:
     return label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
+
+
+def _amount(count: int) -> str:
+    """Return a number of vertices; one that is too long to read is rounded (as a decimal: a float may not hold it)."""
+    return f"{count:,}" if count < 10**9 else f"{Decimal(count):.1e}"
 
 
 def _text_width(text: str) -> float:

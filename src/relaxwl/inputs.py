@@ -14,7 +14,7 @@ import numpy as np
 
 from relaxwl.graphs import DIRECTED, CollectionBuilder, Graph, GraphCollection, GraphError, sort_labels
 from relaxwl.graphs.arrays import Float64
-from relaxwl.graphs.building import adjacency_arcs, check_symmetric, join_vectors
+from relaxwl.graphs.building import adjacency_arcs, as_names, check_symmetric, join_vectors
 
 ACCEPTED = (
     "networkx, igraph, PyTorch Geometric and GraKeL graphs, square adjacency matrices, "
@@ -151,11 +151,11 @@ def _refuse_names(names: _Names, what: str) -> None:
 
 def _read_path(path: str | os.PathLike[str]) -> GraphCollection:
     """Read the graphs of a TU data set; a string that is no path was probably meant for another function."""
-    from relaxwl.datasets.tu import load_tu
+    from relaxwl.datasets.tu import read_tu
 
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no file or folder {os.fspath(path)!r} to read as a data set in TU layout")
-    return load_tu(path)[0]
+    return read_tu(path).graphs
 
 
 # ------------------------------------------------------------------------------------------- recognising
@@ -381,12 +381,8 @@ def _igraph_column(elements: Any, name: str | None, index: int) -> list[Any] | N
 
 
 def _igraph_vectors(elements: Any, names: str | Sequence[str] | None, index: int) -> Float64 | None:
-    columns = [_igraph_column(elements, name, index) for name in _as_names(names)]
+    columns = [_igraph_column(elements, name, index) for name in as_names(names)]
     return join_vectors(columns, len(elements), index) if columns else None
-
-
-def _as_names(names: str | Sequence[str] | None) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names or []
 
 
 def _from_pyg(graphs: list[Any], names: _Names) -> GraphCollection:
@@ -405,7 +401,7 @@ def _pyg_parts(graph: Any, names: _Names, index: int) -> _Parts:
         if wanted is None and label != default and getattr(graph, default, None) is not None:
             wanted = default
         columns[f"{kind}_labels"] = None if label is None else _pyg_labels(graph, label, index)
-        arrays = [_pyg_array(graph, name, index) for name in _as_names(wanted)]
+        arrays = [_pyg_array(graph, name, index) for name in as_names(wanted)]
         columns[f"{kind}_attributes"] = _pyg_vectors(arrays, index)
     n_nodes = _pyg_node_count(graph, index)
     parts = _Parts(n_nodes, arcs.T if arcs.size else [], **columns)

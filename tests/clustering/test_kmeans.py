@@ -9,6 +9,7 @@ import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.kmeans import number_of_clusters
+from relaxwl.clustering.nearest import Search
 
 ROOTS = 1 - np.eye(3)
 
@@ -104,6 +105,14 @@ def test_as_many_clusters_as_rows_and_more():
         assert kmeans.predict(tree_rows(content, 5)).tolist() == list(range(9))
 
 
+def test_as_many_clusters_as_rows_of_which_some_coincide():
+    ground = np.array([[0.0, 0.0, 5.0, 1.0], [0.0, 0.0, 5.0, 1.0], [5.0, 5.0, 0.0, 5.0], [1.0, 1.0, 5.0, 0.0]])
+    rows = tree_rows([(0, {0: 1}), (0, {1: 1}), (0, {2: 1})], 3)
+    kmeans = WassersteinKMeans(3, random_state=0).fit(rows, ground=ground)
+    assert kmeans.labels_.tolist() == kmeans.predict(rows).tolist() == [0, 0, 2]
+    assert (kmeans.inertia_, kmeans.n_iter_) == (0.0, 0)
+
+
 def test_one_cluster():
     content, ground = random_content(30, 5), random_ground(5)
     kmeans = WassersteinKMeans(1, random_state=0).fit(tree_rows(content, 5), ground=ground, root_cost=ROOTS)
@@ -179,6 +188,42 @@ def test_spread_seeds_find_far_groups():
     assert len(groups) == 4
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_spread_seeds_are_drawn_as_defined(weighted):
+    content, ground = random_content(30, 6, seed=4), random_ground(6)
+    weights = np.random.default_rng(0).integers(0, 3, 30).astype(float) if weighted else np.ones(30)
+    kmeans = WassersteinKMeans(7, init="k-means++", max_iter=0, random_state=3).fit(
+        tree_rows(content, 6), ground=ground, root_cost=ROOTS, sample_weight=weights
+    )
+    uniforms = np.random.default_rng(3).random(7)
+    drawn = [content[row] for row in sorted(naive.spread_seeds(content, weights, ground, ROOTS, uniforms))]
+    assert distances_to_own(content, kmeans, ground, ROOTS)[0] == drawn
+
+
+def test_rows_without_weight_are_no_seeds():
+    content, weights = random_content(20, 5), np.zeros(20)
+    weights[13] = 1.0
+    for seed in range(5):
+        kmeans = WassersteinKMeans(1, init="k-means++", max_iter=0, random_state=seed).fit(
+            tree_rows(content, 5), ground=random_ground(5), root_cost=ROOTS, sample_weight=weights
+        )
+        assert distances_to_own(content, kmeans, random_ground(5), ROOTS)[0] == [content[13]]
+
+
+def test_seeding_compares_rows_with_the_newest_seed_alone(monkeypatch):
+    compared, assign = [], Search.assign
+
+    def counting(self, centers, *arguments, **options):
+        compared.append(len(centers))
+        assign(self, centers, *arguments, **options)
+
+    monkeypatch.setattr(Search, "assign", counting)
+    rows = tree_rows(random_content(60, 6), 6)
+    WassersteinKMeans(20, init="k-means++", max_iter=0, random_state=0).fit(rows, ground=random_ground(6))
+    assert max(compared[:-1]) <= 2  # the last is the first assignment
+    assert compared[-1] == 20
+
+
 def test_predict_on_new_rows():
     content, ground = random_content(50, 6), random_ground(6)
     kmeans = WassersteinKMeans(6, random_state=0).fit(tree_rows(content, 6), ground=ground, root_cost=ROOTS)
@@ -188,6 +233,38 @@ def test_predict_on_new_rows():
     _, expected = distances_to_own(new, kmeans, ground, ROOTS)
     assert labels.tolist() == expected[0]
     np.testing.assert_allclose(distances, expected[1], atol=1e-9)
+
+
+def test_predict_wants_rows_over_the_same_points_and_roots():
+    kmeans = WassersteinKMeans(3, random_state=0).fit(
+        tree_rows(random_content(20, 5, n_roots=2), 5), ground=random_ground(5)
+    )
+    for predict in (kmeans.predict, kmeans.predict_with_distances):
+        with pytest.raises(TypeError, match="expected TreeRows"):
+            predict(np.zeros((3, 5)))
+        with pytest.raises(ValueError, match=r"ground has shape \(6, 6\), but the rows have 9 points"):
+            predict(tree_rows([(0, {8: 1})], 9))
+        with pytest.raises(ValueError, match=r"root_cost has shape \(2, 2\), but the rows have root codes up to 7"):
+            predict(tree_rows([(7, {1: 1})], 5))
+    assert len(kmeans.predict(tree_rows([], 5))) == 0
+
+
+def test_solves_are_counted(monkeypatch):
+    measured, measure = [], Search.measure
+
+    def counting(self, centers, subset):
+        measured.append(len(subset))
+        return measure(self, centers, subset)
+
+    monkeypatch.setattr(Search, "measure", counting)
+    rows = tree_rows(random_content(60, 6), 6)
+    kmeans = WassersteinKMeans(5, random_state=0).fit(rows, ground=random_ground(6))
+    rounds = kmeans.n_iter_ + 1
+    assert rounds > 1
+    assert kmeans.n_measured_ == sum(measured) / 60 / rounds > 0
+    # Every row is solved at least once; brute force would solve every pair in every round.
+    assert kmeans.n_solves_ * rounds >= 1
+    assert 0 <= kmeans.n_solves_ + kmeans.n_abandoned_ < 5
 
 
 def test_scikit_learn_habits():
@@ -236,6 +313,12 @@ def test_bad_number_of_clusters(rule):
         ({}, {"ground": np.zeros((3, 3))}, "ground has shape"),
         ({}, {"ground": -np.ones((6, 6))}, "ground"),
         ({}, {"root_cost": np.zeros((1, 1))}, "root_cost has shape"),
+        ({}, {"root_cost": np.zeros((3, 4))}, "root_cost must be square with one row a point, got"),
+        ({}, {"root_cost": -ROOTS}, r"root_cost has a cost that is negative: root_cost\[0, 1\] = -1.0"),
+        ({}, {"root_cost": np.triu(ROOTS)}, r"root_cost must be symmetric, .*root_cost\[1, 0\] = 0.0"),
+        ({}, {"root_cost": ROOTS + np.eye(3)}, "root_cost must be zero on the diagonal"),
+        ({}, {"root_cost": ROOTS * np.nan}, "root_cost has a cost that is not finite"),
+        ({}, {"root_cost": [[0, 9, 1], [9, 0, 1], [1, 1, 0]]}, r"root_cost breaks .* > root_cost\[0, 2\]"),
         ({}, {"sample_weight": np.ones(3)}, "sample_weight must hold 20 finite numbers"),
         ({}, {"sample_weight": -np.ones(20)}, "sample_weight must hold 20 finite numbers"),
     ],

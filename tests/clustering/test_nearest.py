@@ -5,12 +5,16 @@ from hypothesis import strategies as st
 
 import naive
 from clustering_rows import tree_rows
+from relaxwl.clustering import _compiled
+from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.centers import centers_from_parts, centers_from_rows
 from relaxwl.clustering.kmeans import nearest
 from relaxwl.clustering.nearest import Search, choose_pivots, lipschitz_functions
 from relaxwl.clustering.partitioners import Ground
+from relaxwl.datasets import load_tu
+from relaxwl.distances.batched import level_distances, row_distances
 from relaxwl.kernels.partition import distances_to_centers
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import TreeRows, leaves, refine
 from strategies import metric_matrices
 
 N_POINTS = 4
@@ -101,6 +105,62 @@ def test_the_bound_on_other_centers_is_one():
     solved, abandoned, searched = search.counters
     assert searched == 40
     assert 0 < solved + abandoned < 40 * 8  # brute force would solve all
+
+
+def bounds_of_the_search(search, centers):
+    """Return both bounds of every pair of a row and a centre, (n_rows, n_centers) each, computed as the search does."""
+    deep_rows, deep = (search._embed(measures, search.functions) for measures in (search.rows, centers))
+    shallow = np.ascontiguousarray(deep[:, search.pivots].T)
+    first, second = np.empty((2, len(search.rows), len(centers)))
+    for row, root in enumerate(search.rows.roots):
+        root_costs = search.root_cost[root, centers.roots]
+        _compiled.bound_all(search.embeddings[row], shallow, root_costs, first[row])
+        for center in range(len(centers)):
+            second[row, center] = root_costs[center] + _compiled.pivot_bound(deep_rows[row], deep[center], np.inf)
+    return first, second
+
+
+@settings(max_examples=40)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), st.booleans(), st.sampled_from([2, 256]))
+def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, coincide, max_pivots):
+    # Rows and centres of any mass, empty ones among them: what ⊥ fills up does not change a bound.
+    if coincide:
+        ground[1], ground[:, 1] = ground[0], ground[:, 0]
+        ground[0, 1] = ground[1, 0] = 0.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest_module, "MAX_PIVOTS", max_pivots)
+        search = Search(tree_rows(rows, N_POINTS), ground, root_cost)
+    first, second = bounds_of_the_search(search, make_centers(centers))
+    exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
+    assert (first <= second + 1e-9).all()
+    assert (second <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
+    # The distance to nothing is found in full: ⊥ is always a pivot.
+    to_nothing = bounds_of_the_search(search, make_centers([(0, {})]))[1][:, 0]
+    expected = [naive.row_distance(row, (0, {}), ground, root_cost) for row in rows]
+    np.testing.assert_allclose(to_nothing, expected)
+
+
+def test_a_bound_ends_early_with_a_gap_above_the_limit():
+    embedding, center = np.array([1.0, 5.0, 0.0]), np.array([2.0, 2.0, 9.0])
+    assert [_compiled.pivot_bound(embedding, center, limit) for limit in (np.inf, 4.0, 2.0, 0.5)] == [9, 9, 3, 1]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "depth"), [("MUTAG", 3), ("NCI1", 2), ("EGO-1", 2), ("PROTEINS", 2)])
+def test_bounds_hold_on_real_rows(shared, name, depth):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    costs = 1.0 - np.eye(len(graphs.node_vocabulary or (0,)) + 1)
+    (rows, ids), ground = leaves(graphs.node_codes), np.zeros((1, 1), np.uint8)
+    for _ in range(depth):
+        ground = level_distances(rows, ground, costs)
+        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
+    rng = np.random.default_rng(0)
+    sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
+    first, second = bounds_of_the_search(Search(sample, ground, costs), centers_from_rows(others, np.arange(70)))
+    exact = row_distances(sample, others, ground, costs)
+    assert (first <= second).all()
+    assert (second <= exact).all()
+    assert second.sum() >= 0.6 * exact.sum()  # worth having
 
 
 @given(metric_matrices(6))

@@ -249,8 +249,9 @@ def test_attribute_costs():
 
 
 def test_too_large_a_request_is_refused(monkeypatch):
-    monkeypatch.setattr(_memory, "physical_memory", lambda: 40.0)
-    graphs = GraphCollection.from_edges([(6, [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5)])])
+    monkeypatch.setattr(_memory, "physical_memory", lambda: 1000.0)
+    rng = np.random.default_rng(0)
+    graphs = GraphCollection.from_edges([(60, rng.integers(0, 60, (90, 2)).tolist())])
     with pytest.raises(ValueError, match=r"need about .* GiB .* smaller depth"):
         distinct_tree_distances(graphs, 3)
 
@@ -275,6 +276,23 @@ def test_bad_nodes_are_refused(nodes, message):
 def test_bad_depth_is_refused(depth):
     with pytest.raises(ValueError, match="depth must be a whole number"):
         distinct_tree_distances(GraphCollection.from_edges([(2, [(0, 1)])]), depth)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cost", [None, EditCost(relabel=0.5)])
+def test_depths_beyond_floating_point_are_refused(cost):
+    graphs = GraphCollection.from_edges([(4, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3)])])
+    with pytest.raises(ValueError, match=r"depth \d+ makes distances larger than floating point holds; use a smaller"):
+        tree_distances(graphs, 1100, [(0, 0), (0, 3)], cost)
+    with pytest.raises(ValueError, match="makes distances larger than floating point holds"):
+        distinct_tree_distances(graphs, 1100, cost)
+    assert np.isfinite(tree_distances(graphs, 600, [(0, 0), (0, 3)], cost)).all()
+
+
+def test_graphs_without_edges_need_no_edge_labels():
+    graphs = GraphCollection.from_edges([(2, [], ["a", "b"])])
+    trees = [unfolding_tree(graphs[0], vertex, 2, edge_labels=True) for vertex in (0, 1)]
+    assert tree_distances(graphs, 2, [(0, 0), (0, 1)], edge_labels=True)[0, 1] == tree_edit_distance(*trees) == 1
 
 
 def test_no_nodes_and_no_edge_labels():

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from relaxwl.datasets import load_tu
 from relaxwl.distances import _compiled
+from relaxwl.distances.batched import level_distances
 from relaxwl.distances.transport import check_ground, transport_distance
+from relaxwl.unfolding import leaves, refine
 
 RELATIVE = 1e-9
 
@@ -142,6 +145,56 @@ def test_ten_thousand_problems():
             )
 
 
+def disjoint_problem(rng, side, kind):
+    """Return two measures of `side` points each that share none, and a ground: nothing can be cancelled."""
+    x, y = np.zeros(2 * side), np.zeros(2 * side)
+    places = rng.permutation(2 * side)
+    x[places[:side]], y[places[side:]] = rng.integers(1, 9, (2, side)) if kind == "whole" else rng.random((2, side))
+    return x, y, random_ground(rng, 2 * side, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_disjoint_problems(kind):
+    rng = np.random.default_rng(8)
+    for _ in range(30):
+        x, y, ground = disjoint_problem(rng, 200, kind)
+        quick, paths = solve_twice(x, y, ground)
+        assert paths == pytest.approx(quick, rel=RELATIVE)
+        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["euclidean", "whole", "duplicates", "uniform"])
+def test_large_problems_against_the_linear_program(kind):
+    rng = np.random.default_rng(9)
+    for side in (50, 60, 80, 100):
+        x, y, ground = disjoint_problem(rng, side, kind)
+        quick, _ = solve_twice(x, y, ground)
+        assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=RELATIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_real_rows_against_pot(shared):
+    graphs, _ = load_tu(shared / "data" / "EGO-1.zip")
+    rows, ids = leaves(graphs.node_codes)
+    ground = np.zeros((1, 1))
+    for _ in range(2):
+        ground = level_distances(rows, ground, 1.0 - np.eye(2)).astype(float)
+        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
+    rng = np.random.default_rng(0)
+    widest = np.argsort(-np.diff(rows.indptr), kind="stable")[:500]
+    for a, b in np.concatenate([rng.choice(len(rows), (2000, 2)), rng.choice(widest, (3000, 2))]):
+        x, y = np.zeros((2, rows.n_points))
+        for measure, row in ((x, a), (y, b)):
+            _, points, counts = rows.row(row)
+            measure[points] = counts
+        quick, paths = solve_twice(x, y, ground)
+        assert quick == paths  # whole masses and costs
+        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
+
+
 def problem(max_points=7):
     """Return a strategy for (x, y, ground) with whole masses and a whole metric."""
 
@@ -265,6 +318,26 @@ def test_bad_measures_are_refused(x, message):
         transport_distance(x, [1, 1], ground)
     with pytest.raises(ValueError, match=message.replace("x ", "y ")):
         transport_distance([1, 1], x, ground)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "scale"),
+    [
+        ([1e308, 1e308], [0, 1], 1.0),  # one sum overflows
+        ([1e308, 0], [0, 1e308], 1.0),  # both together do
+        ([1e300, 0], [0, 1], 1e300),  # the cost does
+    ],
+)
+def test_masses_beyond_all_numbers_are_refused(x, y, scale):
+    with pytest.raises(ValueError, match="the mass of x and y together, also times the largest cost, must be"):
+        transport_distance(x, y, scale * (1 - np.eye(3)))
+
+
+def test_large_whole_masses_are_right_up_to_rounding():
+    x, y = [2**50 - 1, 0, 3], [0, 2**49, 1]
+    for scale in (1, 2, 2**13, 2**300):
+        distance = transport_distance(scale * np.array(x, float), scale * np.array(y, float), 1 - np.eye(4))
+        assert distance == pytest.approx(scale * (2.0**50 + 1), rel=1e-15)
 
 
 def test_bad_types_are_refused():

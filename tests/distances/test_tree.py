@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import naive
 from relaxwl.costs import EditCost
 from relaxwl.datasets.tu import load_tu
+from relaxwl.distances.pairwise import tree_distances
 from relaxwl.distances.tree import (
     Delete,
     EditScript,
@@ -21,11 +23,15 @@ from relaxwl.distances.tree import (
     tree_edit_distance,
     tree_edit_mapping,
 )
+from relaxwl.inputs import as_collection
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 from strategies import (
+    AMBIGUOUS,
     EDGES,
     LABELS,
     PlainGraph,
+    confusable_labels,
+    confusable_trees,
     cost_function,
     metric_matrices,
     nested_trees,
@@ -155,6 +161,30 @@ def test_invariant_under_renaming_of_vertices(graph, depth, data):
         edge_cost=edge_cost_function(1.0, 0.0),
     )
     assert mapping.cost == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(confusable_trees())
+def test_labels_that_run_together_are_told_apart(trees):
+    a, b = trees
+    expected = naive.recursive_tree_distance(a, b, edge_cost=edge_cost_function(1.0, 0.5))
+    assert tree_edit_distance(as_tree(a), as_tree(b), EditCost(edge_blank=0.5)) == expected
+
+
+def test_edge_and_vertex_labels_do_not_run_together():
+    assert tree_edit_distance(parse("1(23:5)"), parse("12(3:5)")) == 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(plain_graphs(edges=AMBIGUOUS, labels=AMBIGUOUS, max_nodes=4), confusable_labels(), st.integers(0, 2))
+def test_single_trees_agree_with_batches_where_labels_run_together(graph, confusable, depth):
+    pairs = [(2, [(0, 1)], [label, 5], [edge]) for label, edge in confusable]
+    collection = as_collection([graph, *pairs])
+    nodes = [(view.index, vertex) for view in collection for vertex in range(view.n_nodes)]
+    trees = [unfolding_tree(collection[graph], vertex, depth, edge_labels=True) for graph, vertex in nodes]
+    batched = tree_distances(collection, depth, nodes, EditCost(edge_blank=0.5), edge_labels=True)
+    single = [[tree_edit_distance(a, b, EditCost(edge_blank=0.5)) for b in trees] for a in trees]
+    assert np.array_equal(batched, single)
 
 
 @pytest.mark.parametrize("name", ["MUTAG", "EGO-1"])
@@ -294,6 +324,34 @@ def test_trees_with_and_without_edge_labels_do_not_compare():
 def test_input_must_be_trees():
     with pytest.raises(TypeError, match="b must be an UnfoldingTree"):
         tree_edit_distance(parse("1"), "1")
+    with pytest.raises(TypeError, match="a must be an UnfoldingTree"):
+        tree_edit_mapping("1", parse("1"))
+
+
+@pytest.mark.parametrize("cost", ["x", 0, 1.5, EditCost])
+def test_cost_must_be_edit_costs(cost):
+    for function in (tree_edit_distance, tree_edit_mapping):
+        with pytest.raises(TypeError, match="cost must be an EditCost or None"):
+            function(parse("1"), parse("2"), cost)
+    with pytest.raises(TypeError, match="cost must be an EditCost or None"):
+        tree_distances(as_collection([(2, [(0, 1)])]), 1, [(0, 0)], cost)
+
+
+def test_depths_beyond_floating_point_are_refused():
+    complete = PlainGraph(4, list(itertools.combinations(range(4), 2)))
+    less = PlainGraph(4, list(itertools.combinations(range(4), 2))[1:])
+    for a, b in itertools.product((complete, less), repeat=2):
+        with pytest.raises(ValueError, match="depth 1100 makes distances larger than floating point holds"):
+            tree_edit_distance(unfolding_tree(a, 3, 1100), unfolding_tree(b, 3, 1100))
+    assert np.isfinite(tree_edit_distance(unfolding_tree(complete, 3, 600), unfolding_tree(less, 3, 600)))
+
+
+def test_whole_numbers_are_written_out():
+    mapping = tree_edit_mapping(parse("1"), UnfoldingTree(1, [UnfoldingTree(1)] * 1234), EditCost(1000, 1001))
+    assert "cost 1235234:" in mapping.to_svg()
+    assert "vertices, cost 1235234<" in mapping.to_svg()
+    assert str(mapping.script()[0]).endswith("(cost 1001)")
+    assert "(cost 1234567)" in str(tree_edit_mapping(parse("1"), parse("2"), EditCost(1234567, 1234567)).script())
 
 
 def test_cost_must_be_a_metric_on_the_labels_of_the_trees():
@@ -324,3 +382,55 @@ def test_picture_of_a_large_mapping_is_cut():
     assert len(svg) < 40_000
     assert "… +4,951 more" in svg
     assert "… +3,951 more" in svg
+
+
+def width(svg):
+    return float(re.search(r' width="([0-9.]+)"', svg)[1])
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (PlainGraph(30, [(0, v) for v in range(1, 30)]), PlainGraph(20, [(0, v) for v in range(1, 20)])),
+        (
+            PlainGraph(9, list(itertools.combinations(range(9), 2))),
+            PlainGraph(7, list(itertools.combinations(range(7), 2))),
+        ),
+    ],
+)
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_default_pictures_of_mappings_fit_a_screen(source, target, depth):
+    mapping = tree_edit_mapping(unfolding_tree(source, 0, depth), unfolding_tree(target, 0, depth))
+    for picture in (mapping.to_svg(), mapping._repr_svg_()):
+        assert width(picture) <= 1600
+        assert 'class="node deleted"' in picture
+        assert picture.count('class="match"') > 4
+
+
+def test_pictures_of_mappings_show_every_kind_of_edit():
+    """Equal children fill the front of both trees; what differs comes last in them, and is drawn all the same."""
+    source = UnfoldingTree(0, [UnfoldingTree(1)] * 60 + [parse("5(1)"), parse("9(3(4,4,4,4))")])
+    target = UnfoldingTree(0, [UnfoldingTree(1)] * 60 + [parse("5(7)")])
+    svg = tree_edit_mapping(source, target).to_svg()
+    assert width(svg) <= 1600
+    assert svg.count('class="node relabelled"') == 2 + 1
+    assert svg.count('class="node deleted"') == 6 + 1
+    assert svg.count("… +") == 2
+
+
+def test_mapped_vertices_are_drawn_together():
+    complete = PlainGraph(9, list(itertools.combinations(range(9), 2)))
+    less = PlainGraph(9, list(itertools.combinations(range(9), 2))[5:])
+    mapping = tree_edit_mapping(unfolding_tree(complete, 0, 3), unfolding_tree(less, 0, 3))
+    source, target = mapping._drawn()
+    images, origins = dict(mapping.pairs), {other: path for path, other in mapping.pairs}
+    assert {images[path] for path in source.paths() if path in images} == set(target.paths()) & set(origins)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "depth"), [("EGO-1", 2), ("MUTAG", 4)])
+def test_default_pictures_of_real_neighbourhoods_fit_a_screen(shared, name, depth):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    trees = [unfolding_tree(graphs[graph], node, depth) for graph in (0, 3) for node in (0, 3)]
+    assert all(width(tree.to_svg()) <= 1600 for tree in trees)
+    assert all(width(tree_edit_mapping(a, b).to_svg()) <= 1600 for a, b in itertools.pairwise(trees))

@@ -92,6 +92,16 @@ def test_what_is_no_label_is_refused(bad):
         plain_label(bad)
 
 
+def test_nesting_is_limited():
+    nested = 1
+    for _ in range(100):
+        nested = [nested]
+    assert sort_labels([nested, 2])[0] == 2
+    for deep in ([nested], (nested,)):
+        with pytest.raises(ValueError, match="more than 100 tuples within each other"):
+            plain_label(deep)
+
+
 @given(st.sets(LABELS, max_size=6), st.sets(LABELS, max_size=6))
 def test_codes_are_matched_by_value(known, met):
     reference, vocabulary = sort_labels(known), sort_labels(met)

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from relaxwl.graphs import GraphCollection
 from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tree
-from strategies import EDGES, LABELS, PlainGraph, nested_trees, permuted, plain_graphs
+from strategies import EDGES, LABELS, PlainGraph, confusable_trees, nested_trees, permuted, plain_graphs
 
 parse = UnfoldingTree.parse
 labels = st.one_of(st.integers(), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False))
@@ -41,6 +43,20 @@ def test_equality_is_isomorphism(a, b):
     one, other = as_tree(a), as_tree(b)
     assert (one == other) == naive.tree_isomorphic(a, b)
     assert one != other or hash(one) == hash(other)
+
+
+@settings(max_examples=100, deadline=None)
+@given(confusable_trees())
+def test_equality_is_isomorphism_where_labels_run_together(trees):
+    a, b = trees
+    assert (as_tree(a) == as_tree(b)) == naive.tree_isomorphic(a, b)
+
+
+def test_labels_and_edges_do_not_run_together():
+    texts = ["1(23:5)", "12(3:5)", "1(2:35)", '1("23":5)', '"1"(23:5)', "[1](23:5)", "1([23]:5)", "1(23:[5])", "1(235)"]
+    assert len({parse(text) for text in texts}) == len(texts)
+    assert parse("1(None:5)") != parse("1(5)")
+    assert UnfoldingTree("None") != UnfoldingTree(("None",))
 
 
 @settings(max_examples=60, deadline=None)
@@ -105,6 +121,9 @@ def test_cannot_be_changed():
 def test_equal_labels_of_different_types_are_one_label():
     assert UnfoldingTree(1) == UnfoldingTree(1.0) == UnfoldingTree(True)
     assert UnfoldingTree(1) != UnfoldingTree("1")
+    leaf = UnfoldingTree(0)
+    assert UnfoldingTree(0, [leaf], [1]) == UnfoldingTree(0, [leaf], [1.0]) == UnfoldingTree(0, [leaf], [True])
+    assert UnfoldingTree(0, [leaf], [1]) != UnfoldingTree(0, [leaf], ["1"])
 
 
 def test_bad_arguments():
@@ -179,6 +198,25 @@ def test_notation_errors(text, message):
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["[" * 3000, "[" * 3000 + "]" * 3000, "1(" + "[" * 3000 + ":2)"])
+def test_deeply_nested_labels_are_refused(text):
+    with pytest.raises(ValueError, match="more than 100 tuples within each other"):
+        parse(text)
+
+
+def test_nested_labels_are_written_up_to_the_limit():
+    label = ()
+    for _ in range(99):
+        label = (label,)
+    tree = UnfoldingTree(label, [UnfoldingTree(label)], [label])
+    assert parse(str(tree)) == tree
+    for _ in range(3000):
+        label = (label,)
+    for arguments in ((label,), (1, [tree], [label])):
+        with pytest.raises(ValueError, match="more than 100 tuples within each other"):
+            UnfoldingTree(*arguments)
+
+
 def test_notation_needs_text():
     with pytest.raises(TypeError, match="must be a string"):
         parse(5)
@@ -244,6 +282,57 @@ def test_svg_shows_labels_as_text():
     assert "×3" in parse("1(2,2,2)").to_svg(collapse=True)
 
 
+def width(svg):
+    return float(re.search(r' width="([0-9.]+)"', svg)[1])
+
+
+def hidden_vertices(svg):
+    return sum(int(count.replace(",", "")) for count in re.findall(r"… \+([0-9,]+) more", svg))
+
+
+def regular_tree(n_children, depth, label="0"):
+    tree = UnfoldingTree(label)
+    for _ in range(depth):
+        tree = UnfoldingTree(label, [tree] * n_children)
+    return tree
+
+
+@pytest.mark.parametrize(("n_children", "depth"), [(300, 1), (40, 2), (12, 3), (3, 6), (2, 10), (2, 300), (30, 30)])
+@pytest.mark.parametrize("label", ["0", "a rather long label"])
+@pytest.mark.parametrize("collapse", [False, True])
+def test_default_pictures_fit_a_screen(n_children, depth, label, collapse):
+    tree = regular_tree(n_children, depth, label)
+    svg = tree.to_svg(collapse=collapse)
+    assert width(svg) <= 1600
+    if not collapse:
+        assert svg.count('class="node"') > 6
+        assert tree.size > 10**9 or svg.count('class="node"') + hidden_vertices(svg) == tree.size
+    assert tree._repr_svg_() == tree.to_svg()
+
+
+def test_pictures_that_drift_sideways_fit_too():
+    tree = UnfoldingTree(0)
+    for _ in range(60):
+        tree = UnfoldingTree(0, [UnfoldingTree(0)] * 10 + [tree])
+    assert width(tree.to_svg(max_nodes=200)) > 1600
+    assert width(tree.to_svg()) <= 1600
+
+
+def test_a_number_of_vertices_given_is_the_number_drawn():
+    svg = regular_tree(300, 1).to_svg(max_nodes=100)
+    assert svg.count('class="node"') == 100
+    assert "… +201 more" in svg
+
+
+def test_chosen_children_keep_their_positions():
+    tree = parse("1(2,2,3(4,5),6)")
+    outline = tree.outline(10, choose=lambda path, n_children: range(n_children)[-2 + len(path) :])
+    assert outline.labels == [1, 3, 6, 5]
+    assert outline.paths() == [(), (2,), (3,), (2, 1)]
+    assert outline.hidden == [2, 1, 0, 0]
+    assert [tree.subtree(path).label for path in outline.paths()] == outline.labels
+
+
 # -- from graphs ---------------------------------------------------------------------------------------------------
 
 
@@ -299,9 +388,25 @@ def test_attributes_in_place_of_labels():
 
 def test_bad_vertices_and_depths():
     graph = PlainGraph(2, [(0, 1)])
-    with pytest.raises(ValueError, match="depth must be at least 0"):
-        unfolding_tree(graph, 0, -1)
+    for depth in (-1, 1.5, True, "1", None):
+        with pytest.raises(ValueError, match="depth must be a whole number of at least 0"):
+            unfolding_tree(graph, 0, depth)
+    for node in (-1, 1.5, True, "1", None):
+        with pytest.raises(ValueError, match="node must be a whole number of at least 0"):
+            unfolding_tree(graph, node, 1)
+    assert unfolding_tree(graph, np.int32(1), np.int64(1)) == parse("0(0)")
     with pytest.raises(ValueError, match="node must be a vertex index below 2, got 2"):
         unfolding_tree(graph, 2, 1)
     with pytest.raises(ValueError, match="edge_labels=True needs"):
         unfolding_tree(graph, 0, 1, edge_labels=True)
+
+
+def test_a_collection_is_no_graph():
+    with pytest.raises(TypeError, match=r"not a GraphCollection: give collection\[i\]"):
+        unfolding_tree(GraphCollection.from_edges([(2, [(0, 1)])]), 0, 1)
+
+
+def test_a_graph_without_edges_needs_no_edge_labels():
+    edgeless = GraphCollection.from_edges([(2, [], ["a", "b"])])
+    assert unfolding_tree(edgeless[0], 1, 3, edge_labels=True) == parse("b")
+    assert unfolding_tree(PlainGraph(1, []), 0, 1, edge_labels=True) == parse("0")

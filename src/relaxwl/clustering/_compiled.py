@@ -20,9 +20,10 @@ from relaxwl.distances._compiled import (
     make_scratch,
     pair_distance,
     successive_paths,
+    widest_row,
 )
 
-# What a search counts: exact solves that ran to their end, solves that were abandoned, points that were searched.
+# What a search counts: exact solves that ended within the best distance so far, solves that passed it, rows searched.
 SOLVED, ABANDONED, SEARCHED = range(3)
 
 
@@ -36,28 +37,24 @@ def widest_member(members, indptr):
 
 
 @njit(nogil=True, cache=True)
-def widest_row(indptr):
-    """Return the largest number of entries of any row."""
-    widest = 1
-    for row in range(len(indptr) - 1):
-        widest = max(widest, indptr[row + 1] - indptr[row])
-    return widest
+def embed_row(begin, end, points, masses, functions, out):
+    """Write ``out[:] = Σ mass · functions[point]`` over the entries ``begin`` to ``end - 1``.
+
+    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
+    """
+    out[:] = 0.0
+    for entry in range(begin, end):
+        mass = masses[entry]
+        values = functions[points[entry]]
+        for pivot in range(len(out)):
+            out[pivot] += mass * values[pivot]
 
 
 @njit(nogil=True, cache=True)
 def embed_rows(start, stop, indptr, points, masses, functions, out):
-    """Write ``out[row] = Σ mass · functions[point]`` for the rows ``start`` to ``stop - 1``.
-
-    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
-    """
+    """Embed the rows ``start`` to ``stop - 1`` into the rows of ``out`` with the same numbers."""
     for row in range(start, stop):
-        target = out[row]
-        target[:] = 0.0
-        for entry in range(indptr[row], indptr[row + 1]):
-            mass = masses[entry]
-            values = functions[points[entry]]
-            for pivot in range(len(target)):
-                target[pivot] += mass * values[pivot]
+        embed_row(indptr[row], indptr[row + 1], points, masses, functions, out[row])
 
 
 @njit(nogil=True, cache=True)
@@ -149,12 +146,7 @@ def nearest_centers(
             bounds[center] = np.inf
             cutoff = best + tolerance - root_costs[center]
             if not embedded:
-                deep[:] = 0.0
-                for entry in range(begin, end):
-                    mass = masses[entry]
-                    values = functions[points[entry]]
-                    for pivot in range(len(deep)):
-                        deep[pivot] += mass * values[pivot]
+                embed_row(begin, end, points, masses, functions, deep)
                 embedded = True
             distance = pivot_bound(deep, center_deep[center], cutoff)
             if distance <= cutoff:

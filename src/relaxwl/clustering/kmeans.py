@@ -86,10 +86,11 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Weighted sum of distances.
     n_iter_ : int
         Rounds done.
-    n_solves_ : float
-        Exact solves in searching that ended within the best distance so far, for each row and round (the first
-        assignment is a round). A solve that ends above it counts as abandoned, and measuring updated centres is not
-        searching.
+    n_solves_, n_abandoned_, n_measured_ : float
+        Exact transport solves for each row and round (the first assignment is a round). In searching the nearest
+        centres: ``n_solves_`` that found a distance up to the best known so far, and ``n_abandoned_`` that ended once
+        they had passed it. Outside searching: ``n_measured_`` of members against updated centres, to the end. The
+        solves inside the updates themselves, those between old and new centres and those of seeding are not counted.
 
     Examples
     --------
@@ -144,7 +145,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         sample_weight : float array (n_rows,), optional
             Weights of the rows in centres and objective; all 1 by default.
         check : bool
-            Whether to check that ``ground`` is a pseudo-metric (cubic in the number of points).
+            Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
         """
         self._validate(X)
         self.ground_, self.root_cost_ = _costs(X, ground, root_cost, check)
@@ -153,14 +154,16 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         k = number_of_clusters(self.n_clusters, len(X))
         search = Search(X, self.ground_, self.root_cost_, self.n_jobs)
         centers = self._seeds(search, k, weights, rng)
-        if k == len(X):  # every row is a centre of its own; nothing can be better
-            search.labels, search.distances = np.arange(k, dtype=np.int32), np.zeros(k)
-            self.n_iter_, self.n_solves_ = 0, 0.0
-        else:
-            search.assign(centers)
+        search.assign(centers)
+        self.n_iter_ = 0
+        if k < len(X):  # else every row is a centre; nothing can be better
             centers = self._rounds(search, centers, weights)
         self.centers_, self.labels_, self.distances_ = centers, search.labels, search.distances
         self.inertia_ = float(weights @ search.distances)
+        solved, abandoned, _ = search.counters
+        self.n_solves_, self.n_abandoned_, self.n_measured_ = (
+            int(count) / len(X) / (self.n_iter_ + 1) for count in (solved, abandoned, search.n_measured)
+        )
         return self
 
     def predict(self, X: TreeRows) -> Int32:
@@ -170,13 +173,13 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def predict_with_distances(self, X: TreeRows) -> tuple[Int32, Float64]:
         """Return the nearest centre of each row and its distance."""
         check_is_fitted(self)
+        _check_rows(X, self.ground_, self.root_cost_)
         return nearest(X, self.centers_, self.ground_, self.root_cost_, self.n_jobs)
 
     # ----------------------------------------------------------------------------------------------- inside
 
     def _validate(self, rows: TreeRows) -> None:
-        if not isinstance(rows, TreeRows):
-            raise TypeError(f"expected TreeRows (from relaxwl.unfolding.refine), got {type(rows).__name__}")
+        _check_type(rows)
         if len(rows) == 0:
             raise ValueError("there are no rows to cluster")
         if self.init not in INITS:
@@ -201,7 +204,6 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         moved = np.zeros(k, bool)
         changes = np.bincount(search.labels, minlength=k)  # rows that came or went since a centre's last update
         solved = int(search.counters[0])
-        self.n_iter_ = 0
         while self.n_iter_ < self.max_iter:
             due = _due(moved, changes, np.bincount(search.labels, minlength=k))
             distances_before = search.distances.copy()
@@ -225,7 +227,6 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
                 (int(search.counters[0]) - solved) / len(search.rows),
             )  # fmt: skip
             solved = int(search.counters[0])
-        self.n_solves_ = int(search.counters[0]) / len(search.rows) / (self.n_iter_ + 1)
         return centers
 
 
@@ -338,34 +339,49 @@ def _reassign(search: Search, old: Centers, new: Centers, moved: NDArray[np.bool
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Centers:
     """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
-    n_rows = len(search.rows)
-    chosen = [int(rng.integers(n_rows))]
+    chosen: list[int] = []
     seeding = Search(search.rows, search.ground, search.root_cost, search.n_jobs)
+    shares = weights
     while len(chosen) < k:
-        newest = np.zeros(len(chosen), bool)
-        newest[-1] = True
-        seeding.assign(centers_from_rows(search.rows, np.array(chosen)), allowed=newest)
-        total = np.cumsum(weights * seeding.distances)
-        if total[-1] <= 0:  # every row left coincides with a seed
-            left = np.setdiff1d(np.arange(n_rows), chosen)
+        total = np.cumsum(shares)
+        if total[-1] <= 0:  # every row left coincides with a seed or has no weight
+            left = np.setdiff1d(np.arange(len(search.rows)), chosen)
             chosen += list(left[: k - len(chosen)])
             break
         chosen.append(int(np.searchsorted(total, rng.random() * total[-1], side="right")))
+        # Centre 0 stands for all seeds before, whose distances are known; only the newest, centre 1, is looked at.
+        seeding.labels[:] = 0
+        seeding.assign(centers_from_rows(search.rows, np.array(chosen[-1:] * 2)), allowed=np.array([False, True]))
+        shares = weights * seeding.distances
     return centers_from_rows(search.rows, np.sort(np.array(chosen)))
 
 
 def _costs(rows: TreeRows, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Float64, Float64]:
     """Return the two cost matrices as the compiled code wants them, after checking that they fit the rows."""
     costs = check_ground(ground) if check else np.ascontiguousarray(ground)
-    if costs.shape != (rows.n_points + 1,) * 2:
-        raise ValueError(f"ground has shape {costs.shape}, but the rows have {rows.n_points} points and ⊥")
-    n_roots = int(rows.roots.max(initial=0)) + 1
     if root_cost is None:
-        return costs, 1.0 - np.eye(n_roots)
-    roots = np.ascontiguousarray(root_cost, np.float64)
-    if roots.ndim != 2 or roots.shape[0] != roots.shape[1] or len(roots) < n_roots:
-        raise ValueError(f"root_cost has shape {roots.shape}, but the rows have root codes up to {n_roots - 1}")
+        roots = 1.0 - np.eye(int(rows.roots.max(initial=0)) + 1)
+    elif check:
+        roots = check_ground(root_cost, "root_cost", blank=False)
+    else:
+        roots = np.ascontiguousarray(root_cost, np.float64)
+    _check_rows(rows, costs, roots)
     return costs, roots
+
+
+def _check_rows(rows: TreeRows, ground: Float64, root_cost: Float64) -> None:
+    """Refuse what is no rows, and rows that the cost matrices do not cover: compiled code would read beyond them."""
+    _check_type(rows)
+    if ground.shape != (rows.n_points + 1,) * 2:
+        raise ValueError(f"ground has shape {ground.shape}, but the rows have {rows.n_points} points and ⊥")
+    highest = int(rows.roots.max(initial=0))
+    if root_cost.ndim != 2 or root_cost.shape[0] != root_cost.shape[1] or len(root_cost) <= highest:
+        raise ValueError(f"root_cost has shape {root_cost.shape}, but the rows have root codes up to {highest}")
+
+
+def _check_type(rows: TreeRows) -> None:
+    if not isinstance(rows, TreeRows):
+        raise TypeError(f"expected TreeRows (from relaxwl.unfolding.refine), got {type(rows).__name__}")
 
 
 def _weights(rows: TreeRows, sample_weight: Float64 | None) -> Float64:

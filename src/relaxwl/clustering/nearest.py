@@ -63,7 +63,9 @@ class Search:
     others : float64 array (n_rows,)
         A lower bound on each row's distance to all other centres.
     counters : int64 array (3,)
-        Exact solves that ended, solves abandoned early, rows searched.
+        Exact solves that ended within the best distance so far, solves that passed it, rows searched.
+    n_measured : int
+        Exact solves by :meth:`measure`.
     """
 
     rows: TreeRows
@@ -74,6 +76,7 @@ class Search:
     distances: Float64 = field(init=False)
     others: Float64 = field(init=False)
     counters: Int64 = field(init=False)
+    n_measured: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows)
@@ -109,6 +112,7 @@ class Search:
 
     def measure(self, centers: Centers, subset: Int64) -> Float64:
         """Return, for all rows, the distance to the own centre: computed for ``subset``, as known for the others."""
+        self.n_measured += len(subset)
         out = self.distances.copy()
         pairs = np.column_stack([subset, self.labels[subset]])
         out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.root_cost, self.n_jobs)

@@ -5,6 +5,7 @@ from argparse import Namespace
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Source, open_source
+from relaxwl.costs import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
@@ -18,7 +19,7 @@ def run(arguments: Namespace, console: Console) -> None:
     a, b = (_tree(source, text, arguments) for text in arguments.nodes)
     distance = tree_edit_distance(a, b)
     data = {"dataset": source.name, "depth": arguments.depth, "distance": distance, "sizes": [a.size, b.size]}
-    lines = [f"tree edit distance at depth {arguments.depth}: {distance:g}"]
+    lines = [f"tree edit distance at depth {arguments.depth}: {cost_text(distance)}"]
     lines += [f"  {text}: {_shown(tree)}" for text, tree in zip(arguments.nodes, (a, b), strict=True)]
     if max(a.size, b.size) <= MAX_SCRIPT_SIZE:
         mapping = tree_edit_mapping(a, b)

@@ -1,1 +1,1 @@
-"""Exact distances: transport between measures, edit distances between trees, bounds, whole sets at a time."""
+"""Exact distances: transport between measures, edit distances between trees, whole sets at a time."""

@@ -547,41 +547,6 @@ def pair_plan(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, e
 
 
 @njit(nogil=True, cache=True)
-def relaxed_loaded(vectors, indices, tables):
-    """Return a lower bound of the loaded problem: supply to its nearest sinks, or demand from its nearest sources."""
-    n_sources = indices[SIZES, 0]
-    n_sinks = indices[SIZES, 1]
-    forth = 0.0
-    for i in range(n_sources):
-        nearest = np.inf
-        for j in range(n_sinks):
-            nearest = min(nearest, tables[COST, i * n_sinks + j])
-        forth += vectors[SUPPLY, i] * nearest if n_sinks > 0 else 0.0
-    back = 0.0
-    for j in range(n_sinks):
-        nearest = np.inf
-        for i in range(n_sources):
-            nearest = min(nearest, tables[COST, i * n_sinks + j])
-        back += vectors[DEMAND, j] * nearest if n_sources > 0 else 0.0
-    return max(forth, back)
-
-
-@njit(nogil=True, cache=True)
-def relaxed_bounds(indptr_a, points_a, masses_a, indptr_b, points_b, masses_b, ground, out):
-    """Write the relaxed bound of every pair of rows into `out` (float64, rows of a × rows of b)."""
-    blank = ground.shape[0] - 1
-    vectors, indices, tables = make_scratch(max(widest_row(indptr_a), widest_row(indptr_b)))
-    for a in range(len(indptr_a) - 1):
-        for b in range(len(indptr_b) - 1):
-            load_difference(
-                points_a, masses_a, indptr_a[a], indptr_a[a + 1],
-                points_b, masses_b, indptr_b[b], indptr_b[b + 1], blank, vectors, indices, tables,
-            )  # fmt: skip
-            load_costs(ground, vectors, indices, tables)
-            out[a, b] = relaxed_loaded(vectors, indices, tables)
-
-
-@njit(nogil=True, cache=True)
 def widest_row(indptr):
     """Return the largest number of entries of a row, at least 1."""
     widest = 1

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.costs import EditCost
+from relaxwl.costs import EditCost, check_finite, checked_cost
 from relaxwl.distances.batched import is_whole, level_distances, row_sums, whole_dtype
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+from relaxwl.unfolding.tree import whole_number
 
 
 def tree_distances(
@@ -47,7 +48,7 @@ def tree_distances(
     Returns
     -------
     distances : float64 array (n, n)
-        Symmetric. Whole numbers if all costs are.
+        Symmetric. Whole numbers if all costs are, exact up to 2**53.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def distinct_tree_distances(
     -------
     distances : array (n_trees, n_trees)
         Symmetric. Where all costs are whole numbers it is of the smallest unsigned type that surely holds them
-        (beware of differences, which wrap around: convert first), else float64.
+        (beware of differences, which wrap around: convert first), else float64; whole numbers are exact up to 2**53.
     ids : int32 array (n_nodes,)
         Which tree each vertex has, all graphs' vertices in order.
 
@@ -122,10 +123,9 @@ class _Unfolding:
     @classmethod
     def of(cls, graphs: Any, depth: int, cost: EditCost | None, edge_labels: bool, n_jobs: int | None) -> "_Unfolding":
         """Refine the graphs, level by level."""
-        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 0:
-            raise ValueError(f"depth must be a whole number of at least 0, got {depth!r}")
+        depth = whole_number("depth", depth)
+        cost = checked_cost(cost)
         collection = as_collection(graphs)
-        cost = EditCost() if cost is None else cost
         roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
         edges = EdgeEncoding.fit(collection, cost, edge_labels)
         edge_codes, edge_costs = edges.encode(collection, node_costs)
@@ -184,13 +184,16 @@ def level_bytes(
     dearest_edge = 0.0 if edge_costs is None else float(edge_costs.max(initial=0))
     sizes = []
     blank = np.zeros(1)
-    for level in rows:
+    for depth, level in enumerate(rows):
         points = 0
         if edge_costs is not None:
             points = 1 + ((len(edge_costs) - 1) * len(level) if every_point else len(np.unique(level.points)))
-        deletion = blank[level.points % max(1, level.n_previous)] + edge_blank
-        blank = node_costs[level.roots, -1] + row_sums(level, level.counts * deletion)
-        item = whole_dtype(2 * float(blank.max(initial=0)) + dearest_edge).itemsize if whole else 8
+        with np.errstate(over="ignore"):
+            deletion = blank[level.points % max(1, level.n_previous)] + edge_blank
+            blank = node_costs[level.roots, -1] + row_sums(level, level.counts * deletion)
+        largest = 2 * float(blank.max(initial=0)) + dearest_edge
+        check_finite(largest, depth)
+        item = whole_dtype(largest).itemsize if whole else 8
         sizes.append(float(item) * ((len(level) + 1) ** 2 + points**2))
     return sizes
 

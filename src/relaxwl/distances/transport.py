@@ -33,7 +33,7 @@ def transport_distance(
     Parameters
     ----------
     x, y : array of length k, or sparse row vector
-        Masses at the k ground points other than ⊥: finite, not negative, whole or real.
+        Masses at the k ground points other than ⊥: finite, also in sum, not negative, whole or real.
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: symmetric, zero on the diagonal, with the triangle inequality. Different
         points may be at distance zero.
@@ -45,8 +45,8 @@ def transport_distance(
     Returns
     -------
     distance : float
-        Exact for whole masses and costs (with sums up to 2**50). For real ones, correct up to rounding, which is about
-        1e-15 of the mass moved times the largest cost.
+        Exact for whole masses and costs as long as the total mass times the largest cost stays below 2**50. Otherwise
+        correct up to rounding, which is about 1e-15 of the mass moved times the largest cost.
     plan : sparse array (k + 1, k + 1), only with ``return_plan``
         Mass moved from each point (row) to each point (column). Row sums are x and column sums are y, each followed
         by what it was filled up with at ⊥. Mass that both have at a point stays there, on the diagonal.
@@ -69,6 +69,9 @@ def transport_distance(
     costs = check_ground(ground) if check else _square(ground)
     points_x, masses_x = _measure("x", x, len(costs) - 1)
     points_y, masses_y = _measure("y", y, len(costs) - 1)
+    with np.errstate(over="ignore"):
+        if not np.isfinite((masses_x.sum() + masses_y.sum()) * max(1.0, costs.max())):
+            raise ValueError("the mass of x and y together, also times the largest cost, must be finite; scale it down")
     spans = points_x, masses_x, 0, len(points_x), points_y, masses_y, 0, len(points_y)
     scratch = _compiled.make_scratch(len(points_x) + len(points_y))
     if not return_plan:
@@ -82,11 +85,12 @@ def transport_distance(
     return float(distance), plan
 
 
-def check_ground(ground: ArrayLike) -> NDArray[Any]:
+def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) -> NDArray[Any]:
     """Return ``ground`` as a C-contiguous array after checking that it is a pseudo-metric.
 
     Symmetry and the triangle inequality are required up to one part in a billion of the costs compared (and one part
-    in 10**12 of the largest): distances between centres carry rounding errors.
+    in 10**12 of the largest): distances between centres carry rounding errors. Errors call the matrix ``name``, and its
+    last point ⊥ if it is the ``blank``.
 
     Raises
     ------
@@ -100,36 +104,44 @@ def check_ground(ground: ArrayLike) -> NDArray[Any]:
     ...
     ValueError: ground breaks the triangle inequality: ground[0, 1] = 5.0 > ground[0, ⊥] + ground[⊥, 1] = 1.0 + 1.0
     """
-    costs = _square(ground)
+    costs = _square(ground, name, blank)
     floor = FLOOR_TOLERANCE * float(costs.max(initial=0))
-    _refuse_entry(costs, ~np.isfinite(costs), "is not finite")
-    _refuse_entry(costs, costs < 0, "is negative")
-    diagonal = np.flatnonzero(np.diagonal(costs) != 0)
-    if len(diagonal):
-        i = int(diagonal[0])
-        raise ValueError(f"ground must be zero on the diagonal, but {_entry(costs, i, i)}")
-    real = costs.astype(np.float64, copy=False)
-    unequal = np.argwhere(np.abs(real - real.T) > RELATIVE_TOLERANCE * real + floor)
+
+    def place(i: int, j: int) -> str:
+        points = ("⊥" if blank and index == len(costs) - 1 else str(index) for index in (i, j))
+        return f"{name}[{', '.join(points)}]"
+
+    def entry(i: int, j: int) -> str:
+        return f"{place(i, j)} = {float(costs[i, j])}"
+
+    for wrong, what in (
+        (~np.isfinite(costs), "has a cost that is not finite:"),
+        (costs < 0, "has a cost that is negative:"),
+        (np.diag(np.diagonal(costs) != 0), "must be zero on the diagonal, but"),
+    ):
+        if wrong.any():
+            raise ValueError(f"{name} {what} {entry(*np.argwhere(wrong)[0])}")
+    unequal = np.argwhere(np.abs(costs - costs.T) > RELATIVE_TOLERANCE * costs + floor)
     if len(unequal):
-        i, j = (int(index) for index in unequal[0])
-        raise ValueError(f"ground must be symmetric, but {_entry(costs, i, j)} and {_entry(costs, j, i)}")
-    i, j, k = _compiled.broken_triangle(real, 1.0 + RELATIVE_TOLERANCE, floor)
+        i, j = unequal[0]
+        raise ValueError(f"{name} must be symmetric, but {entry(i, j)} and {entry(j, i)}")
+    i, j, k = _compiled.broken_triangle(costs, 1.0 + RELATIVE_TOLERANCE, floor)
     if i >= 0:
-        way = f"ground[{_point(costs, i)}, {_point(costs, k)}] + ground[{_point(costs, k)}, {_point(costs, j)}]"
         raise ValueError(
-            f"ground breaks the triangle inequality: {_entry(costs, i, j)} > {way} = "
+            f"{name} breaks the triangle inequality: {entry(i, j)} > {place(i, k)} + {place(k, j)} = "
             f"{float(costs[i, k])} + {float(costs[k, j])}"
         )
     return costs
 
 
-def _square(ground: ArrayLike) -> NDArray[Any]:
+def _square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Float64:
     """Return ground as a C-contiguous square array of a type the solver reads."""
     costs = np.asarray(ground)
     if costs.dtype.kind not in "biuf":
-        raise TypeError(f"ground must be an array of real numbers, got dtype {costs.dtype}")
+        raise TypeError(f"{name} must be an array of real numbers, got dtype {costs.dtype}")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or costs.shape[0] == 0:
-        raise ValueError(f"ground must be square with one row a point and ⊥ last, got shape {costs.shape}")
+        points = "one row a point and ⊥ last" if blank else "one row a point"
+        raise ValueError(f"{name} must be square with {points}, got shape {costs.shape}")
     return np.ascontiguousarray(costs, np.float64)
 
 
@@ -165,17 +177,3 @@ def _dense(points: NDArray[np.int32], masses: Float64, length: int) -> Float64:
     vector = np.zeros(length)
     vector[points] = masses
     return vector
-
-
-def _refuse_entry(costs: NDArray[Any], wrong: NDArray[np.bool_], what: str) -> None:
-    if wrong.any():
-        i, j = (int(index) for index in np.argwhere(wrong)[0])
-        raise ValueError(f"ground has a cost that {what}: {_entry(costs, i, j)}")
-
-
-def _entry(costs: NDArray[Any], i: int, j: int) -> str:
-    return f"ground[{_point(costs, i)}, {_point(costs, j)}] = {float(costs[i, j])}"
-
-
-def _point(costs: NDArray[Any], index: int) -> str:
-    return "⊥" if index == len(costs) - 1 else str(index)

@@ -14,15 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from relaxwl import drawing
-from relaxwl.costs import EditCost
+from relaxwl.costs import EditCost, check_finite, checked_cost, cost_text
 from relaxwl.graphs.labels import Label, sort_labels
-from relaxwl.unfolding.tree import Branch, Outline, Path, UnfoldingTree
+from relaxwl.unfolding.tree import MAX_DRAWN_SIZE, Branch, Cut, Outline, Path, UnfoldingTree, cuts
 
 # A mapping names every vertex by its path: this bounds their number, and the total length of the paths.
 MAX_MAPPED_VERTICES = 200_000
@@ -34,7 +35,8 @@ NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "ei
 def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> float:
     """Return the structure and depth preserving tree edit distance of two rooted labelled trees.
 
-    Every pair of distinct subtrees is solved once, so trees that would be huge when written out are fine.
+    Every pair of distinct subtrees is solved once, so trees that would be huge when written out are fine. If all costs
+    are whole numbers the distance is one, and exact up to 2**53.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None
     >>> tree_edit_distance(a, b, EditCost(relabel=0.5))
     3.5
     """
-    return _SubtreeDistances(a, b, cost or EditCost()).between(a, b)
+    return _SubtreeDistances(a, b, checked_cost(cost)).between(a, b)
 
 
 def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> TreeMapping:
@@ -86,9 +88,9 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     >>> print(mapping.apply())
     1(1(1,2,3))
     """
-    _refuse_large(a, b)
-    edit_cost = cost or EditCost()
+    edit_cost = checked_cost(cost)
     distances = _SubtreeDistances(a, b, edit_cost)
+    _refuse_large(a, b)
     total = distances.between(a, b)
     pairs: list[tuple[Path, Path]] = []
     deleted: list[Path] = []
@@ -127,7 +129,7 @@ class Relabel:
     cost: float
 
     def __str__(self) -> str:
-        return f"relabel {self.vertex} from {self.before} to {self.after} (cost {self.cost:g})"
+        return f"relabel {self.vertex} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class RelabelEdge:
     cost: float
 
     def __str__(self) -> str:
-        return f"relabel the edge above {self.vertex} from {self.before} to {self.after} (cost {self.cost:g})"
+        return f"relabel the edge above {self.vertex} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Delete:
     cost: float
 
     def __str__(self) -> str:
-        return f"delete {self.vertex}, label {self.label}{_edge_words(self.edge)} (cost {self.cost:g})"
+        return f"delete {self.vertex}, label {self.label}{_edge_words(self.edge)} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
@@ -167,9 +169,8 @@ class Insert:
     cost: float
 
     def __str__(self) -> str:
-        return (
-            f"insert {self.vertex} below {self.parent}, label {self.label}{_edge_words(self.edge)} (cost {self.cost:g})"
-        )
+        words = f"insert {self.vertex} below {self.parent}, label {self.label}{_edge_words(self.edge)}"
+        return f"{words} (cost {cost_text(self.cost)})"
 
 
 Operation = Relabel | RelabelEdge | Delete | Insert
@@ -326,36 +327,54 @@ class TreeMapping:
             phrases.append(f"{_counted(n_edges, 'edge', 'edges')} relabelled")
         return ", ".join(phrases) or "no difference"
 
-    def to_svg(self, max_nodes: int = 100, *, title: str | None = None, embed_style: bool = True) -> str:
+    def to_svg(self, max_nodes: int | None = None, *, title: str | None = None, embed_style: bool = True) -> str:
         """Return a drawing of both trees and the mapping as SVG text.
 
         Mapped vertices are joined by dashed lines, deleted ones are red, inserted ones blue, relabelled ones yellow.
 
         Parameters
         ----------
-        max_nodes : int, default=100
-            Vertices that are drawn at most of each tree; a mark says how many more there are.
+        max_nodes : int, optional
+            Vertices that are drawn at most of each tree; marks say how many more there are. By default as many children
+            of a vertex, and as many levels, as keep the picture within about 1,600 pixels: first some of each kind
+            of change, then what is equal in both trees.
         title : str, optional
             What a screen reader says; cost and difference by default.
         embed_style : bool, default=True
             Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """
-        outlines = (self.source.outline(max_nodes), self.target.outline(max_nodes))
+        if max_nodes is None:
+            outlines = self._drawn()
+        else:
+            outlines = (self.source.outline(max_nodes), self.target.outline(max_nodes))
         index = [{path: i for i, path in enumerate(outline.paths())} for outline in outlines]
         drawn = [(index[0][p], index[1][q]) for p, q in self.pairs if p in index[0] and q in index[1]]
-        labelled = self.source.has_edge_labels or self.target.has_edge_labels
         return drawing.mapping_svg(
-            _plain_tree(outlines[0]),
-            _plain_tree(outlines[1]),
+            (outlines[0].label_texts(), outlines[0].parents),
+            (outlines[1].label_texts(), outlines[1].parents),
             drawn,
             states=self._states(index),
-            edge_labels=(_edge_texts(outlines[0]), _edge_texts(outlines[1])) if labelled else None,
+            edge_labels=(outlines[0].edge_texts(), outlines[1].edge_texts()),
             relabelled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
             hidden=(outlines[0].hidden, outlines[1].hidden),
-            title=title or f"Mapping between two trees, cost {self.cost:g}: {self.describe()}",
-            captions=(f"{self.source.size:,} vertices", f"{self.target.size:,} vertices, cost {self.cost:g}"),
+            title=title or f"Mapping between two trees, cost {cost_text(self.cost)}: {self.describe()}",
+            captions=(f"{self.source.size:,} vertices", f"{self.target.size:,} vertices, cost {cost_text(self.cost)}"),
             embed_style=embed_style,
         )
+
+    def _drawn(self) -> tuple[Outline, Outline]:
+        """Return what a picture of default size has room for, of both trees."""
+        images = dict(self.pairs)
+        origins = {other: path for path, other in self.pairs}
+        for cut in cuts(max(self.source.depth, self.target.depth)):
+            choice = _PairedChoice(self, images, origins, cut)
+            outlines = (
+                self.source.outline(MAX_DRAWN_SIZE // 2, choose=choice.of_source),
+                self.target.outline(MAX_DRAWN_SIZE // 2, choose=choice.of_target),
+            )
+            if sum(outline.width() for outline in outlines) <= drawing.TREE_ROOM:
+                break
+        return outlines
 
     def _states(self, index: Sequence[dict[Path, int]]) -> tuple[list[str], list[str]]:
         """Return what becomes of each drawn vertex, whether or not its partner is drawn."""
@@ -372,7 +391,49 @@ class TreeMapping:
 
     def _repr_svg_(self) -> str:
         """Draw the mapping in a notebook."""
-        return self.to_svg(max_nodes=60)
+        return self.to_svg()
+
+
+@dataclass(frozen=True)
+class _PairedChoice:
+    """Which children are drawn of the two trees of a mapping, so that mapped vertices are drawn both or neither."""
+
+    mapping: TreeMapping
+    images: dict[Path, Path]
+    origins: dict[Path, Path]
+    cut: Cut
+
+    def of_source(self, path: Path, n_children: int) -> Sequence[int]:
+        """Return the positions of the children to draw of a vertex of the source."""
+        if path not in self.images:
+            return self.cut.first(path, n_children)
+        return self._of_pair(path, self.images[path])[0]
+
+    def of_target(self, path: Path, n_children: int) -> Sequence[int]:
+        """Return the positions of the children to draw of a vertex of the target."""
+        if path not in self.origins:
+            return self.cut.first(path, n_children)
+        return self._of_pair(self.origins[path], path)[1]
+
+    def _of_pair(self, path: Path, other: Path) -> tuple[list[int], list[int]]:
+        """Return the positions of the children to draw of two mapped vertices: of each kind of edit in turn."""
+        if len(path) >= self.cut.levels:
+            return [], []
+        left, right = self.mapping.source.subtree(path), self.mapping.target.subtree(other)
+        edges = left.edge_labels, right.edge_labels
+        children = left.children, right.children
+        pairs = [(i, self.images[*path, i][-1]) for i in range(len(children[0])) if (*path, i) in self.images]
+        equal = [(i, j) for i, j in pairs if children[0][i] == children[1][j] and edges[0][i] == edges[1][j]]
+        changed = sorted(set(pairs) - set(equal))
+        deleted = [(i, None) for i in range(len(children[0])) if (*path, i) not in self.images]
+        inserted = [(None, j) for j in range(len(children[1])) if (*other, j) not in self.origins]
+        drawn: tuple[list[int], list[int]] = ([], [])
+        for edit in chain.from_iterable(zip_longest(changed, deleted, inserted, equal, fillvalue=(None, None))):
+            wanted = [(side, child) for side, child in zip(drawn, edit, strict=True) if child is not None]
+            if all(len(side) < self.cut.children for side, _ in wanted):
+                for side, child in wanted:
+                    side.append(child)
+        return sorted(drawn[0]), sorted(drawn[1])
 
 
 class _LabelCosts:
@@ -418,6 +479,7 @@ class _SubtreeDistances(_LabelCosts):
         for tree in self.subtrees.values():
             below = [branch.multiplicity * self._branch_deletion(branch) for branch in tree.branches]
             self._deletion[tree.digest] = self.blank(tree.label, None) + sum(below)
+        check_finite(self._deletion[a.digest] + self._deletion[b.digest], max(a.depth, b.depth))
 
     def _branch_deletion(self, branch: Branch) -> float:
         return self._deletion[branch.tree.digest] + self.edge_blank(branch.edge)
@@ -606,14 +668,6 @@ def _first_repeated(paths: Iterable[Path]) -> Path | None:
             return path
         seen.add(path)
     return None
-
-
-def _plain_tree(outline: Outline) -> tuple[list[str], list[int]]:
-    return [str(label) for label in outline.labels], outline.parents
-
-
-def _edge_texts(outline: Outline) -> list[str]:
-    return ["" if edge is None else str(edge) for edge in outline.edges]
 
 
 def _edge_words(edge: Label | None) -> str:

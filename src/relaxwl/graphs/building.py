@@ -323,6 +323,11 @@ def edge_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
     return values
 
 
+def as_names(names: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the names of attributes as a sequence: one name is a sequence of one, None an empty one."""
+    return [names] if isinstance(names, str) else names or []
+
+
 def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
     """Join numeric attributes, each one number or one vector per vertex or edge, to one vector each."""
     try:

@@ -20,6 +20,7 @@ from relaxwl.graphs.building import (
     GraphError,
     adjacency_arcs,
     as_list,
+    as_names,
     check_node_count,
     edge_values,
     join_vectors,
@@ -379,7 +380,7 @@ class GraphCollection(Sequence["Graph"]):
             Accept directed graphs and forget the directions.
         """
         builder = CollectionBuilder()
-        node_names, edge_names = _names(node_attributes), _names(edge_attributes)
+        node_names, edge_names = as_names(node_attributes), as_names(edge_attributes)
         for index, graph in enumerate(as_list(graphs, "networkx graphs")):
             if not hasattr(graph, "adj") or not hasattr(graph, "nodes"):
                 raise GraphError(index, f"expected a networkx graph, got {type(graph).__name__}")
@@ -402,10 +403,6 @@ class GraphCollection(Sequence["Graph"]):
     def to_networkx(self) -> list["networkx.Graph"]:
         """Return networkx graphs with vertices 0..n-1; labels are stored as ``label``, attributes as ``attributes``."""
         return [graph.to_networkx() for graph in self]
-
-
-def _names(names: str | Sequence[str] | None) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names or []
 
 
 def _restore(values: dict[str, Any]) -> GraphCollection:

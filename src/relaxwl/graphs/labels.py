@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Label = Hashable
 Vocabulary = tuple[Label, ...]
 
+# Tuples within tuples of a label: enough for every use, and shallow enough that all functions on labels may recurse.
+MAX_NESTING = 100
+
 
 def sort_labels(values: Iterable[Label]) -> Vocabulary:
     """Return the distinct values in an order that depends on the values alone (see :func:`label_order`).
@@ -63,12 +66,13 @@ def match_codes(vocabulary: Vocabulary, reference: Vocabulary) -> NDArray[np.int
     return codes
 
 
-def plain_label(value: Any) -> Label:
+def plain_label(value: Any, nesting: int = 0) -> Label:
     """Return the one form of a label that stands for all equal ones: an integer, a float, a string or a tuple of these.
 
     NumPy scalars become Python values, arrays and lists become tuples, and whole numbers become integers: ``True``,
     ``1`` and ``1.0`` are equal in Python, so which of them a vocabulary holds must not depend on which came first.
-    Anything else is refused: labels are sorted, stored and compared between machines by their value.
+    Anything else is refused: labels are sorted, stored and compared between machines by their value. ``nesting`` counts
+    the tuples around the value.
 
     >>> plain_label(np.float32(2)), plain_label([1.0, "a"])
     (2, (1, 'a'))
@@ -78,7 +82,8 @@ def plain_label(value: Any) -> Label:
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return tuple(plain_label(part) for part in value)
+        check_nesting(nesting)
+        return tuple(plain_label(part, nesting + 1) for part in value)
     if isinstance(value, str):
         return str.__str__(value)  # of a subclass such as an enumeration, the text alone
     if isinstance(value, float):
@@ -88,3 +93,9 @@ def plain_label(value: Any) -> Label:
     if isinstance(value, int):
         return int(value)
     raise TypeError(f"a label must be a number, a string or a tuple of these, not {type(value).__name__} {value!r}")
+
+
+def check_nesting(nesting: int) -> None:
+    """Refuse a tuple that has so many others around it."""
+    if nesting >= MAX_NESTING:
+        raise ValueError(f"a label has more than {MAX_NESTING} tuples within each other; use a flat tuple or a string")

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl import drawing
-from relaxwl.graphs.labels import Label, label_order, plain_label
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.labels import Label, check_nesting, label_order, plain_label
 from relaxwl.inputs import as_collection
 
 Path = tuple[int, ...]
@@ -28,6 +31,8 @@ UNLABELLED = 0
 # Larger trees are not written out vertex by vertex.
 MAX_WRITTEN_SIZE = 1_000_000
 MAX_REPR_SIZE = 30
+# Vertices in a picture, if the caller does not say how many.
+MAX_DRAWN_SIZE = 200
 
 _BARE_LABEL = re.compile(r"[^\s(),:\"\[\]]+")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -59,6 +64,26 @@ class Branch(NamedTuple):
     multiplicity: int
 
 
+class Cut(NamedTuple):
+    """How much of a tree is drawn: at most so many children of one vertex, and levels below the root."""
+
+    children: int
+    levels: int
+
+    def first(self, path: Path, n_children: int) -> Sequence[int]:
+        """Return the positions of the children that are drawn of a vertex, the first ones."""
+        return range(min(self.children, n_children) if len(path) < self.levels else 0)
+
+
+def cuts(depth: int) -> Iterator[Cut]:
+    """Yield ever smaller cuts of a tree: fewer children of a vertex as long as there are two, then fewer levels."""
+    yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
+    levels = min(depth, MAX_DRAWN_SIZE)
+    while levels > 1:
+        levels -= max(1, levels // 6)  # one by one in the end, faster where there are many
+        yield Cut(2, levels)
+
+
 class Outline(NamedTuple):
     """The upper part of a tree as plain lists, parents before children, siblings in order."""
 
@@ -69,12 +94,31 @@ class Outline(NamedTuple):
     counts: list[int]
     hidden: list[int]
 
+    def path(self, index: int) -> Path:
+        """Return the path of a vertex."""
+        upwards = []
+        while index:
+            upwards.append(self.positions[index])
+            index = self.parents[index]
+        return tuple(reversed(upwards))
+
     def paths(self) -> list[Path]:
         """Return the path of every vertex."""
-        paths: list[Path] = [()]
-        for parent, position in zip(self.parents[1:], self.positions[1:], strict=True):
-            paths.append((*paths[parent], position))
-        return paths
+        return [self.path(index) for index in range(len(self.parents))]
+
+    def label_texts(self) -> list[str]:
+        """Return the labels as they are drawn."""
+        return [str(label) for label in self.labels]
+
+    def edge_texts(self) -> list[str]:
+        """Return the edge labels as they are drawn, empty where there is none."""
+        return ["" if edge is None else str(edge) for edge in self.edges]
+
+    def width(self) -> float:
+        """Return the width of a picture, without margins."""
+        return drawing.tree_width(
+            self.label_texts(), self.parents, edge_labels=self.edge_texts(), counts=self.counts, hidden=self.hidden
+        )
 
 
 class UnfoldingTree:
@@ -138,8 +182,7 @@ class UnfoldingTree:
         # Isomorphic trees have equal digests; that two others share 16 bytes is as likely as never.
         content = blake2b(_label_bytes(label), digest_size=16)
         for branch in branches:
-            content.update(_label_bytes(branch.edge) + b"*%d:" % branch.multiplicity)
-            content.update(branch.tree._digest)
+            content.update(_label_bytes(branch.edge) + b"%d:" % branch.multiplicity + branch.tree._digest)
         for name, value in (
             ("_label", label),
             ("_branches", branches),
@@ -249,11 +292,14 @@ class UnfoldingTree:
             tree = children[position]
         return tree
 
-    def outline(self, max_nodes: int, *, collapse: bool = False) -> Outline:
+    def outline(
+        self, max_nodes: int, *, collapse: bool = False, choose: Callable[[Path, int], Sequence[int]] | None = None
+    ) -> Outline:
         """Return the tree breadth-first as plain lists, cut off after ``max_nodes`` vertices.
 
         ``hidden[i]`` is the number of vertices below vertex i that were left out. With ``collapse`` equal
-        siblings are listed once, and ``counts`` says how many they are.
+        siblings are listed once, and ``counts`` says how many they are. ``choose`` takes the path of a vertex and the
+        number of its children, and returns the positions of those that are listed, in order; all by default.
         """
         if max_nodes < 1:
             raise ValueError(f"max_nodes must be at least 1, got {max_nodes}")
@@ -262,18 +308,19 @@ class UnfoldingTree:
         while queue:
             index, tree = queue.popleft()
             branches = tree._branches if collapse else _single_branches(tree)
-            shown = branches[: max_nodes - len(outline.labels)]
-            outline.hidden[index] = sum(b.multiplicity * b.tree._size for b in branches[len(shown) :])
-            position = 0
-            for branch in shown:
+            chosen = range(len(branches)) if choose is None else choose(outline.path(index), len(branches))
+            starts = list(accumulate((b.multiplicity for b in branches), initial=0))
+            outline.hidden[index] = tree._size - 1
+            for place in chosen[: max_nodes - len(outline.labels)]:
+                branch = branches[place]
                 queue.append((len(outline.labels), branch.tree))
                 outline.labels.append(branch.tree._label)
                 outline.parents.append(index)
-                outline.positions.append(position)
+                outline.positions.append(starts[place])
                 outline.edges.append(branch.edge)
                 outline.counts.append(branch.multiplicity)
                 outline.hidden.append(0)
-                position += branch.multiplicity
+                outline.hidden[index] -= branch.multiplicity * branch.tree._size
         return outline
 
     @classmethod
@@ -368,7 +415,7 @@ class UnfoldingTree:
 
     def to_svg(
         self,
-        max_nodes: int = 200,
+        max_nodes: int | None = None,
         *,
         collapse: bool = False,
         title: str | None = None,
@@ -378,8 +425,9 @@ class UnfoldingTree:
 
         Parameters
         ----------
-        max_nodes : int, default=200
-            Vertices that are drawn at most; a mark says how many more there are.
+        max_nodes : int, optional
+            Vertices that are drawn at most; marks say how many more there are. By default as many children of a
+            vertex, and as many levels, as keep the picture within about 1,600 pixels.
         collapse : bool, default=False
             Draw equal siblings once, with their number.
         title : str, optional
@@ -387,20 +435,28 @@ class UnfoldingTree:
         embed_style : bool, default=True
             Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """
-        outline = self.outline(max_nodes, collapse=collapse)
+        outline = self._drawn(collapse) if max_nodes is None else self.outline(max_nodes, collapse=collapse)
         return drawing.tree_svg(
-            [str(label) for label in outline.labels],
+            outline.label_texts(),
             outline.parents,
-            edge_labels=None if not self._has_edge_labels else [_shown(edge) for edge in outline.edges],
+            edge_labels=outline.edge_texts(),
             counts=outline.counts,
             hidden=outline.hidden,
             title=title or f"Tree of {self._size:,} vertices and depth {self._depth}, root {self._label}",
             embed_style=embed_style,
         )
 
+    def _drawn(self, collapse: bool) -> Outline:
+        """Return what a picture of default size has room for."""
+        for cut in cuts(self._depth):
+            outline = self.outline(MAX_DRAWN_SIZE, collapse=collapse, choose=cut.first)
+            if outline.width() <= drawing.TREE_ROOM:
+                break
+        return outline
+
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook."""
-        return self.to_svg(max_nodes=80)
+        return self.to_svg()
 
     def to_networkx(self, max_nodes: int = 100_000) -> Any:
         """Return the tree, written out, as ``networkx.DiGraph`` with edges from parent to child.
@@ -490,23 +546,24 @@ def unfolding_tree(
     UnfoldingTree
         The tree; memory is proportional to its distinct subtrees, however large it would be when written out.
     """
+    if isinstance(graph, GraphCollection):
+        raise TypeError("graph must be a single graph, not a GraphCollection: give collection[i]")
     if not hasattr(graph, "edge_labels_of"):  # a graph of another library
         graph = as_collection([graph])[0]
-    if depth < 0:
-        raise ValueError(f"depth must be at least 0, got {depth}")
-    if not 0 <= node < graph.n_nodes:
+    node, depth = whole_number("node", node), whole_number("depth", depth)
+    if node >= graph.n_nodes:
         raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")
     if node_labels is not None and len(node_labels) != graph.n_nodes:
         raise ValueError(f"node_labels has {len(node_labels)} entries for {graph.n_nodes} vertices")
     neighbors: dict[int, list[int]] = {}
-    reach = [{int(node)}]
+    reach = [{node}]
     for _ in range(depth):
         for vertex in reach[-1] - neighbors.keys():
             neighbors[vertex] = [int(other) for other in graph.neighbors(vertex)]
         reach.append({other for vertex in reach[-1] for other in neighbors[vertex]})
     labels = {vertex: _label_of(graph, vertex, node_labels) for vertex in set().union(*reach)}
     edges = {vertex: graph.edge_labels_of(vertex) for vertex in neighbors} if edge_labels else {}
-    if edge_labels and any(names is None for names in edges.values()):
+    if any(names is None and neighbors[vertex] for vertex, names in edges.items()):
         raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
     shared: dict[UnfoldingTree, UnfoldingTree] = {}
     trees: dict[int, UnfoldingTree] = {}
@@ -517,7 +574,14 @@ def unfolding_tree(
             below = [] if level == depth else [deeper[other] for other in neighbors[vertex]]
             tree = UnfoldingTree(labels[vertex], below, edges[vertex] if edge_labels and below else None)
             trees[vertex] = shared.setdefault(tree, tree)
-    return trees[int(node)]
+    return trees[node]
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return the value of an argument that is a whole number of at least 0, refusing all others."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
+    return int(value)
 
 
 def _label_of(graph: GraphView, vertex: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:
@@ -579,8 +643,9 @@ def _checked(label: Any) -> Label:
 
 
 def _label_bytes(label: Label | None) -> bytes:
-    """Return a label, or None, as bytes that are the same in every process."""
-    return repr(label).encode("utf-8", "surrogatepass")
+    """Return a label, or None, as bytes that are the same in every process; their length tells where they end."""
+    text = repr(label).encode("utf-8", "surrogatepass")
+    return b"%d:" % len(text) + text
 
 
 def _single_branches(tree: UnfoldingTree) -> list[Branch]:
@@ -599,10 +664,6 @@ def _from_table(table: Sequence[tuple[Label, Sequence[tuple[int, Label, int]]]])
 def _text_label(outline: Outline, index: int) -> str:
     count = outline.counts[index]
     return f"{outline.labels[index]}" + (f" ×{count}" if count > 1 else "")
-
-
-def _shown(label: Label) -> str:
-    return "" if label is None else str(label)
 
 
 def _written(label: Label) -> str:
@@ -661,17 +722,18 @@ class _Reader:
         label = self._label()
         return (label, self._label()) if self._take(":") else (None, label)
 
-    def _label(self) -> Label:
-        """Read one label: quoted, in square brackets, or bare."""
+    def _label(self, nesting: int = 0) -> Label:
+        """Read one label: quoted, in square brackets, or bare; ``nesting`` counts the brackets around it."""
         self._skip_space()
         if self.text.startswith('"', self.place):
             return self._quoted()
         if self._take("["):
+            check_nesting(nesting)
             parts: list[Label] = []
             if not self._take("]"):
-                parts.append(self._label())
+                parts.append(self._label(nesting + 1))
                 while self._take(","):
-                    parts.append(self._label())
+                    parts.append(self._label(nesting + 1))
                 if not self._take("]"):
                     self._fail("',' or ']'")
             return tuple(parts)
