@@ -39,11 +39,11 @@ DISCUSSION = """\
 - **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on
   unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](baselines.md).
 - **PWL on EGO-1** comes out higher, and the classifier explains it as far as we can see. The script of PWL's authors
-  classifies by a random forest on scaled features (10 × 10-fold, nothing chosen inside). With such a forest our features
-  give 58.95 ± 2.59 on EGO-1 (`benchmarks/pwl_forest.py`), where the paper has 56.95 ± 2.15; its PWL column is also the
-  only one with means that 5 repetitions over 200 graphs cannot give. This is inferred, not confirmed. Ties are broken by
-  label here, not by vertex number, so that features do not change when vertices are renumbered; under the support
-  vector machine this matters little.
+  classifies by a random forest on scaled features (10 × 10-fold, nothing chosen inside). With such a forest our
+  features give 58.95 ± 2.59 on EGO-1 (`benchmarks/pwl_forest.py`), where the paper has 56.95 ± 2.15; its PWL column is
+  also the only one with means that 5 repetitions over 200 graphs cannot give. This is inferred, not confirmed. Ties are
+  broken by label here, not by vertex number, so that features do not change when vertices are renumbered; under the
+  support vector machine this matters little.
 - **WL on REDDIT-BINARY** comes out higher than in the paper, where it is shown. Our Gram matrix is scaled to mean
   diagonal 1 before C is chosen, which lets large C converge; whether the paper's was, its text does not say. How many
   SVM fits reached the iteration limit stands below the tables.

@@ -1,6 +1,8 @@
 """The command line as users meet it: through pipes, and through a terminal."""
 
+import importlib
 import json
+import logging
 import os
 import pty
 import re
@@ -18,7 +20,7 @@ from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.cli import main
 from relaxwl.commands.console import Console
 from relaxwl.datasets import make_egonets
-from relaxwl.evaluation import ResultStore
+from relaxwl.evaluation import Cell, ResultStore
 
 COMMAND = [sys.executable, "-m", "relaxwl.cli"]
 
@@ -62,6 +64,15 @@ def test_distance_as_json_agrees_with_the_library(dataset, capsys):
     graphs, _ = relaxwl.datasets.load_tu(dataset)
     expected = relaxwl.tree_distances(graphs, 2, [(0, 0), (1, 3)])[0, 1]
     assert json.loads(capsys.readouterr().out)["distance"] == expected
+
+
+def test_distance_prints_all_digits(dataset, capsys):
+    arguments = ["distance", str(dataset), "--depth", "16", "--nodes", "0:0", "1:3"]
+    assert main([*arguments, "--json"]) == 0
+    distance = json.loads(capsys.readouterr().out)["distance"]
+    assert distance > 1e6
+    assert main(arguments) == 0
+    assert f"tree edit distance at depth 16: {int(distance)}\n" in capsys.readouterr().out
 
 
 def test_features_model_and_apply(dataset, tmp_path, capsys):
@@ -122,8 +133,25 @@ def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == first
     assert (out / "results.jsonl").stat().st_size == size  # nothing was computed again
     page = tmp_path / "report.html"
-    assert main(["report", str(out), "-o", str(page), "--explorer", "my explorer.html"]) == 0
-    assert 'href="my%20explorer.html"' in page.read_text()
+    (tmp_path / "my explorer.html").touch()
+    for explorer, link in (
+        ("my explorer.html", "my%20explorer.html"),  # beside the page
+        (os.path.relpath(tmp_path / "my explorer.html"), "my%20explorer.html"),  # as seen from here
+        ("https://example.org/a%20page?x=1&y=2#top", "https://example.org/a%20page?x=1&amp;y=2#top"),
+    ):
+        assert main(["report", str(out), "-o", str(page), "--explorer", explorer]) == 0
+        assert f'href="{link}"' in page.read_text()
+    capsys.readouterr()
+    assert main(["report", str(out), "-o", str(page), "--explorer", "nothere.html"]) == 2
+    assert "--explorer nothere.html: there is no such page" in capsys.readouterr().err
+
+
+def test_benchmark_as_json_has_kernels_that_gave_up(dataset, tmp_path, capsys):
+    arguments = ["benchmark", str(dataset), "--kernels", "ve-hist", "wl", "--folds", "3", "--repeats", "1", "--json"]
+    assert main([*arguments, "--quiet", "--time-limit", "1e-9", "--out", str(tmp_path)]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    nothing = {"mean": None, "std": None, "accuracies": [], "given_up": "out of time"}
+    assert rows == [{"dataset": "TINY", "kernel": kernel, **nothing} for kernel in ("ve-hist", "wl")]
 
 
 def test_explain_writes_a_page(dataset, tmp_path, capsys):
@@ -138,6 +166,18 @@ def test_datasets_stats_and_list(dataset, capsys):
     assert "TINY,24,4" in capsys.readouterr().out
     assert main(["datasets", "list"]) == 0
     assert "egonets-1" in capsys.readouterr().out
+
+
+def test_demo_names_all_that_tie():
+    from relaxwl.commands.demo import KERNELS, LEVELS, _found
+
+    def cells(kernel, mean):
+        return [Cell(f"egonets-{level}", kernel, kernel.upper(), (mean,), "", ()) for level in LEVELS]
+
+    means = {"ve-hist": 0.25, "wl": 0.5, "wwl": 0.4, "rwl-star": 0.5000001}
+    found = _found({kernel: cells(kernel, means[kernel]) for kernel in KERNELS})
+    assert "WL and RWL-STAR at density 1 (50 %)" in found
+    assert "got 25 % at most" in found
 
 
 @pytest.mark.slow
@@ -167,6 +207,30 @@ def test_demo(tmp_path, capsys):
         (["distance", "{data}", "--nodes", "0:99", "1:2"], "graph 0 has 20 vertices"),
         (["benchmark", "{data}", "--kernels", "nonsense"], "no kernel is called"),
         (["benchmark"], "name at least one data set"),
+        (["benchmark", "{data}", "nothing.zip"], "nothing.zip: there is no such file"),
+        (["benchmark", "{data}", "--folds", "1"], "at least 2"),
+        (["benchmark", "{data}", "--inner-folds", "1"], "at least 2"),
+        (["benchmark", "{data}", "--C", "1", "-2"], "--C: expected a number above 0, not '-2'"),
+        (["benchmark", "{data}", "--C", "inf"], "expected a number above 0"),
+        (["benchmark", "{data}", "--time-limit", "0"], "--time-limit: expected a number above 0"),
+        (["benchmark", "{data}", "--time-limit", "soon"], "expected a number above 0, not 'soon'"),
+        (
+            ["benchmark", "{data}", "--kernels", "ve-hist,wl", "--depths", "98", "99"],
+            "depths 98, 99 were asked for, but the kernel wl offers 1, 2, 3, 4, 5",
+        ),
+        (["benchmark", "{data}", "--kernels", "wl,rwl-star,wl"], "--kernels names wl twice; name each kernel once"),
+        (["benchmark", "{data}", "--out", "{data}/TINY_A.txt"], "--out takes a folder, but"),
+        (["benchmark", "{data}", "--out", "{data}/TINY_A.txt/deep"], "TINY_A.txt is a file"),
+        (["demo", "--out", "{data}/TINY_A.txt"], "--out takes a folder"),
+        (["kernel", "{data}", "-o", "{data}"], "it is a folder; name a file"),
+        (["kernel", "{data}", "-o", "K.npz", "--model", "{data}"], "it is a folder; name a file"),
+        (["kernel", "{data}", "-o", "K.npz", "--kernel", "wwl", "--model", "q.rwl"], "wwl cannot be saved"),
+        (["features", "{data}", "-o", "X.npz", "--kernel", "wwl"], "wwl has no explicit features"),
+        (["kernel", "{data}", "-o", "K.npz", "--apply", "m.rwl", "--kernel", "wl"], "leave out --model, --kernel"),
+        (["kernel", "{data}", "-o", "K.npz", "--edge-labels", "--kernel", "sp"], "has no option --edge-labels"),
+        (["kernel", "{data}", "-o", "K.npz", "--depth", "-1"], "at least 0"),
+        (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, or -1 for all cores"),
+        (["kernel", "{data}", "-o", "K.npz", "--jobs", "all"], "--jobs must be a number of threads, or -1"),
         (["report", "{data}"], "there are no results"),
         (["distance", "{data}", "--depth", "-1", "--nodes", "0:0", "0:1"], "at least 0"),
     ],
@@ -183,6 +247,38 @@ def test_bad_input_is_one_line_and_exit_code_2(dataset, arguments, message, caps
     assert printed.err.strip().count("\n") == 0
     assert printed.out == ""
     assert not list(tmp_path.iterdir())  # nothing half-written
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["kernel", "-o", "K.npz", "--kernel", "wwl", "--model", "q.rwl"],
+        ["features", "-o", "X.npz", "--kernel", "wwl"],
+        ["kernel", "-o", "."],
+        ["benchmark", "--kernels", "wl", "--depths", "99"],
+        ["benchmark", "--kernels", "wl", "wl"],
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_data_are_loaded(arguments, monkeypatch, tmp_path):
+    def refuse(*_):
+        raise AssertionError("the data were loaded")
+
+    monkeypatch.chdir(tmp_path)
+    for module in ("benchmark", "matrices"):
+        monkeypatch.setattr(importlib.import_module(f"relaxwl.commands.{module}"), "open_source", refuse)
+    assert main([arguments[0], "egonets-1", *arguments[1:]]) == 2
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_file_of_another_kind_is_no_results_file(dataset, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    assert main(["report", str(dataset / "TINY_graph_indicator.txt"), "-o", str(page)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert ["line 1: dropped" in lines[0], "line 3: dropped" in lines[2]] == [True, True]
+    assert "480 lines were dropped" in lines[3]
+    assert "holds no results" in lines[4]
+    assert len(lines) == 5
+    assert not page.exists()
 
 
 def test_debug_shows_the_traceback(capsys):
@@ -229,6 +325,49 @@ def test_a_closed_pipe_is_no_error(dataset):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["--version", "--help", "kernel --help"])
+def test_help_and_version_do_without_numerics(command):
+    program = (
+        "import sys; from relaxwl.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print('loaded:', sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()], capture_output=True, text=True, timeout=60, check=True
+    )
+    for package in ("numpy", "numba", "scipy", "sklearn", "joblib"):
+        assert f"'{package}'" not in done.stdout
+
+
+def test_every_public_name_is_there_and_imported_when_first_used():
+    program = (
+        "import pickle, sys, relaxwl\n"
+        "assert 'numpy' not in sys.modules\n"
+        "assert set(relaxwl.__all__) <= set(dir(relaxwl))\n"
+        "assert relaxwl.evaluation.cross_validate and relaxwl.clustering.partitioners\n"
+        "from relaxwl import *\n"
+        "from relaxwl import RelaxedWeisfeilerLehman as again\n"
+        "assert again is RelaxedWeisfeilerLehman is relaxwl.kernels.RelaxedWeisfeilerLehman\n"
+        "assert pickle.loads(pickle.dumps(again(max_depth=2))).max_depth == 2\n"
+        "assert all(getattr(relaxwl, name) is globals()[name] for name in relaxwl.__all__)\n"
+        "assert not hasattr(relaxwl, 'nonsense')"
+    )
+    subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
+
+
+def test_ctrl_c_while_libraries_are_imported_leaves_no_traceback(tmp_path):
+    # Takes the place of a library that is imported, and interrupts as a user would.
+    (tmp_path / "scipy.py").write_text("import os, signal, time\nexec('os.kill(os.getpid(), signal.SIGINT)')\n")
+    done = run(
+        "kernel", "egonets-1", "-o", tmp_path / "K.npz",
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}, preexec_fn=_heed_interrupts,
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert "interrupted" in done.stderr
+
+
 def _heed_interrupts():
     """Undo that a shell lets its background jobs, and so all their children, ignore interrupts."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -272,6 +411,44 @@ def test_in_a_terminal_the_bar_redraws_itself(dataset, tmp_path):
     assert "\r\x1b[K" in shown
     assert "left" in shown
     assert "WL" in shown
+
+
+@pytest.mark.parametrize("command", ["kernel", "features", "explain"])
+def test_in_a_terminal_kernels_show_a_bar(dataset, tmp_path, command):
+    shown, code = in_terminal([command, dataset, "-o", tmp_path / "result", "--depth", "2"])
+    assert code == 0
+    assert re.search(r"\r\x1b\[KTINY █+░* +\d+% .*left  partition \d, depth \d: ", shown)
+
+
+def test_through_a_pipe_kernels_show_plain_lines(dataset, tmp_path):
+    model = tmp_path / "model.rwl"
+    done = run("kernel", dataset, "-o", tmp_path / "K.npz", "--depth", "2", "--model", model)
+    assert re.search(r"^TINY: +\d+% partition \d, depth \d: \d+ trees in \d+ groups \(", done.stderr, re.M)
+    assert "\r" not in done.stderr
+    assert "partition" not in done.stdout
+    assert RelaxedWeisfeilerLehman.load(model).verbose == 0
+
+
+def test_progress_of_kernels_stays_with_the_command(dataset, tmp_path, capsys):
+    logger = logging.getLogger("relaxwl")
+    before = (list(logger.handlers), logger.level)
+    for quiet in ("--quiet", "--json"):
+        assert main(["kernel", str(dataset), "-o", str(tmp_path / "K.npz"), "--depth", "1", quiet]) == 0
+        assert "partition" not in capsys.readouterr().err
+    assert main(["kernel", str(dataset), "-o", str(tmp_path / "K.npz"), "--depth", "1"]) == 0
+    assert "partition" in capsys.readouterr().err
+    assert (list(logger.handlers), logger.level) == before
+
+
+def test_the_clock_of_a_bar_starts_anew_with_another_part_of_the_work(capsys, caplog, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    logger = logging.getLogger("relaxwl")
+    caplog.set_level(logging.INFO, "relaxwl")
+    with Console().kernel_bar("work"):
+        for now[0], message in ((0, "depth 0 of 2"), (100, "depth 2 of 2"), (101, "0 of 4 done"), (120, "1 of 4 done")):
+            logger.info(message)
+    assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 1 of 4 done (57 s left)"
 
 
 def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):

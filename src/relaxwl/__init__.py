@@ -1,18 +1,7 @@
 """Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike."""
 
 from importlib import import_module as _import_module
-
-from relaxwl import datasets, kernels
-from relaxwl.clustering.barycenter import transport_barycenter
-from relaxwl.clustering.kmeans import WassersteinKMeans
-from relaxwl.costs import EditCost
-from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
-from relaxwl.distances.transport import transport_distance
-from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
-from relaxwl.graphs import Graph, GraphCollection
-from relaxwl.inputs import as_collection
-from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
@@ -39,11 +28,63 @@ __all__ = [
     "unfolding_tree",
 ]
 
-# Imported when first used: they bring in scikit-learn's model selection, which kernels alone do without.
-_LAZY = frozenset({"evaluation", "explanation"})
+if TYPE_CHECKING:
+    from relaxwl import datasets, evaluation, explanation, kernels
+    from relaxwl.clustering.barycenter import transport_barycenter
+    from relaxwl.clustering.kmeans import WassersteinKMeans
+    from relaxwl.costs import EditCost
+    from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
+    from relaxwl.distances.transport import transport_distance
+    from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
+    from relaxwl.graphs import Graph, GraphCollection
+    from relaxwl.inputs import as_collection
+    from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+    from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+else:
+    # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
+    _LOCATIONS = {
+        "EditCost": "costs",
+        "Graph": "graphs",
+        "GraphCollection": "graphs",
+        "RelaxedWeisfeilerLehman": "kernels",
+        "TreeMapping": "distances.tree",
+        "UnfoldingTree": "unfolding.tree",
+        "WassersteinKMeans": "clustering.kmeans",
+        "WeisfeilerLehman": "kernels",
+        "as_collection": "inputs",
+        "distinct_tree_distances": "distances.pairwise",
+        "transport_barycenter": "clustering.barycenter",
+        "transport_distance": "distances.transport",
+        "tree_distances": "distances.pairwise",
+        "tree_edit_distance": "distances.tree",
+        "tree_edit_mapping": "distances.tree",
+        "unfolding_tree": "unfolding.tree",
+    }
+    _SUBPACKAGES = frozenset(
+        {
+            "clustering",
+            "costs",
+            "datasets",
+            "distances",
+            "drawing",
+            "evaluation",
+            "explanation",
+            "graphs",
+            "inputs",
+            "kernels",
+            "reports",
+            "unfolding",
+        }
+    )
 
+    def __getattr__(name: str) -> object:
+        if name in _SUBPACKAGES:
+            return _import_module(f"relaxwl.{name}")
+        if name in _LOCATIONS:
+            value = getattr(_import_module(f"relaxwl.{_LOCATIONS[name]}"), name)
+            globals()[name] = value  # so that it is looked up once
+            return value
+        raise AttributeError(f"module 'relaxwl' has no attribute {name!r}")
 
-def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        return _import_module(f"relaxwl.{name}")
-    raise AttributeError(f"module 'relaxwl' has no attribute {name!r}")
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,6 +1,7 @@
 """The command line: parses arguments and calls the commands."""
 
 import argparse
+import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,16 +21,20 @@ DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 on success, 2 on bad input."""
-    arguments = _parser().parse_args(argv)
-    console = Console(arguments.quiet, arguments.json)
+    """Run the command line and return its exit code: 0 on success, 2 on bad input, 130 if it was interrupted."""
+    arguments = argparse.Namespace(quiet=False, debug=False)
     try:
+        arguments = _parser().parse_args(argv)
         _check_output(arguments)
+        console = Console(arguments.quiet, arguments.json)
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
             _command(arguments.run)(arguments, console)
     except KeyboardInterrupt:
-        console.note("\ninterrupted; files that were written are complete")
+        Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
+        # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal, although
+        # it was caught; the next exec makes it forget that.
+        exec("")
         return EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has seen enough
         sys.stderr.close()
@@ -46,8 +51,17 @@ def _check_output(arguments: argparse.Namespace) -> None:
     """Find out before the work, not after it, that its result cannot be written."""
     for name in ("output", "model", "svg"):
         path = getattr(arguments, name, None)
-        if path and not Path(path).parent.is_dir():
+        if not path:
+            continue
+        if Path(path).is_dir():
+            raise UserError(f"cannot write {path}: it is a folder; name a file")
+        if not Path(path).parent.is_dir():
             raise UserError(f"cannot write {path}: the folder {Path(path).parent} does not exist")
+    folder = getattr(arguments, "out", None)
+    if folder is not None:
+        existing = next(path for path in (Path(folder), *Path(folder).absolute().parents) if path.exists())
+        if not existing.is_dir():
+            raise UserError(f"--out takes a folder, but {existing} is a file")
 
 
 def _command(location: str) -> Callable[[argparse.Namespace, Console], None]:
@@ -95,7 +109,7 @@ def _add(
     parser.add_argument("--quiet", action="store_true", help="print the result alone")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--seed", type=_seed, default=0, help="seed of everything random (default 0)")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default: all cores); same result")
+    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: all cores); same result")
     return parser
 
 
@@ -123,14 +137,14 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
     parser.add_argument("--protocol", choices=("transductive", "inductive"), default="transductive",
                         help="fit kernels on all graphs (as the paper does), or on training graphs alone")  # fmt: skip
-    parser.add_argument("--folds", type=_positive, default=10, help="outer folds (default 10)")
+    parser.add_argument("--folds", type=_several, default=10, help="outer folds (default 10)")
     parser.add_argument("--repeats", type=_positive, default=5, help="repetitions (default 5)")
-    parser.add_argument("--inner-folds", type=_positive, default=3, help="folds that choose parameters (default 3)")
-    parser.add_argument("--C", type=float, nargs="+", metavar="C", help="penalties to choose from (default: ten from "
-                        "2^-12 to 2^12)")  # fmt: skip
+    parser.add_argument("--inner-folds", type=_several, default=3, help="folds that choose parameters (default 3)")
+    parser.add_argument("--C", type=_above_zero, nargs="+", metavar="C", help="penalties to choose from (default: ten "
+                        "from 2^-12 to 2^12)")  # fmt: skip
     parser.add_argument("--depths", type=_seed, nargs="+", metavar="D", help="depths to choose from (default: each "
                         "kernel's own)")  # fmt: skip
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for a repetition of a kernel")
+    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
     _add_format(parser)
 
@@ -168,9 +182,9 @@ def _kernel(commands: Subparsers) -> None:
 def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help=f"file to write, such as {output}")
-    parser.add_argument("--kernel", default="rwl-star", help=f"one of {KERNELS} (default rwl-star)")
+    parser.add_argument("--kernel", help=f"one of {KERNELS} (default rwl-star)")
     parser.add_argument(
-        "--depth", type=int, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
+        "--depth", type=_depth, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
     )
     parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
@@ -239,6 +253,10 @@ def _positive(text: str) -> int:
     return _whole(text, 1)
 
 
+def _several(text: str) -> int:
+    return _whole(text, 2)
+
+
 def _depth(text: str) -> int:
     return _whole(text, 0)
 
@@ -251,6 +269,26 @@ def _whole(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
     return int(text)
+
+
+def _above_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, not {text!r}")
+    return value
+
+
+def _jobs(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1 and number != -1:
+        raise UserError(f"--jobs must be a number of threads, or -1 for all cores, not {text}")
+    return number
 
 
 if __name__ == "__main__":

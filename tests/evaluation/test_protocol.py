@@ -289,12 +289,20 @@ def test_progress_ends_at_the_total_and_never_goes_back(toy):
         ({"C": (1, -1)}, "C must be finite numbers > 0"),
         ({"random_state": None}, "random_state must be an integer"),
         ({"n_folds": 30}, "class dense has 20 graphs: too few for n_folds=30"),
-        ({"depths": [7]}, r"offers none of the depths \[7\]"),
+        ({"depths": [7, 8]}, r"depths 7, 8 were asked for, but the kernel WeisfeilerLehman\(max_depth=1\) offers 0, 1"),
+        ({"time_limit": 0}, "time_limit must be a number of seconds > 0"),
     ],
 )
 def test_bad_settings_are_named(toy, change, words):
     with pytest.raises(ValueError, match=words):
         cross_validate(WeisfeilerLehman(max_depth=1), *toy, **QUICK | change)
+
+
+def test_depths_and_names_are_checked_before_the_data():
+    with pytest.raises(ValueError, match="depths 9 were asked for, but the kernel wl offers 1, 2, 3, 4, 5"):
+        cross_validate(["ve-hist", "wl"], None, None, depths=[9])
+    with pytest.raises(ValueError, match="two kernels are called 'wl'"):
+        cross_validate(["wl", "wl"], None, None)
 
 
 def test_bad_data_is_named(toy):

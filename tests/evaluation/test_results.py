@@ -1,6 +1,7 @@
 """Records and their store."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -65,6 +66,24 @@ def test_a_torn_last_line_is_dropped_with_a_warning_and_does_not_spoil_the_next(
     store.append([second])
     with pytest.warns(UserWarning, match="line 2: dropped"):
         assert list(store.load()) == [first, second]
+
+
+def test_of_many_lines_that_are_no_records_the_first_are_named(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    store.path.write_text('3\n"text"\n{"type": "fold"}\n[]\n[]\n')
+    with pytest.warns(UserWarning, match="dropped") as caught:
+        assert list(store.load()) == []
+    assert [re.search(r"line \d|\d lines", str(warning.message))[0] for warning in caught] == [
+        "line 1", "line 2", "line 3", "5 lines",
+    ]  # fmt: skip
+
+
+def test_a_record_with_a_strange_key_is_dropped(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    line = json.loads(record_to_json(repetitions((0.5, 1.0))[0])) | {"key": "wl"}
+    store.path.write_text(json.dumps(line))
+    with pytest.warns(UserWarning, match="line 1: dropped, because its key"):
+        assert list(store.load()) == []
 
 
 def test_a_last_line_without_its_newline_is_whole(tmp_path):

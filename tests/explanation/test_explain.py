@@ -1,12 +1,21 @@
 """The ranking finds what was planted, noise is not sold as insight, and numbers add up."""
 
+from dataclasses import replace
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
-from sklearn.svm import SVC, LinearSVC
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
+from relaxwl.explanation.weights import PENALTIES, fit_weights
 from relaxwl.unfolding.tree import UnfoldingTree
 
 
@@ -155,6 +164,38 @@ def test_given_model():
     assert top.weights[1] == pytest.approx(model.coef_[0, top.column])
 
 
+def linear_models():
+    svm = LinearSVC(max_iter=20_000)
+    return {
+        "one against the rest": OneVsRestClassifier(LogisticRegression(max_iter=5000)),
+        "sparse weights": OneVsRestClassifier(SVC(kernel="linear")),
+        "search": GridSearchCV(svm, {"C": [0.1, 1.0]}, cv=2),
+        "search in each class": OneVsRestClassifier(GridSearchCV(svm, {"C": [0.1, 1.0]}, cv=2)),
+        "pipeline": GridSearchCV(Pipeline([("same", "passthrough"), ("svm", svm)]), {"svm__C": [0.1]}, cv=2),
+    }
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", linear_models())
+def test_models_around_linear_models_are_looked_into(name, n_classes):
+    graphs, _ = planted(18)
+    y = np.arange(18) % n_classes
+    kernel = WeisfeilerLehman(max_depth=1, normalize=True).fit(graphs)
+    features = kernel.transform(graphs)
+    model = linear_models()[name].fit(features, y)
+    found = explain(kernel, graphs, y, model, n_permutations=0)
+    scores = found.model.scores(features)
+    np.testing.assert_allclose(scores if n_classes > 2 else scores[:, 1], model.decision_function(features))
+
+
+def test_pipeline_of_the_kernel_and_a_model():
+    graphs, y = planted(12)
+    kernel = WeisfeilerLehman(max_depth=1, normalize=True)
+    pipeline = make_pipeline(kernel, LinearSVC()).fit(graphs, y)
+    found = explain(kernel, graphs, y, pipeline, n_permutations=0)
+    np.testing.assert_allclose(found.model.scores(found.features)[:, 1], pipeline.decision_function(graphs))
+
+
 def test_own_model_predicts(explanation):
     scores = explanation.model.scores(explanation.features)
     assert (scores.argmax(axis=1) == explanation.y).mean() > 0.9
@@ -176,6 +217,73 @@ def test_weights_are_those_of_the_machine():
         )
 
 
+def test_accuracy_is_that_of_nested_cross_validation(monkeypatch):
+    monkeypatch.setattr("relaxwl.explanation.weights.N_FOLDS", 3)
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    features = rng.normal(size=(30, 6)) + 0.4 * np.eye(6)[y]
+    gram = features @ features.T / (features**2).sum(axis=1).mean()
+    machine = OneVsRestClassifier(SVC(kernel="precomputed"))
+
+    def search(graphs, folds):
+        place = {graph: i for i, graph in enumerate(graphs)}
+        tests = [[place[graph] for graph in fold] for fold in folds]
+        splits = [(np.setdiff1d(range(len(graphs)), test), test) for test in tests]
+        return GridSearchCV(machine, {"estimator__C": PENALTIES}, cv=splits).fit(
+            gram[np.ix_(graphs, graphs)], y[graphs]
+        )
+
+    folds = [test for _, test in StratifiedKFold(3, shuffle=True, random_state=0).split(gram, y)]
+    accuracies = []
+    for held_out in folds:
+        others = [fold for fold in folds if fold is not held_out]
+        train = np.concatenate(others)
+        accuracies.append(search(train, others).score(gram[np.ix_(held_out, train)], y[held_out]))
+    best = search(np.arange(30), folds)
+    fitted = fit_weights(csr_array(features), y, 3, 0)
+    assert fitted.penalty == best.best_params_["estimator__C"]
+    assert fitted.accuracy == pytest.approx(np.mean(accuracies))
+    assert fitted.accuracy != pytest.approx(best.best_score_)
+
+
+def test_no_accuracy_where_classes_are_too_small_to_hold_out_graphs():
+    graphs, _ = planted(8)
+    for small in (1, 2):
+        found = explain(WeisfeilerLehman(max_depth=1), graphs, [1] * small + [0] * (8 - small), n_permutations=0)
+        assert found.model.accuracy is None
+        assert "held-out" not in found.summary()
+
+
+def test_graph_can_be_drawn_with_its_most_telling_vertices(explanation):
+    found = explanation.explain_graph(3)
+    telling = found.clusters[:2]
+    lit = set(np.concatenate([item.nodes for item in telling]).tolist())
+    svg = found.to_svg(n_clusters=2, title="a < b")
+    root = ElementTree.fromstring(svg)
+    circles = list(root.iter("{http://www.w3.org/2000/svg}circle"))
+    assert sum(e.get("class") == "node" for e in circles) == explanation.graphs[3].n_nodes
+    assert sum(e.get("class") == "node lit" for e in circles) == len(lit)
+    assert root.find("{http://www.w3.org/2000/svg}title").text == "a < b"
+    assert ": X" in svg
+    assert "lit" not in found.to_svg(n_clusters=0, embed_style=False)
+    assert all(str(item.cluster.rank) in found._repr_svg_() for item in found.clusters[:3])
+    with pytest.raises(ValueError, match="n_clusters"):
+        found.to_svg(-1)
+
+
+def test_drawing_does_not_sell_noise(explanation):
+    found = explanation.explain_graph(3)
+    better = [item for item in found.clusters if item.cluster.better_than_chance]
+    lit = set(np.concatenate([item.nodes for item in better]).tolist())
+    assert len(better) < len(found.clusters)
+    assert (
+        found.to_svg(n_clusters=1000, embed_style=False).count("node lit") == len(lit) < explanation.graphs[3].n_nodes
+    )
+    noise = replace(found, clusters=tuple(item for item in found.clusters if item not in better))
+    assert "not better than chance" in noise.to_svg()
+    assert "not better than chance" not in found.to_svg()
+
+
 def test_graph_evidence_sums_up_to_the_scores(explanation):
     found = explanation.explain_graph(3)
     np.testing.assert_allclose(found.evidence.sum(axis=0) + explanation.model.intercept, found.scores)
@@ -189,7 +297,7 @@ def test_graph_evidence_sums_up_to_the_scores(explanation):
 
 
 @pytest.mark.parametrize("similarity", ["dot", "intersection"])
-@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("normalize", [False, True, "depth"])
 @pytest.mark.parametrize("depth_weights", [None, [0.5, 2.0, 0.0]])
 def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_weights):
     graphs, y = planted(12)
@@ -206,10 +314,29 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
     assert sum(part.share for part in pair.shared) == pytest.approx(1.0)
     values = [part.value for part in pair.shared]
     assert values == sorted(values, reverse=True)
+    if normalize is not True:
+        prefixes = [matrix[1, 2] for matrix in kernel.depth_kernel_matrices(graphs)]
+        for depth, added in enumerate(np.diff(prefixes, prepend=0.0)):
+            of_depth = sum(part.value for part in pair.shared if part.cluster.depth == depth)
+            assert of_depth == pytest.approx(added, abs=1e-12)
     if depth_weights is None and not normalize and similarity == "dot":
         assert all(part.value == part.counts[0] * part.counts[1] for part in pair.shared)
     evidence = found.explain_graph(0)
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("normalize", [True, "depth"])
+def test_pairs_of_unseen_graphs_count_what_was_not_met_in_fitting(similarity, normalize):
+    graphs, y = planted(20)
+    options = {"max_depth": 2, "similarity": similarity, "normalize": normalize}
+    for kernel in (WeisfeilerLehman(**options), RelaxedWeisfeilerLehman(n_partitions=2, random_state=0, **options)):
+        found = explain(kernel.fit(graphs[:4]), graphs, y, n_permutations=0)
+        pair = found.explain_pair(10, 11)
+        assert pair.value == pytest.approx(kernel.kernel_matrix(graphs)[10, 11])
+        assert sum(part.value for part in pair.shared) == pytest.approx(pair.value)
+    nothing = GraphCollection.concatenate([graphs[:4], GraphCollection.from_edges([(0, [], [])])])
+    assert explain(kernel, nothing, [0, 1, 0, 1, 0], n_permutations=0).explain_pair(0, 4).shared == ()
 
 
 def test_wl_pairs_and_graphs():
@@ -278,6 +405,16 @@ def test_models_that_do_not_fit():
     three = np.arange(12) % 3
     with pytest.raises(ValueError, match="pair of classes"):
         explain(kernel, graphs, three, SVC(kernel="linear").fit(features.toarray(), three))
+    with pytest.raises(ValueError, match="pair of classes"):
+        explain(kernel, graphs, three, NuSVC(kernel="linear", nu=0.1).fit(features.toarray(), three))
+    scaled = make_pipeline(StandardScaler(with_mean=False), LinearSVC()).fit(features, y)
+    with pytest.raises(ValueError, match=r"step 'standardscaler' \(StandardScaler\) may change the features"):
+        explain(kernel, graphs, y, scaled)
+    search = GridSearchCV(LinearSVC(), {"C": [1.0]}, cv=2, refit=False).fit(features, y)
+    with pytest.raises(ValueError, match="refit=True"):
+        explain(kernel, graphs, y, search)
+    with pytest.raises(ValueError, match="SVC has none"):
+        explain(kernel, graphs, y, OneVsRestClassifier(SVC(kernel="rbf")).fit(features, y))
     with pytest.raises(TypeError, match="kernel must be"):
         explain(LogisticRegression().fit(features, y), graphs, y)
 

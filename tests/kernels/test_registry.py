@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import relaxwl
+from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
@@ -39,9 +40,9 @@ def test_every_kernel_runs_in_every_variant(name):
         assert kernel.n_jobs == 1
         known = kernel.get_params()
         assert {name: known[name] for name in settings} == settings
-        chosen = entry.chosen(kernel.fit_candidates(small_graphs()))
-        assert chosen
-        assert all(np.isfinite(candidate.matrix).all() for candidate in chosen)
+        candidates = kernel.fit_candidates(small_graphs())
+        assert candidates
+        assert all(np.isfinite(candidate.matrix).all() for candidate in candidates)
 
 
 PROTOCOL = {  # number of variants, and of candidates from each
@@ -64,7 +65,7 @@ def test_settings_of_the_protocol(name):
     entry = get_kernel(name)
     variants = entry.variants(random_state=0)
     assert len(variants) == n_variants
-    assert len(entry.chosen(variants[0][1].fit_candidates(small_graphs()))) == n_candidates
+    assert len(fit_variant(*variants[0], small_graphs(), entry.depths).candidates) == n_candidates
 
 
 def test_seeds_and_limits_reach_the_kernels_that_know_them():

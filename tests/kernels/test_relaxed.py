@@ -556,6 +556,66 @@ def test_parameters_changed_after_fit_act_at_the_next_fit():
     assert len(kernel.node_groups(train)) == 2
 
 
+@pytest.mark.parametrize("value", ["no", None, 1])
+def test_approximate_is_yes_or_no(value):
+    with pytest.raises(ValueError, match=f"approximate must be True or False, not {value!r}"):
+        kernel_of({"approximate": value}).fit(collection(TRAIN))
+
+
+@pytest.mark.parametrize("kind", [RelaxedWeisfeilerLehman, WeisfeilerLehman])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"edge_labels": "x"}, "edge_labels must be True or False, not 'x'"),
+        ({"edge_labels": 1}, "edge_labels must be True or False, not 1"),
+        ({"verbose": "a"}, "verbose must be an integer, 0 for silence, not 'a'"),
+        ({"verbose": None}, "verbose must be an integer"),
+    ],
+)
+def test_flags_are_checked(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(max_depth=1, **parameters).fit(collection(TRAIN))
+
+
+def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        kernel = kernel_of({"approximate": False}, verbose=np.int64(1)).fit(collection(TRAIN))
+    n_trees = [len(level.rows) for level in kernel.chains_[0]]
+    lines = [record.getMessage() for record in caplog.records]
+    for depth in (0, 1):
+        pairs = n_trees[depth] * (n_trees[depth] - 1) // 2
+        assert lines[depth] == f"exact distances at depth {depth}: {n_trees[depth]} distinct trees, {pairs} pairs"
+    assert "MB" in lines[2]
+    assert not any("exact distances at depth 2" in line for line in lines)
+
+
+@pytest.mark.parametrize("approximate", [True, False])
+def test_trees_and_their_groups_are_those_of_the_vertices(approximate):
+    kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))
+    new = collection(TEST)
+    found = [
+        [grouped.labels[place][grouped.row_of_node] for grouped in levels]
+        for levels in map(list, kernel.group_trees(new))
+        for place in range(len(levels[0].labels))
+    ]
+    for one, other in zip(found, kernel.node_groups(new), strict=True):
+        for groups, expected in zip(one, other, strict=True):
+            np.testing.assert_array_equal(groups, expected)
+
+
+def test_node_groups_of_weisfeiler_lehman_count_up_to_its_features():
+    kernel = WeisfeilerLehman(2, edge_labels=True).fit(collection(TRAIN))
+    new = collection(TEST)
+    (groups,) = kernel.node_groups(new)
+    features = []
+    for depth, ids in enumerate(groups):
+        n_known = len(kernel.rows_[depth])
+        counts = np.zeros((len(new), max(n_known, ids.max() + 1)))
+        np.add.at(counts, (new.graph_of_node, ids), 1)
+        features.append(counts[:, :n_known])
+    np.testing.assert_array_equal(np.hstack(features), kernel.transform(new).toarray())
+
+
 def test_verbose_logs_depth_rows_clusters_and_rounds(caplog):
     with caplog.at_level(logging.INFO, "relaxwl"):
         kernel_of({}, verbose=2).fit(collection(TRAIN))

@@ -79,6 +79,22 @@ def test_graphs_carry_the_clusters_of_their_vertices():
             assert [v for v, group in enumerate(graph["groups"][level]) if group == index] == inside[index]
 
 
+@pytest.mark.parametrize("normalize", [True, "depth"])
+def test_evidence_on_the_page_adds_up_to_scores_of_normalised_kernels(normalize):
+    graphs, y = make_perturbed(6, n_nodes=12, n_edges=14, random_state=0)
+    kernel = WeisfeilerLehman(max_depth=2, normalize=normalize)
+    data = data_of(render_explorer(explain(kernel, graphs, y, n_permutations=0), n_graphs=2))
+    for graph in data["graphs"]:
+        added = np.array([adds for _, _, *adds in graph["clusters"]]).sum(axis=0)
+        np.testing.assert_allclose(added + data["meta"]["intercept"], graph["scores"], atol=0.02)
+        np.testing.assert_allclose(np.sum(graph["evidence"], axis=1), added, atol=0.02)
+
+
+def test_lead_says_how_the_accuracy_was_found():
+    accuracy = round(100 * egonets().model.accuracy)
+    assert f"right for {accuracy} % of held-out graphs (nested cross-validation)" in page_of("egonets")
+
+
 def test_large_graphs_and_many_clusters_are_cut():
     graphs, y = make_perturbed(6, n_nodes=400, n_edges=500, random_state=0)
     found = explain(WeisfeilerLehman(max_depth=2), graphs, y, n_permutations=9)

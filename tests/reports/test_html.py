@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+import relaxwl
 from evaluation.records import SETTINGS, described, repetitions, table_of_four
 from relaxwl.evaluation import Results
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
@@ -95,6 +96,41 @@ def test_names_cannot_break_the_page():
     page = render_report(results, title=dangerous)
     assert "<script" not in page
     assert Checker(page).open == []
+
+
+def test_kernels_that_tie_are_all_named():
+    tied = [*repetitions((1.0, 0.5), kernel="wl", title="WL"), *repetitions((0.5, 1.0), kernel="sp", title="SP")]
+    worse = repetitions((0.5, 0.5), kernel="gs", title="GS")
+    text = " ".join(Checker(render_report(Results([*tied, *worse]))).text)
+    assert "75.0 % WL and SP  best on EGO-1" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "1, 2, 3, 4, 5 (WL); 1, 2, 3, 4 (R-WL*); all that the kernel offers (mine)"),
+        ({"depths": [2, 5]}, "2, 5 (WL, mine); 2 (R-WL*)"),
+        ({"version": "0"}, "those of relaxwl 0 (WL, R-WL*); all that the kernel offers (mine)"),
+    ],
+)
+def test_the_protocol_says_which_depths_there_were_to_choose_from(changes, words):
+    settings = SETTINGS | {"version": relaxwl.__version__} | changes
+    records = [
+        *repetitions((1.0, 1.0), kernel="wl", title="WL", settings=settings),
+        *repetitions((1.0, 1.0), kernel="rwl-star", title="R-WL*", settings=settings),
+        *repetitions((1.0, 1.0), kernel="mine", settings=settings),
+    ]
+    assert f"<dt>depths</dt><dd>{words}</dd>" in render_report(Results(records))
+
+
+def test_links_to_the_explorer():
+    results = Results(repetitions((1.0, 1.0)))
+    for address, link in (
+        ("my page.html", "my%20page.html"),
+        ("https://example.org/a?b=1&c=%20", "https://example.org/a?b=1&amp;c=%20"),
+        ("javascript:alert(1)", "javascript%3Aalert%281%29"),
+    ):
+        assert f'href="{link}"' in render_report(results, explorer=address)
 
 
 def test_runs_with_other_settings_get_sections_of_their_own():

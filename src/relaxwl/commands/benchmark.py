@@ -1,14 +1,17 @@
 """``relaxwl benchmark`` and ``relaxwl report``: kernels compared by nested cross-validation."""
 
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import open_source
+from relaxwl.commands.sources import check_source, open_source
 from relaxwl.evaluation import (
     DEFAULT_C,
+    Cell,
     ProgressEvent,
     Results,
     ResultStore,
@@ -16,8 +19,8 @@ from relaxwl.evaluation import (
     results_table,
     runtime_table,
 )
+from relaxwl.evaluation.contestants import resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
-from relaxwl.evaluation.results import Record
 from relaxwl.kernels.registry import kernel_names
 
 # The kernels and data sets of the paper's table.
@@ -30,40 +33,8 @@ def run(arguments: Namespace, console: Console) -> None:
     """Evaluate kernels on data sets; a run that was stopped goes on where it was."""
     datasets, kernels = _what(arguments, console)
     folder = Path(arguments.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    store = ResultStore(folder / RESULTS_FILE)
-    known = store.load()
-    if len(known):
-        console.note(
-            f"{folder / RESULTS_FILE} holds {len(known)} records; what fits these settings is not computed again"
-        )
-    records: list[Record] = []
-    for name in datasets:
-        source = open_source(name, console, arguments.seed)
-        console.note(f"{source.name}: {source.graphs!r}")
-        with console.bar(source.name) as bar:
-
-            def show(event: ProgressEvent) -> None:
-                place = f"{event.kernel}, repetition {event.repetition + 1}: {event.description}"
-                bar.update(event.done, event.total, place)
-
-            records += cross_validate(
-                kernels,
-                source.graphs,
-                source.require_classes(),
-                protocol=arguments.protocol,
-                n_folds=arguments.folds,
-                n_repeats=arguments.repeats,
-                inner_folds=arguments.inner_folds,
-                C=arguments.C or DEFAULT_C,
-                depths=arguments.depths,
-                n_jobs=arguments.jobs,
-                random_state=arguments.seed,
-                time_limit=arguments.time_limit,
-                store=store,
-                dataset=source.name,
-                progress=show,
-            )
+    _note_known(folder / RESULTS_FILE, console)
+    records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)
     reference = PAPER_ACCURACIES if arguments.paper else None
     _write_tables(results, folder, reference)
@@ -71,20 +42,58 @@ def run(arguments: Namespace, console: Console) -> None:
     console.result(
         f"{table.render(arguments.format, ansi=arguments.format == 'text' and sys.stdout.isatty())}\n\n"
         f"{runtime_table(results).render(arguments.format)}",
-        [
-            {
-                "dataset": dataset,
-                "kernel": kernel,
-                "mean": cell.mean,
-                "std": cell.std if cell.has_spread else None,
-                "accuracies": cell.accuracies,
-            }
-            for dataset in results.datasets
-            for kernel in results.kernels
-            if (cell := results.cell(dataset, kernel)).finished
-        ],
+        [_as_json(results.cell(dataset, kernel)) for dataset in results.datasets for kernel in results.kernels],
     )
     console.note(f"records and tables are in {folder}; a page with plots: relaxwl report {folder} -o report.html")
+
+
+def _note_known(path: Path, console: Console) -> None:
+    known = ResultStore(path).load() if path.is_file() else ()
+    if len(known):
+        console.note(f"{path} holds {len(known)} records; what fits these settings is not computed again")
+
+
+def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> Results:
+    """Evaluate kernels on one data set; there is no folder before there is something to evaluate."""
+    source = open_source(name, console, arguments.seed)
+    y = source.require_classes()
+    console.note(f"{source.name}: {source.graphs!r}")
+    folder.mkdir(parents=True, exist_ok=True)
+    with console.bar(source.name) as bar:
+
+        def show(event: ProgressEvent) -> None:
+            place = f"{event.kernel}, repetition {event.repetition + 1}: {event.description}"
+            bar.update(event.done, event.total, place)
+
+        return cross_validate(
+            kernels,
+            source.graphs,
+            y,
+            protocol=arguments.protocol,
+            n_folds=arguments.folds,
+            n_repeats=arguments.repeats,
+            inner_folds=arguments.inner_folds,
+            C=arguments.C or DEFAULT_C,
+            depths=arguments.depths,
+            n_jobs=arguments.jobs,
+            random_state=arguments.seed,
+            time_limit=arguments.time_limit,
+            store=ResultStore(folder / RESULTS_FILE),
+            dataset=source.name,
+            progress=show,
+        )
+
+
+def _as_json(cell: Cell) -> dict[str, Any]:
+    """Return a cell as JSON has it: null where there is no number, because the kernel was given up."""
+    return {
+        "dataset": cell.dataset,
+        "kernel": cell.kernel,
+        "mean": cell.mean if cell.finished else None,
+        "std": cell.std if cell.finished and cell.has_spread else None,
+        "accuracies": cell.accuracies,
+        "given_up": cell.given_up or None,
+    }
 
 
 def run_report(arguments: Namespace, console: Console) -> None:
@@ -95,14 +104,27 @@ def run_report(arguments: Namespace, console: Console) -> None:
     path = path / RESULTS_FILE if path.is_dir() else path
     if not path.is_file():
         raise UserError(f"{path}: there are no results; 'relaxwl benchmark … --out DIR' makes them")
+    output = Path(arguments.output)
+    explorer = None if arguments.explorer is None else _link(arguments.explorer, output.parent)
     results = ResultStore(path).load()
+    if not results.datasets:
+        raise UserError(f"{path} holds no results; 'relaxwl benchmark … --out DIR' makes them")
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
-    write_report(results, arguments.output, title=arguments.title, reference=reference, explorer=arguments.explorer)
+    write_report(results, output, title=arguments.title, reference=reference, explorer=explorer)
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
 
 
+def _link(explorer: str, folder: Path) -> str:
+    """Return the address of the explorer page as seen from a page in ``folder``."""
+    if explorer.startswith(("http://", "https://")) or (folder / explorer).is_file():
+        return explorer
+    if Path(explorer).is_file():
+        return Path(os.path.relpath(explorer, folder)).as_posix()
+    raise UserError(f"--explorer {explorer}: there is no such page; 'relaxwl explain … -o {explorer}' makes it")
+
+
 def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]:
-    """Return the data sets and kernels to evaluate."""
+    """Return the data sets and kernels to evaluate; what makes no sense is refused before anything is loaded."""
     datasets, kernels = list(arguments.dataset), arguments.kernels
     if arguments.paper:
         datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
@@ -118,6 +140,13 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         raise UserError("name at least one data set, or use --paper with --data FOLDER")
     if unknown:
         raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(kernel_names())}")
+    for name in datasets:
+        check_source(name)
+    twice = [name for name in kernels if kernels.count(name) > 1]
+    if twice:
+        raise UserError(f"--kernels names {twice[0]} twice; name each kernel once")
+    for contestant in resolve(kernels):
+        contestant.depths_within(arguments.depths and tuple(arguments.depths))
     return datasets, kernels
 
 

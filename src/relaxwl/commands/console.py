@@ -5,6 +5,8 @@ lines elsewhere. ``--quiet`` leaves only results, ``--json`` makes results machi
 """
 
 import json
+import logging
+import re
 import shutil
 import sys
 import time
@@ -15,6 +17,9 @@ from typing import Any
 # Seconds between two lines of progress where there is no terminal, and between two redraws where there is one.
 LINE_INTERVAL = 10.0
 REDRAW_INTERVAL = 0.1
+# How a kernel says in a line of progress how far it is.
+PARTS_DONE = re.compile(r"(\d+) of (\d+)")
+TIME_LEFT = re.compile(r"([\d.]+) s so far, about ([\d.]+) s left")
 
 
 class UserError(Exception):
@@ -47,6 +52,28 @@ class Console:
         finally:
             bar.close()
 
+    @property
+    def shows_kernels(self) -> bool:
+        """Whether lines of progress that kernels log are for the user to see."""
+        return not (self.quiet or self.as_json)
+
+    @contextmanager
+    def kernel_bar(self, title: str) -> Iterator[None]:
+        """Show what kernels with ``verbose=1`` log during the work within."""
+        if not self.shows_kernels:
+            yield
+            return
+        logger = logging.getLogger("relaxwl")
+        level = logger.level
+        with self.bar(title) as bar:
+            handler = _BarHandler(bar)
+            logger.addHandler(handler)
+            try:
+                yield
+            finally:
+                logger.removeHandler(handler)
+                logger.setLevel(level)
+
 
 class Bar:
     """Progress with the time that is left."""
@@ -74,6 +101,11 @@ class Bar:
         else:
             print(f"{self.title}: {share:4.0%} {description} ({left})", file=sys.stderr, flush=True)
 
+    def restart(self) -> None:
+        """Count the time from now on: another part of the work begins."""
+        self.start = time.monotonic()
+        self.shown = -LINE_INTERVAL
+
     def _draw(self, share: float, description: str, left: str) -> None:
         width = shutil.get_terminal_size().columns
         filled = round(share * 24)
@@ -87,6 +119,42 @@ class Bar:
         if self.drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class _BarHandler(logging.Handler):
+    """Turns the lines that a kernel logs into progress of a bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        super().__init__(logging.INFO)
+        self.bar = bar
+        self.share = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show how far the kernel is; a line that does not say so leaves the bar where it is."""
+        message = record.getMessage()
+        share = _share(message)
+        # A kernel may have several rounds, such as its depths and then its Gram matrix; a small step back is rounding.
+        if share is not None and share < self.share / 2:
+            self.bar.restart()
+            self.share = share
+        elif share is not None:
+            self.share = max(share, self.share)
+        self.bar.update(self.share, 1.0, TIME_LEFT.sub("", message).rstrip("; "))  # the bar says itself what is left
+
+
+def _share(message: str) -> float | None:
+    """Return which part of the work a line of progress says is done.
+
+    >>> _share("WWL: 3 of 12 parts done"), _share("depth 2: 9 trees; 1.0 s so far, about 3.0 s left")
+    (0.25, 0.25)
+    """
+    if found := TIME_LEFT.search(message):
+        spent, left = map(float, found.groups())
+        return spent / (spent + left) if spent else None
+    if found := PARTS_DONE.search(message):
+        done, total = map(int, found.groups())
+        return done / total if total else None
+    return None
 
 
 def _duration(seconds: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from relaxwl.commands.console import Console
 from relaxwl.datasets import EGONET_MODELS, make_egonets
 from relaxwl.evaluation import Cell, ProgressEvent, Results, cross_validate, results_table
-from relaxwl.evaluation.results import Record
+from relaxwl.evaluation.results import Record, best_cells
 
 KERNELS = ["ve-hist", "wl", "wwl", "rwl-star"]
 LEVELS = (1, 2, 3, 4)
@@ -70,8 +70,10 @@ def _found(cells: dict[str, list[Cell]]) -> str:
     """Say in one line who was best at which density, as it is."""
     winners = []
     for place, level in enumerate(LEVELS):
-        best = max(cells, key=lambda kernel: cells[kernel][place].mean)
-        winners.append(f"{cells[best][place].title} at density {level} ({100 * cells[best][place].mean:.0f} %)")
+        best = best_cells(row[place] for row in cells.values())
+        if best:
+            titles = " and ".join(cell.title for cell in best)
+            winners.append(f"{titles} at density {level} ({best[0].percent:.0f} %)")
     counting = max(cell.mean for cell in cells["ve-hist"])
     return f"Found: best was {', '.join(winners)}; counting alone (VE-Hist) got {100 * counting:.0f} % at most."
 

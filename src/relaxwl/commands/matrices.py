@@ -12,18 +12,27 @@ from relaxwl.commands.sources import Source, open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
 from relaxwl.kernels.registry import get_kernel, load_kernel
 
+DEFAULT_KERNEL = "rwl-star"
+# Parameters of kernels, and the options that set them.
+OPTIONS = {
+    "max_depth": "--depth",
+    "n_partitions": "--partitions",
+    "n_clusters": "--clusters",
+    "similarity": "--similarity",
+    "normalize": "--normalize",
+    "edge_labels": "--edge-labels",
+}
+
 
 def run_features(arguments: Namespace, console: Console) -> None:
     """Write the sparse feature matrix."""
-    source = open_source(arguments.dataset, console, arguments.seed)
-    kernel = _kernel(arguments)
+    kernel = _kernel(arguments, console)
     if not hasattr(kernel, "transform"):
         raise UserError(f"{arguments.kernel} has no explicit features; use 'relaxwl kernel' for its Gram matrix")
-    if arguments.apply:
-        features = kernel.transform(source.graphs)
-    else:
-        features = kernel.fit_transform(source.graphs)
-        _save(kernel, arguments, console)
+    source = open_source(arguments.dataset, console, arguments.seed)
+    with console.kernel_bar(source.name):
+        features = kernel.transform(source.graphs) if arguments.apply else kernel.fit_transform(source.graphs)
+    _save(kernel, arguments, console)
     matrix = csr_array(features)
     # What scipy.sparse.load_npz reads, and the classes beside it.
     arrays: dict[str, Any] = {
@@ -41,13 +50,11 @@ def run_features(arguments: Namespace, console: Console) -> None:
 
 def run_kernel(arguments: Namespace, console: Console) -> None:
     """Write the Gram matrix."""
+    kernel = _kernel(arguments, console)
     source = open_source(arguments.dataset, console, arguments.seed)
-    kernel = _kernel(arguments)
-    if arguments.apply:
-        matrix = kernel.kernel_matrix(source.graphs)
-    else:
-        matrix = kernel.fit_kernel_matrix(source.graphs)
-        _save(kernel, arguments, console)
+    with console.kernel_bar(source.name):
+        matrix = kernel.kernel_matrix(source.graphs) if arguments.apply else kernel.fit_kernel_matrix(source.graphs)
+    _save(kernel, arguments, console)
     _write(arguments.output, {"K": matrix}, source)
     console.result(
         f"Gram matrix of {len(matrix)} graphs written to {arguments.output}\n"
@@ -56,8 +63,8 @@ def run_kernel(arguments: Namespace, console: Console) -> None:
     )
 
 
-def _kernel(arguments: Namespace) -> Any:
-    """Return the kernel that was asked for: fitted if it comes from a file."""
+def _kernel(arguments: Namespace, console: Console) -> Any:
+    """Return the kernel that was asked for, which says how far it is if the user wants to see it."""
     wanted = {
         "max_depth": arguments.depth,
         "n_partitions": arguments.partitions,
@@ -65,26 +72,33 @@ def _kernel(arguments: Namespace) -> Any:
         "similarity": arguments.similarity,
         "normalize": arguments.normalize,
         "edge_labels": arguments.edge_labels or None,
-        "verbose": 0 if arguments.quiet else None,
     }
     settings = {name: value for name, value in wanted.items() if value is not None}
-    if arguments.apply:
-        if arguments.model or set(settings) - {"verbose"}:
-            raise UserError("--apply uses the kernel as it was saved: leave out the options of the kernel and --model")
-        return load_kernel(arguments.apply)
-    if arguments.kernel == "rwl-auto":
+    if not arguments.apply:
+        kernel = _new_kernel(arguments, settings)
+    elif settings or arguments.model or arguments.kernel:
+        raise UserError("--apply uses the kernel as it was saved: leave out --model, --kernel and the kernel's options")
+    else:
+        kernel = load_kernel(arguments.apply)
+    return kernel.set_params(verbose=int(console.shows_kernels))
+
+
+def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
+    """Return the kernel of a name, not yet fitted; what it cannot do is refused before any work."""
+    name = arguments.kernel or DEFAULT_KERNEL
+    if name == "rwl-auto":
         raise UserError(
             "rwl-auto chooses its setting by cross-validation; use relaxwl benchmark, or rwl-star with --clusters and "
             "--similarity"
         )
-    entry = get_kernel(arguments.kernel)
-    known = entry.kernel_class()().get_params()
-    foreign = [name for name in settings if name not in known and name != "verbose"]
+    kernel = get_kernel(name).make(arguments.seed, arguments.jobs)
+    foreign = [setting for setting in settings if setting not in kernel.get_params()]
     if foreign:
-        options = ", ".join("--" + name.removeprefix("n_").replace("max_depth", "depth") for name in foreign)
-        raise UserError(f"the kernel {arguments.kernel} has no option {options}")
-    settings = {name: value for name, value in settings.items() if name in known}
-    return entry.make(arguments.seed, arguments.jobs, None, **settings)
+        raise UserError(f"the kernel {name} has no option {', '.join(OPTIONS[setting] for setting in foreign)}")
+    if arguments.model and not isinstance(kernel, CountKernel):
+        raise UserError(f"{name} cannot be saved: it has no explicit features; leave out --model")
+    kernel.set_params(**settings)
+    return kernel
 
 
 def _clusters(text: str | None) -> Any:
@@ -99,13 +113,10 @@ def _clusters(text: str | None) -> Any:
         raise UserError(f"--clusters takes a number, a factor such as 0.5, 'sqrt' or 'log2', not {text!r}") from None
 
 
-def _save(kernel: GraphKernel, arguments: Namespace, console: Console) -> None:
-    if not arguments.model:
-        return
-    if not isinstance(kernel, CountKernel):
-        raise UserError(f"{arguments.kernel} cannot be saved: it has no explicit features; leave out --model")
-    kernel.save(arguments.model)
-    console.note(f"fitted kernel saved in {arguments.model}; score other graphs with --apply {arguments.model}")
+def _save(kernel: CountKernel, arguments: Namespace, console: Console) -> None:
+    if arguments.model:
+        kernel.set_params(verbose=0).save(arguments.model)  # who loads it may not want to see its progress
+        console.note(f"fitted kernel saved in {arguments.model}; score other graphs with --apply {arguments.model}")
 
 
 def _write(path: str, arrays: dict[str, Any], source: Source) -> None:

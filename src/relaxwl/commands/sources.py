@@ -29,6 +29,12 @@ class Source:
         return self.y
 
 
+def check_source(name: str) -> None:
+    """Refuse the name of a file or folder that is not there, without loading anything."""
+    if not Path(name).exists() and ("/" in name or Path(name).suffix):
+        raise UserError(f"{name}: there is no such file or folder")
+
+
 def open_source(name: str, console: Console, seed: int = 0) -> Source:
     """Load a data set: a TU folder or zip, embedded ego networks, or the name of a set of the TU collection."""
     embedded = EMBEDDED.fullmatch(name)
@@ -37,8 +43,7 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         return Source(name, graphs, np.array(EGONET_MODELS)[y])
     path = Path(name)
     if not path.exists():
-        if "/" in name or path.suffix:
-            raise UserError(f"{name}: there is no such file or folder")
+        check_source(name)
         console.note(f"{name} is no file or folder here; looking it up in the TU collection and its cache")
         try:
             path = download_tu(name)

@@ -1,10 +1,13 @@
 """The kernels that take part in an evaluation: names of the registry, or estimators."""
 
+import functools
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -43,10 +46,19 @@ class Contestant:
         return hashlib.sha256(f"{self.depths}\n{text}".encode()).hexdigest()
 
     def depths_within(self, wanted: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        """Return the depths to choose from if users want only some; a kernel with one depth has nothing to choose."""
+        """Return the depths to choose from if users want only some; a kernel with one depth has nothing to choose.
+
+        Raises
+        ------
+        ValueError
+            If the kernel offers none of those that are wanted.
+        """
         if wanted is None or (self.depths is not None and len(self.depths) == 1):
             return self.depths
-        return wanted if self.depths is None else tuple(depth for depth in wanted if depth in self.depths)
+        within = wanted if self.depths is None else tuple(depth for depth in wanted if depth in self.depths)
+        if not within:
+            raise ValueError(none_of_the_depths(self.name, wanted, self.depths or ()))
+        return within
 
 
 def resolve(kernels: Any) -> list[Contestant]:
@@ -108,28 +120,50 @@ def _estimator(kernel: Any, name: str) -> Contestant:
     return Contestant(name, name, variants)
 
 
+def none_of_the_depths(kernel: str, wanted: Iterable[int], offered: Iterable[int]) -> str:
+    """Say that a kernel does not offer the depths that users ask for.
+
+    >>> none_of_the_depths("wl", [8, 9], [1, 2, 3])
+    'depths 8, 9 were asked for, but the kernel wl offers 1, 2, 3'
+    """
+    asked, there = (", ".join(map(str, depths)) or "none" for depths in (wanted, offered))
+    return f"depths {asked} were asked for, but the kernel {kernel} offers {there}"
+
+
 def is_reseeded(kernel: GraphKernel) -> bool:
     """Say whether the kernel depends on a seed."""
     return any(name.rpartition("__")[2] == "random_state" for name in kernel.get_params())
 
 
-def _identifying(kernel: GraphKernel) -> dict[str, Any]:
+def _identifying(kernel: Any) -> dict[str, Any]:
     return {name: value for name, value in kernel.get_params().items() if name.rpartition("__")[2] not in NOT_IDENTITY}
 
 
-def _stable(value: Any) -> str:
-    """Describe a parameter in a way that is the same in another process."""
+def _stable(value: Any, within: tuple[Any, ...] = ()) -> str:
+    """Describe a parameter in a way that is the same in another process.
+
+    ``within`` holds the objects that the value is a part of, so that one that refers to itself has an end.
+    """
+    if any(value is outer for outer in within):
+        return "itself"
+    stable = functools.partial(_stable, within=(*within, value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_stable(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ", ".join(f"{key}: {stable(value[key])}" for key in sorted(value, key=str)) + "}"
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_stable, value)) + "]"
+        return "[" + ", ".join(map(stable, value)) + "]"
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(sorted(map(stable, value))) + "}"
     if isinstance(value, EditCost):
         return _stable_cost(value)
+    if isinstance(value, functools.partial):
+        return f"partial {stable([value.func, value.args, value.keywords])}"
     if callable(value) and hasattr(value, "__code__"):
-        return f"{value.__module__}.{value.__qualname__} {_code_digest(value)}"
-    return ADDRESS.sub("", repr(value))
+        of = f" of {stable(value.__self__)}" if hasattr(value, "__self__") else ""
+        return f"{value.__module__}.{value.__qualname__} {_code_digest(value, stable)}{of}"
+    text = repr(value)
+    return _stable_object(value, stable) if ADDRESS.search(text) else text
 
 
 def _stable_cost(cost: EditCost) -> str:
@@ -140,9 +174,44 @@ def _stable_cost(cost: EditCost) -> str:
         return f"{cost!r} {_stable(cost.function)}"
 
 
-def _code_digest(function: Any) -> str:
+def _stable_object(value: Any, stable: Callable[[Any], str]) -> str:
+    """Describe an object whose ``repr`` tells nothing but its address: by its class, state and what it does."""
+    cls = type(value)
+    state: Any
+    if hasattr(value, "get_params"):
+        state = _identifying(value)
+    else:
+        try:
+            state = value.__reduce_ex__(2)[1:3]  # what pickle and copy take along
+        except TypeError:  # such as a lock, which has no state of its own
+            state = None
+    classes = [other for other in cls.__mro__ if other.__module__ != "builtins"]
+    content = [[_members(other) for other in classes], state]
+    return f"{cls.__module__}.{cls.__qualname__} {hashlib.sha256(stable(content).encode()).hexdigest()[:16]}"
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """Return a class's methods, the functions of its properties, and its other attributes but those of Python's own."""
+    members: dict[str, Any] = {}
+    for name, member in vars(cls).items():
+        if isinstance(member, property):
+            members[name] = [member.fget, member.fset, member.fdel]
+        elif isinstance(member, (staticmethod, classmethod)):
+            members[name] = member.__func__
+        elif inspect.isfunction(member) or not name.startswith(("__", "_abc_")):
+            members[name] = member
+    return members
+
+
+def _code_digest(function: Any, stable: Callable[[Any], str]) -> str:
     """Return a digest of what a function does: its code, constants, defaults and what it closes over."""
-    code = function.__code__
+    function = getattr(function, "py_func", function)  # what Numba has compiled
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    content = repr((code.co_code, [ADDRESS.sub("", repr(item)) for item in code.co_consts], code.co_names))
-    return hashlib.sha256(f"{content}{_stable([function.__defaults__ or (), cells])}".encode()).hexdigest()[:16]
+    content = [_code_content(function.__code__), function.__defaults__, function.__kwdefaults__, cells]
+    return hashlib.sha256(stable(content).encode()).hexdigest()[:16]
+
+
+def _code_content(code: CodeType) -> list[Any]:
+    """Return what compiled code does, with that of the functions inside it, but not where it stands."""
+    constants = [_code_content(item) if isinstance(item, CodeType) else item for item in code.co_consts]
+    return [code.co_code, constants, code.co_names]

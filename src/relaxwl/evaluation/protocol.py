@@ -30,6 +30,7 @@ from relaxwl.evaluation.warm_up import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
+from relaxwl.kernels.limits import Deadline
 from relaxwl.kernels.limits import time_limit as limited
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
@@ -107,8 +108,11 @@ def cross_validate(
     1.0
     """
     settings = checked_settings(protocol, n_folds, n_repeats, inner_folds, C, depths, random_state)
-    data = _checked_data(graphs, y, dataset, settings, n_jobs, time_limit)
+    Deadline(time_limit)  # refuses what is no time
     contestants = resolve(kernels)
+    for contestant in contestants:
+        contestant.depths_within(settings.depths)
+    data = _checked_data(graphs, y, dataset, settings, n_jobs, time_limit)
     keeper = Keeper(store)
     keeper.describe(data)
     meter = Meter(progress, data.name, len(contestants) * n_repeats * n_folds)

@@ -142,6 +142,8 @@ RECORD_TYPES: dict[str, type[Record]] = {
     "dataset": DatasetRecord,
     "gram-sketch": GramSketch,
 }
+# So many lines that are no records are named one by one.
+MOST_NOTES = 3
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
 
 
@@ -171,6 +173,11 @@ class Cell:
     def std(self) -> float:
         """Standard deviation of the repetitions' accuracies."""
         return float(np.std(self.accuracies)) if self.accuracies else float("nan")
+
+    @property
+    def percent(self) -> float:
+        """Mean accuracy as tables show it, so that equal numbers are equally good."""
+        return round(100 * self.mean, 2)
 
     @property
     def has_spread(self) -> bool:
@@ -423,20 +430,26 @@ class ResultStore:
     def load(self) -> Results:
         """Read all records; of two for the same fold the first counts.
 
-        A line that is no record (the last, if the machine went down while it was written) is dropped with a warning.
+        A line that is no record (the last, if the machine went down while it was written) is dropped with a warning;
+        of many, as in a file of another kind, the first are named and the others counted.
         """
         if not self.path.exists():
             return Results([])
         records: dict[Any, Record] = {}
+        n_dropped = 0
         for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
                 record = record_from_json(line)
             except ValueError as error:
-                warnings.warn(f"{self.path}, line {number}: dropped, because {error}", stacklevel=2)
+                n_dropped += 1
+                if n_dropped <= MOST_NOTES:
+                    warnings.warn(f"{self.path}, line {number}: dropped, because {error}", stacklevel=2)
                 continue
             records.setdefault(_identity(record), record)
+        if n_dropped > MOST_NOTES:
+            warnings.warn(f"{self.path}: {n_dropped} lines were dropped", stacklevel=2)
         return Results(records.values())
 
 
@@ -464,7 +477,10 @@ def record_from_json(line: str | bytes) -> Record:
     if names != values.keys():
         raise ValueError(f"the fields {', '.join(sorted(names ^ values.keys()))} are missing or unknown")
     if "key" in values:
-        values["key"] = Key(**values["key"])
+        try:
+            values["key"] = Key(**values["key"])
+        except TypeError:
+            raise ValueError("its key does not say which data set and kernel it belongs to") from None
     return record_type(**values)
 
 
@@ -506,6 +522,13 @@ def _complete_repetitions(folds: Iterable[FoldRecord]) -> dict[int, list[FoldRec
 def _claims(key: Key) -> dict[tuple[str, str], str]:
     """Return which data a name stands for, and which fingerprint a kernel has on it."""
     return {(key.dataset, ""): key.data, (key.dataset, key.kernel): key.fingerprint}
+
+
+def best_cells(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the finished cells with the highest mean accuracy, as tables show it: several, if they are equal there."""
+    finished = [cell for cell in cells if cell.finished]
+    highest = max((cell.percent for cell in finished), default=None)
+    return [cell for cell in finished if cell.percent == highest]
 
 
 def finished_cells(results: Results) -> Iterator[Cell]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl._execution import map_chunks
+from relaxwl.evaluation.contestants import none_of_the_depths
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.progress import Share
 from relaxwl.evaluation.svm import (
@@ -78,7 +79,8 @@ def fit_variant(
     seconds = time.perf_counter() - started
     positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, depths)]
     if not positions:
-        raise ValueError(f"{kernel} offers none of the depths {list(depths or ())}; change depths")
+        there = dict.fromkeys(candidate.parameters["max_depth"] for candidate in offered)
+        raise ValueError(none_of_the_depths(str(kernel), depths or (), there))
     chosen = [_checked(offered[i], len(graphs), kernel) for i in positions]
     gram_seconds = float(getattr(kernel, "gram_seconds_", 0.0))
     return FittedVariant(parameters, kernel, positions, chosen, seconds - gram_seconds, gram_seconds)

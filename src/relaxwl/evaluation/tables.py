@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl.evaluation.results import Cell, DatasetRecord, Results
+from relaxwl.evaluation.results import Cell, DatasetRecord, Results, best_cells
 
 # What stands in the place of an accuracy that there is not.
 MARKS = {"out of time": "–", "out of memory": "×"}
@@ -167,7 +167,7 @@ def results_table(
     rows = {kernel: [TableCell(_title([cells[kernel, name] for name in datasets]))] for kernel in kernels}
     for name in datasets:
         columns.append(Column(name, (f"{name} mean", f"{name} std", f"{name} repetitions")))
-        best = max((_percent(cells[k, name]) for k in kernels if cells[k, name].finished), default=None)
+        best = best_cells(cells[k, name] for k in kernels)
         for kernel in kernels:
             rows[kernel].append(_accuracy_cell(cells[kernel, name], best))
         published = {} if reference is None else {k: reference.get(k, {}).get(name) for k in kernels}
@@ -235,17 +235,12 @@ def _title(cells: Sequence[Cell]) -> str:
     return next((cell.title for cell in cells if cell.title != cell.kernel), cells[0].kernel)
 
 
-def _percent(cell: Cell) -> float:
-    """Return the mean accuracy as the table shows it, so that equal numbers are equally good."""
-    return round(100 * cell.mean, 2)
-
-
-def _accuracy_cell(cell: Cell, best: float | None) -> TableCell:
+def _accuracy_cell(cell: Cell, best: Sequence[Cell]) -> TableCell:
     if not cell.finished:
         return TableCell(MARKS.get(cell.given_up, UNFINISHED), values=("", "", cell.given_up or 0))
-    text = f"{_percent(cell):.2f} ± {100 * cell.std:.2f}" if cell.has_spread else f"{_percent(cell):.2f}"
+    text = f"{cell.percent:.2f} ± {100 * cell.std:.2f}" if cell.has_spread else f"{cell.percent:.2f}"
     std = 100 * cell.std if cell.has_spread else ""
-    return TableCell(text, bold=_percent(cell) == best, values=(100 * cell.mean, std, len(cell.accuracies)))
+    return TableCell(text, bold=cell in best, values=(100 * cell.mean, std, len(cell.accuracies)))
 
 
 def _published_cell(published: tuple[float, float] | None) -> TableCell:

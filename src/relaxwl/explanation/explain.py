@@ -48,8 +48,10 @@ def explain(
     y : array-like (n_graphs,)
         Their classes, at least two.
     model : fitted linear model, optional
-        Its ``coef_`` must belong to ``kernel.transform(graphs)``. By default a support vector machine, one class
-        against the rest, is fitted on these features, its C chosen by 5-fold cross-validation.
+        Its ``coef_`` must belong to ``kernel.transform(graphs)``. A search (``GridSearchCV``), a
+        ``OneVsRestClassifier`` of linear models and a pipeline that passes on these features as they are will do too.
+        By default a support vector machine, one class against the rest, is fitted on these features, its C chosen by
+        5-fold cross-validation; its accuracy is that of nested cross-validation.
     n_permutations : int
         Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
     significance : float
@@ -82,7 +84,7 @@ def explain(
     if model is None:
         weights = fit_weights(features, codes, len(classes), random_state)
     else:
-        weights = given_weights(model, features.shape[1], classes)
+        weights = given_weights(model, kernel, features.shape[1], classes)
     chance = check_chance(features, codes, len(classes), n_permutations, random_state)
     clusters = _rank(_Table(collection, codes, len(classes), features, counts, weights, chance), found, significance)
     return Explanation(

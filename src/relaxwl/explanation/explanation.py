@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from relaxwl import drawing
 from relaxwl.explanation.groupings import Grouping
 from relaxwl.explanation.layout import plane
 from relaxwl.explanation.members import Members, find_members, vertices_of
 from relaxwl.explanation.weights import LinearWeights
-from relaxwl.graphs import GraphCollection
+from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.unfolding.tree import UnfoldingTree
 
@@ -121,6 +122,56 @@ class GraphExplanation:
     predicted: int
     evidence: Float64
     clusters: tuple[ClusterInGraph, ...]
+    _drawn: Graph = field(repr=False)
+
+    def to_svg(
+        self,
+        n_clusters: int = 3,
+        *,
+        max_nodes: int = 300,
+        size: float = 360.0,
+        title: str | None = None,
+        embed_style: bool = True,
+    ) -> str:
+        """Return a drawing of the graph as SVG text, the vertices of its most telling groups highlighted.
+
+        Parameters
+        ----------
+        n_clusters : int, default=3
+            How many groups count: the first ones of the ranking with a vertex in this graph, only those better than
+            chance unless there are none. A vertex in all of them is highlighted most, one in few of them less.
+        max_nodes : int, default=300
+            Vertices that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
+        size : float, default=360
+            Width of the picture in pixels.
+        title : str, optional
+            What a screen reader says.
+        embed_style : bool, default=True
+            Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
+        """
+        if n_clusters < 0:
+            raise ValueError(f"n_clusters must be at least 0, not {n_clusters}")
+        better = tuple(item for item in self.clusters if item.cluster.better_than_chance)
+        telling = (better or self.clusters)[:n_clusters]
+        hits = np.bincount(np.concatenate([np.empty(0, np.int64), *(item.nodes for item in telling)]))
+        lit = np.flatnonzero(hits)
+        words = ", ".join(str(item.cluster.rank) for item in telling) or "none"
+        words += "" if better else ", not better than chance"
+        labels = self._drawn.node_labels
+        return drawing.graph_svg(
+            self._drawn.n_nodes,
+            [(a, b) for a, b in self._drawn.edges.tolist()],
+            labels=None if labels is None else [str(label) for label in labels],
+            highlight={int(vertex): float(hits[vertex]) / len(telling) for vertex in lit},
+            max_nodes=max_nodes,
+            size=size,
+            title=title or f"Graph {self.graph}; {len(lit)} vertices highlighted, which are in clusters {words}",
+            embed_style=embed_style,
+        )
+
+    def _repr_svg_(self) -> str:
+        """Draw the graph in a notebook."""
+        return self.to_svg()
 
 
 @dataclass(frozen=True)
@@ -236,7 +287,9 @@ class Explanation:
         evidence = np.zeros((stop - start, len(self.classes)))
         for grouping in self.groupings:
             evidence += unit[grouping.column_of_node()[start:stop]]
-        return GraphExplanation(graph, scores, int(self.y[graph]), int(scores.argmax()), evidence, tuple(found))
+        return GraphExplanation(
+            graph, scores, int(self.y[graph]), int(scores.argmax()), evidence, tuple(found), self.graphs[graph]
+        )
 
     def explain_pair(self, first: int, second: int) -> PairExplanation:
         """Say which groups make the kernel value of two graphs; their values sum up to it."""
@@ -245,15 +298,8 @@ class Explanation:
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
         columns = np.flatnonzero((a > 0) & (b > 0))
-        depth_weights = self.kernel.depth_weights
-        weights = np.asarray(
-            1.0 if depth_weights is None else np.asarray(depth_weights)[self._depth_of_column[columns]]
-        )
-        intersect = self.kernel.similarity == "intersection"
-        raw = weights * (np.minimum(a, b)[columns] if intersect else (a * b)[columns])
-        total = float(raw.sum())
-        # A normalised kernel divides all of them by the same number.
-        values = raw if total == 0 or total == value else raw * (value / total)
+        shared_counts = np.minimum(a, b) if self.kernel.similarity == "intersection" else a * b
+        values = shared_counts[columns] * self._depth_factors(first, second)[self._depth_of_column[columns]]
         order = [int(place) for place in np.lexsort((columns, -values)) if int(columns[place]) in self.by_column]
         shared = [
             SharedCluster(
@@ -271,7 +317,8 @@ class Explanation:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         lines = [f"{len(self.clusters)} clusters, {better} separate the classes better than chance."]
         if self.model.accuracy is not None:
-            lines.append(f"A linear model on them is right for {100 * self.model.accuracy:.1f} % of held-out graphs.")
+            right = f"{100 * self.model.accuracy:.1f} % of held-out graphs"
+            lines.append(f"A linear model on them is right for {right} (nested cross-validation).")
         for cluster in self.clusters[:n_clusters]:
             tree = str(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} vertices"
             chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not better than chance"
@@ -281,6 +328,29 @@ class Explanation:
                 f"centre {tree}"
             )
         return "\n".join(lines)
+
+    def _depth_factors(self, first: int, second: int) -> Float64:
+        """Return what the kernel multiplies the shared counts of two graphs by at each depth: weight over norms."""
+        n_depths = self.groupings[-1].depth + 1
+        given = self.kernel.depth_weights
+        weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
+        if not self.kernel.normalize:
+            return weights
+        norms = self._own_similarity(first) * self._own_similarity(second)
+        if self.kernel.normalize != "depth":
+            one, other = (weights @ self._own_similarity(graph) for graph in (first, second))
+            norms = np.full(n_depths, one * other)
+        return weights / np.sqrt(np.where(norms > 0, norms, 1.0))
+
+    def _own_similarity(self, graph: int) -> Float64:
+        """Return the similarity of a graph with itself at each depth, with groups that were not met in fitting."""
+        start, stop = self.graphs.offsets[graph : graph + 2]
+        power = 1 if self.kernel.similarity == "intersection" else 2
+        similarity = np.zeros(self.groupings[-1].depth + 1)
+        for grouping in self.groupings:
+            _, counts = np.unique(grouping.groups[start:stop], return_counts=True)
+            similarity[grouping.depth] += (counts**power).sum()
+        return similarity
 
     @cached_property
     def _depth_of_column(self) -> Int64:

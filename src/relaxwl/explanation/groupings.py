@@ -7,14 +7,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl.clustering.centers import Centers
-from relaxwl.clustering.partitioners import Ground, known_or_new
+from relaxwl.clustering.partitioners import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import Grouped, apply_chain, group_distances
+from relaxwl.kernels.chains import Grouped, group_distances
 from relaxwl.kernels.partition import Partition, distances_to_centers
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
-from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
+from relaxwl.kernels.wl import WeisfeilerLehman
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 
@@ -119,10 +119,9 @@ def count_groups(found: list[Grouping], n_columns: int) -> csr_array:
 
 
 def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
-    encoded = kernel._encode(graphs)
     found: list[tuple[int, int, Grouped, int]] = []
-    for first, levels in enumerate(kernel.chains_):
-        for depth, grouped in enumerate(apply_chain(levels, encoded, kernel.approximate, kernel.n_jobs)):
+    for first, chain in enumerate(kernel.group_trees(graphs)):
+        for depth, grouped in enumerate(chain):
             found += [(depth, first + place, grouped, place) for place in range(len(grouped.labels))]
     found.sort(key=lambda item: item[:2])
     trees = Unfolder(kernel, graphs)
@@ -163,13 +162,10 @@ def _distances(grouped: Grouped, place: int, centers: Centers, n_jobs: int | Non
 
 
 def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
-    roots, edges = matched_codes(graphs, kernel.node_vocabulary_, kernel.edge_vocabulary_, kernel.edge_labels)
     result: list[Grouping] = []
-    ids, column = np.empty(0, np.int32), 0
+    column = 0
     trees = Unfolder(kernel, graphs)
-    for depth, known in enumerate(kernel.rows_):
-        rows, local = kernel._refined(graphs, roots, edges, ids, depth)
-        ids = known_or_new(known.locate(rows), len(known))[local]
-        result.append(Grouping(0, depth, len(known), column, ids, local, np.zeros(len(ids)), trees))
+    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_groups(graphs)[0], strict=True)):
+        result.append(Grouping(0, depth, len(known), column, ids, ids, np.zeros(len(ids)), trees))
         column += len(known)
     return result

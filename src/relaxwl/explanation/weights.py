@@ -2,20 +2,24 @@
 
 import warnings
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.base import MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import SVC
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
 
 from relaxwl.graphs.arrays import Float64, Int64
 
 # With kernels scaled to mean diagonal 1 the useful penalties lie here.
 PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5))
+DEFAULT_PENALTY = 1.0  # where there are too few graphs to choose
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6
 
@@ -31,7 +35,9 @@ class LinearWeights:
     intercept : float64 array (n_classes,)
         What a graph without any vertex would score.
     accuracy : float or None
-        Share of graphs classified rightly in cross-validation; None for a given model.
+        Share of held-out graphs classified rightly in nested cross-validation, in which the graphs held out have no
+        part in the choice of C either (the kernel's groups, made without classes, are those of all graphs); None for
+        a given model and where a class has less than three graphs.
     penalty : float or None
         The C of the support vector machine that cross-validation chose.
     """
@@ -57,29 +63,53 @@ def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int
     gram /= mean if mean > 0 else 1.0
     smallest = int(np.bincount(y, minlength=n_classes).min())
     machine = OneVsRestClassifier(SVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
-    accuracy, penalty = None, 1.0
+    accuracy, penalty = None, DEFAULT_PENALTY
     with warnings.catch_warnings():
         # A machine that stops early still gives weights; how good they are is what the accuracy says.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if smallest >= 2:
             folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
-            search = GridSearchCV(machine, {"estimator__C": PENALTIES}, cv=folds, refit=False).fit(gram, y)
-            accuracy, penalty = float(search.best_score_), float(search.best_params_["estimator__C"])
+            penalty, accuracy = _choose_penalty(machine, gram, y, [test for _, test in folds.split(gram, y)])
         fitted = machine.set_params(estimator__C=penalty).fit(gram, y)
     rows = [_weights(single, features) / (mean if mean > 0 else 1.0) for single in fitted.estimators_]
     intercepts = [float(single.intercept_[0]) for single in fitted.estimators_]
     return LinearWeights(*_one_for_each_class(np.array(rows), np.array(intercepts)), accuracy, penalty)
 
 
-def given_weights(model: Any, n_features: int, classes: NDArray[Any]) -> LinearWeights:
-    """Read the weights of a fitted linear model; its classes must be those of the graphs."""
-    if not hasattr(model, "coef_"):
-        raise ValueError(
-            f"model must be a fitted linear model with coef_ (LinearSVC, LogisticRegression, ...), and "
-            f"{type(model).__name__} has none; fit it on kernel.transform(graphs) first"
-        )
-    coef = np.atleast_2d(np.asarray(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_, float))
-    if isinstance(model, SVC) and len(classes) > 2:
+def _choose_penalty(machine: Any, gram: Float64, y: Int64, folds: list[Int64]) -> tuple[float, float | None]:
+    """Return the C that is best in cross-validation, and the accuracy in nested cross-validation.
+
+    Nested: for each fold C is chosen by the other folds alone, on machines that have not seen the fold. A machine
+    without folds f and g serves both the choice for f and that for g; so the whole takes two to three times as long as
+    a cross-validation that is not nested.
+    """
+    n_folds = len(folds)
+    # Accuracy on fold g where folds f and g are left out.
+    right = np.zeros((len(PENALTIES), n_folds, n_folds))
+    # With two folds nothing would be left to learn from.
+    for f, g in combinations_with_replacement(range(n_folds), 2) if n_folds > 2 else [(0, 0), (1, 1)]:
+        train = np.setdiff1d(np.arange(len(y)), np.union1d(folds[f], folds[g]))
+        known, to_known = gram[np.ix_(train, train)], {test: gram[np.ix_(folds[test], train)] for test in (f, g)}
+        for index, penalty in enumerate(PENALTIES):
+            machine.set_params(estimator__C=penalty).fit(known, y[train])
+            for outer, test in {(f, g), (g, f)}:
+                right[index, outer, test] = (machine.predict(to_known[test]) == y[folds[test]]).mean()
+    by_fold = right.diagonal(axis1=1, axis2=2)
+    best = PENALTIES[int(by_fold.mean(axis=1).argmax())]
+    if n_folds == 2:
+        return best, None
+    chosen = [int(np.delete(right[:, f], f, axis=1).mean(axis=1).argmax()) for f in range(n_folds)]
+    return best, float(by_fold[chosen, np.arange(n_folds)].mean())
+
+
+def given_weights(model: Any, kernel: Any, n_features: int, classes: NDArray[Any]) -> LinearWeights:
+    """Read the weights of a fitted linear model on the features of a kernel; its classes must be those of the graphs.
+
+    A search with its best model, one model for each class against the rest, and a pipeline are looked into.
+    """
+    model = _innermost(model, kernel)
+    coef, intercept = _coefficients(model, kernel)
+    if isinstance(model, (SVC, NuSVC)) and len(classes) > 2:
         raise ValueError("model has a weight vector for each pair of classes; use LinearSVC or OneVsRestClassifier")
     if coef.shape[1] != n_features:
         raise ValueError(f"model was fitted on {coef.shape[1]} features, and the kernel has {n_features}")
@@ -88,8 +118,40 @@ def given_weights(model: Any, n_features: int, classes: NDArray[Any]) -> LinearW
         raise ValueError(f"model knows the classes {list(known)}, and y has {list(classes)}")
     if coef.shape[0] not in ({1, 2} if len(classes) == 2 else {len(classes)}):
         raise ValueError(f"model has {coef.shape[0]} weight vectors for {len(classes)} classes")
+    return LinearWeights(*_one_for_each_class(coef, intercept))
+
+
+def _innermost(model: Any, kernel: Any) -> Any:
+    """Return the model inside of searches and of pipelines that hand it the kernel's features as they are."""
+    if isinstance(model, MetaEstimatorMixin) and hasattr(model, "cv_results_"):
+        if not hasattr(model, "best_estimator_"):
+            raise ValueError(f"model is a {type(model).__name__} without best_estimator_; fit it with refit=True")
+        return _innermost(model.best_estimator_, kernel)
+    if isinstance(model, Pipeline):
+        for name, step in model.steps[:-1]:
+            if step is not kernel and step not in (None, "passthrough"):
+                raise ValueError(
+                    f"model is a Pipeline whose step {name!r} ({type(step).__name__}) may change the features, so its "
+                    "weights are not those of the groups; fit the last step on kernel.transform(graphs) itself"
+                )
+        return _innermost(model.steps[-1][1], kernel)
+    return model
+
+
+def _coefficients(model: Any, kernel: Any) -> tuple[Float64, Float64]:
+    """Return the weight vectors of a fitted model, one a row, and their intercepts."""
+    if isinstance(model, OneVsRestClassifier) and hasattr(model, "estimators_"):
+        parts = [_coefficients(_innermost(single, kernel), kernel) for single in model.estimators_]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    if not hasattr(model, "coef_"):
+        raise ValueError(
+            "model must be a fitted linear model with coef_ (LinearSVC, LogisticRegression, OneVsRestClassifier of "
+            f"these, ...), and {type(model).__name__} has none; fit it on kernel.transform(graphs) first"
+        )
+    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    coef = np.atleast_2d(np.asarray(coef, np.float64))
     intercept = np.atleast_1d(np.asarray(getattr(model, "intercept_", 0.0), np.float64))
-    return LinearWeights(*_one_for_each_class(coef, np.broadcast_to(intercept, len(coef)).copy()))
+    return coef, np.broadcast_to(intercept, len(coef)).copy()
 
 
 def _weights(machine: Any, features: csr_array) -> Float64:

@@ -82,6 +82,8 @@ class CountKernel(TransformerMixin, GraphKernel):
     depth_weights: Sequence[float] | None
     normalize: bool | str
     n_jobs: int | None
+    verbose: int = 0
+    edge_labels: bool = False
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         raise NotImplementedError
@@ -197,6 +199,9 @@ class CountKernel(TransformerMixin, GraphKernel):
             raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity!r}")
         if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
+        if not isinstance(self.verbose, (bool, int, np.integer)):
+            raise ValueError(f"verbose must be an integer, 0 for silence, not {self.verbose!r}")
+        check_flag("edge_labels", self.edge_labels)
         self._weights(self.max_depth + 1)
 
     def _weights(self, n_depths: int) -> Float64:
@@ -266,6 +271,12 @@ class CountKernel(TransformerMixin, GraphKernel):
             if self.normalize and self.normalize != "depth":
                 _divide_by_norms(prefixes[-1], norms_x, norms_y)
         return prefixes
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: ``"no"`` would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
 
 
 def _subclasses(kind: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from relaxwl.kernels.base import Candidate, CountKernel, GraphKernel
+from relaxwl.kernels.base import CountKernel, GraphKernel
 
 Settings = dict[str, Any]
 Variant = tuple[Settings, GraphKernel]
@@ -74,12 +74,6 @@ class KernelEntry:
     ) -> list[Variant]:
         """Return the settings that need separate fits, each with its kernel, not yet fitted."""
         return [(dict(settings), self.make(random_state, n_jobs, time_limit, **settings)) for settings in self.grid]
-
-    def chosen(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Return those of a kernel's candidates that the protocol chooses from."""
-        if self.depths is None:
-            return candidates
-        return [candidate for candidate in candidates if candidate.parameters.get("max_depth") in self.depths]
 
 
 def _entry(name: str, title: str, description: str, location: str, **more: Any) -> KernelEntry:

@@ -21,7 +21,7 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel
+from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
@@ -144,6 +144,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
+        check_flag("approximate", self.approximate)
         if isinstance(self.n_partitions, bool) or not isinstance(self.n_partitions, (int, np.integer)):
             raise ValueError(f"n_partitions must be an integer, not {self.n_partitions!r}")
         if self.n_partitions < 1:
@@ -170,7 +171,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self.edge_encoding_ = EdgeEncoding.fit(graphs, cost, self.edge_labels)
         encoded = self._encode(graphs)
         if not self.approximate:
-            _check_exact_memory(encoded, self.max_depth, self.n_jobs)
+            _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
         n_chains = self.n_partitions if self.approximate else 1
         fit = partial(self._fit_chain, encoded, seed, _Progress(self))
         chains = map_long(fit, range(n_chains), self.n_jobs)
@@ -282,6 +283,16 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_is_fitted(self)
         return self._map_groups(lambda _, groups: groups, self._encode(as_collection(X)))
 
+    def group_trees(self, X: Any) -> Iterator[Iterator[Grouped]]:
+        """Yield, chain by chain and depth by depth, the distinct trees, their groups, and the ground between points.
+
+        More than :meth:`node_groups` says: with it the distances of trees to the centres of their groups can be
+        computed. R-WL* has one chain for each partition, R-WL one chain for all.
+        """
+        check_is_fitted(self)
+        encoded = self._encode(as_collection(X))
+        return (apply_chain(levels, encoded, self.approximate, self.n_jobs) for levels in self.chains_)
+
     def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
         """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
         for batch in batches:
@@ -311,18 +322,26 @@ class SelectedRelaxedWeisfeilerLehman(RelaxedWeisfeilerLehman):
         ]
 
 
-def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None) -> None:
-    """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap."""
+def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:
+    """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap.
+
+    What is to come is logged: the distances take most of the time, and nothing is heard while they are computed.
+    """
     rows: list[TreeRows] = []
     ids = encoded.roots
     for depth in range(max_depth):
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
+    needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs, every_point=True))
     refuse_beyond_memory(
-        sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs, every_point=True)),
+        needed,
         f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
         "use approximate=True (R-WL*), a smaller max_depth, or fewer graphs",
     )
+    for depth, level in enumerate(rows):
+        pairs = len(level) * (len(level) - 1) // 2
+        report(verbose, "exact distances at depth %d: %d distinct trees, %d pairs", depth, len(level), pairs)
+    report(verbose, "the distances take %.1f MB", needed / 1e6)
 
 
 def _by_depth(counts: list[list[Counts]]) -> list[Counts]:

@@ -1,13 +1,16 @@
 """The Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are identical."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Int32
+from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts
 from relaxwl.unfolding import TreeRows, leaves, refine
@@ -101,14 +104,30 @@ class WeisfeilerLehman(CountKernel):
         return counts
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        roots, edges = matched_codes(graphs, self.node_vocabulary_, self.edge_vocabulary_, self.edge_labels)
-        counts = []
+        roots, edges = self._matched(graphs)
+        found = zip(self._counters, self._node_trees(graphs, roots, edges), strict=True)
+        return [counter.count(graphs, ids, self.n_jobs, edges) for counter, ids in found]
+
+    def node_groups(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[0][depth]``, the tree of every vertex, all graphs' vertices in order.
+
+        Trees are numbered as in ``rows_``; numbers from their number on are trees that were not met in fitting. The
+        relaxed kernels have a method of this name too, with one list for each partition.
+        """
+        check_is_fitted(self)
+        graphs = as_collection(X)
+        return [list(self._node_trees(graphs, *self._matched(graphs)))]
+
+    def _matched(self, graphs: GraphCollection) -> tuple[Int32, Int32 | None]:
+        return matched_codes(graphs, self.node_vocabulary_, self.edge_vocabulary_, self.edge_labels)
+
+    def _node_trees(self, graphs: GraphCollection, roots: Int32, edges: Int32 | None) -> Iterator[Int32]:
+        """Yield the tree of every vertex, depth by depth."""
         ids = np.empty(0, np.int32)
-        for depth, (known, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
+        for depth, known in enumerate(self.rows_):
             rows, local = self._refined(graphs, roots, edges, ids, depth)
             ids = known_or_new(known.locate(rows), len(known))[local]
-            counts.append(counter.count(graphs, ids, self.n_jobs, edges))
-        return counts
+            yield ids
 
     def _refined(
         self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int

@@ -94,7 +94,8 @@ def _lead(explanation: Explanation) -> str:
         "classes better than chance."
     )
     if explanation.model.accuracy is not None:
-        words += f" A linear model on them is right for {100 * explanation.model.accuracy:.0f} % of held-out graphs."
+        right = f"{100 * explanation.model.accuracy:.0f} % of held-out graphs"
+        words += f" A linear model on them is right for {right} (nested cross-validation)."
     return words
 
 

@@ -236,7 +236,7 @@ def _graph(
     graph = explanation.graphs[found.graph]
     all_edges = [(a, b) for a, b in graph.edges.tolist()]
     telling = np.argsort(-found.evidence[:, found.predicted], kind="stable")[: MAX_DRAWN_NODES // 3]
-    kept = drawing._vertices_to_draw(graph.n_nodes, all_edges, sorted(telling.tolist()), MAX_DRAWN_NODES)
+    kept = drawing.vertices_to_draw(graph.n_nodes, all_edges, sorted(telling.tolist()), MAX_DRAWN_NODES)
     new = {vertex: index for index, vertex in enumerate(kept)}
     edges = [(new[a], new[b]) for a, b in all_edges if a in new and b in new]
     start = int(explanation.graphs.offsets[found.graph])

@@ -14,8 +14,10 @@ from urllib.parse import quote
 
 import relaxwl
 from relaxwl._storage import atomic_write
-from relaxwl.evaluation.results import Cell, GramSketch, Results, finished_cells
+from relaxwl.evaluation.contestants import resolve
+from relaxwl.evaluation.results import Cell, GramSketch, Results, best_cells, finished_cells
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
+from relaxwl.kernels.registry import get_kernel, kernel_names
 from relaxwl.reports import plots
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ BEST = ' class="best"'
 MOST_COLUMNS = 9
 # A number behind a name: EGO-1, EGO-2, ... are levels of the same family.
 LEVEL = re.compile(r"[-_ ]?\d+$")
+# What an address on the web may consist of, besides letters and digits; escapes in it stay what they are.
+URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
 Reference = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
 logger = logging.getLogger(__name__)
@@ -57,7 +61,8 @@ def write_report(
     reference : mapping, optional
         Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, to stand beside ours.
     explorer : str, optional
-        Address of an explorer page (see :func:`relaxwl.reports.write_explorer`), relative to this one, to link to.
+        An explorer page (see :func:`relaxwl.reports.write_explorer`) to link to: its path, relative to this page, or an
+        address that begins with http.
     """
     page = render_report(results, title=title, reference=reference, explorer=explorer)
     with atomic_write(path) as file:
@@ -127,11 +132,12 @@ class _Part:
     def _findings(self) -> str:
         tiles = []
         for name in self.results.datasets:
-            best = max(self._finished(name), key=lambda cell: cell.mean, default=None)
-            if best is not None:
-                accuracy = f"{100 * best.mean:.1f} %"
+            best = best_cells(self._finished(name))
+            if best:
+                accuracy = f"{100 * best[0].mean:.1f} %"
+                titles = " and ".join(cell.title for cell in best)
                 tiles.append(
-                    f"<li><strong>{accuracy}</strong>{escape(best.title)} <span>best on {escape(name)}</span></li>"
+                    f"<li><strong>{accuracy}</strong>{escape(titles)} <span>best on {escape(name)}</span></li>"
                 )
         return f'<ul class="findings">{"".join(tiles)}</ul>' if tiles else ""
 
@@ -213,9 +219,7 @@ class _Part:
             "outer folds": f"{settings['n_folds']}, stratified and shuffled, the same for all kernels",
             "inner folds": f"{settings['inner_folds']}, within the training part, for kernel parameters and C together",
             "C": ", ".join(map(_penalty, settings["C"])),
-            "depths": "all that a kernel offers"
-            if settings["depths"] is None
-            else ", ".join(map(str, settings["depths"])),
+            "depths": self._depths(),
             "classifier": "support vector machine (SVC) on the Gram matrix, scaled to mean diagonal 1 in training",
             "seed": str(settings["random_state"]),
         }
@@ -227,6 +231,17 @@ class _Part:
         return f"<dl>{items}</dl>"
 
     # ------------------------------------------------------------------------------------------- inside
+
+    def _depths(self) -> str:
+        """Say which depths inner folds chose from: those of the registry for its kernels, all of others."""
+        wanted = None if self.settings["depths"] is None else tuple(self.settings["depths"])
+        by_depths: dict[str, list[str]] = {}
+        for kernel in self.results.kernels:
+            folds = [record for record in self.results.folds if record.key.kernel == kernel]
+            if any("max_depth" in record.parameters for record in folds):
+                words = _depths_in_words(kernel, folds[0].title, wanted, self.settings["version"])
+                by_depths.setdefault(words, []).append(folds[0].title)
+        return "; ".join(f"{words} ({', '.join(titles)})" for words, titles in by_depths.items()) or "nothing to choose"
 
     def _finished(self, dataset: str) -> list[Cell]:
         return [cell for cell in finished_cells(self.results) if cell.dataset == dataset]
@@ -279,10 +294,24 @@ def _lead(results: Results) -> str:
     )
 
 
+def _depths_in_words(kernel: str, title: str, wanted: tuple[int, ...] | None, version: str) -> str:
+    """Say which depths a kernel's settings had; the registry of another version may have had others than ours."""
+    entry = get_kernel(kernel) if kernel in kernel_names() else None
+    if entry is None or entry.title != title:  # an estimator of the user
+        return "all that the kernel offers" if wanted is None else ", ".join(map(str, wanted))
+    if version != relaxwl.__version__:
+        named = f"those of relaxwl {version}"
+        return named if wanted is None else f"{', '.join(map(str, wanted))} among {named}"
+    chosen = resolve(kernel)[0].depths_within(wanted)
+    return ", ".join(map(str, chosen or ())) or "all that the kernel offers"
+
+
 def _explorer_link(address: str | None) -> str:
+    """Link to a file beside the page, or to a page on the web."""
     if address is None:
         return ""
-    return f'<p><a href="{escape(quote(address))}">See what the relaxed kernel sees: the explorer page</a></p>\n'
+    address = quote(address, safe=URL_CHARACTERS) if address.startswith(("http://", "https://")) else quote(address)
+    return f'<p><a href="{escape(address)}">See what the relaxed kernel sees: the explorer page</a></p>\n'
 
 
 def _provenance(results: Results) -> str:
