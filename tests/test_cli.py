@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse
 
 from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl._progress import report
 from relaxwl.cli import main
 from relaxwl.commands.console import Console
 from relaxwl.datasets import make_egonets
@@ -443,12 +444,11 @@ def test_progress_of_kernels_stays_with_the_command(dataset, tmp_path, capsys):
 def test_the_clock_of_a_bar_starts_anew_with_another_part_of_the_work(capsys, caplog, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    logger = logging.getLogger("relaxwl")
     caplog.set_level(logging.INFO, "relaxwl")
     with Console().kernel_bar("work"):
-        for now[0], message in ((0, "depth 0 of 2"), (100, "depth 2 of 2"), (101, "0 of 4 done"), (120, "1 of 4 done")):
-            logger.info(message)
-    assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 1 of 4 done (57 s left)"
+        for now[0], share in ((0, 0.0), (100, 1.0), (101, 0.0), (120, 0.25)):
+            report(1, "%d %% done", 100 * share, share=share)
+    assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 25 % done (57 s left)"
 
 
 def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):

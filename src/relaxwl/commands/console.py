@@ -6,7 +6,6 @@ lines elsewhere. ``--quiet`` leaves only results, ``--json`` makes results machi
 
 import json
 import logging
-import re
 import shutil
 import sys
 import time
@@ -17,9 +16,6 @@ from typing import Any
 # Seconds between two lines of progress where there is no terminal, and between two redraws where there is one.
 LINE_INTERVAL = 10.0
 REDRAW_INTERVAL = 0.1
-# How a kernel says in a line of progress how far it is.
-PARTS_DONE = re.compile(r"(\d+) of (\d+)")
-TIME_LEFT = re.compile(r"([\d.]+) s so far, about ([\d.]+) s left")
 
 
 class UserError(Exception):
@@ -131,30 +127,12 @@ class _BarHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show how far the kernel is; a line that does not say so leaves the bar where it is."""
-        message = record.getMessage()
-        share = _share(message)
-        # A kernel may have several rounds, such as its depths and then its Gram matrix; a small step back is rounding.
-        if share is not None and share < self.share / 2:
+        share: float | None = getattr(record, "share", None)
+        # A kernel may have several rounds, such as its depths and then its Gram matrix.
+        if share is not None and share < self.share:
             self.bar.restart()
-            self.share = share
-        elif share is not None:
-            self.share = max(share, self.share)
-        self.bar.update(self.share, 1.0, TIME_LEFT.sub("", message).rstrip("; "))  # the bar says itself what is left
-
-
-def _share(message: str) -> float | None:
-    """Return which part of the work a line of progress says is done.
-
-    >>> _share("WWL: 3 of 12 parts done"), _share("depth 2: 9 trees; 1.0 s so far, about 3.0 s left")
-    (0.25, 0.25)
-    """
-    if found := TIME_LEFT.search(message):
-        spent, left = map(float, found.groups())
-        return spent / (spent + left) if spent else None
-    if found := PARTS_DONE.search(message):
-        done, total = map(int, found.groups())
-        return done / total if total else None
-    return None
+        self.share = self.share if share is None else share
+        self.bar.update(self.share, 1.0, getattr(record, "what", record.getMessage()))
 
 
 def _duration(seconds: float) -> str:

@@ -26,7 +26,7 @@ def watched(items: Sequence[Item], what: str, verbose: int = 0) -> Iterator[Item
         check_time()
         if time.monotonic() - last_line >= PROGRESS_INTERVAL:
             last_line = time.monotonic()
-            report(verbose, "%s: %d of %d parts done", what, done, len(items))
+            report(verbose, "%s: %d of %d parts done", what, done, len(items), share=done / len(items))
         yield item
 
 

@@ -392,7 +392,8 @@ class _Progress:
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
         self.verbose = kernel.verbose
-        self.total = kernel.n_partitions * (kernel.max_depth + 1)
+        # Deeper trees take longer, and those of depth 0 no time at all: a depth counts as much as its number.
+        self.total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
         self.done = 0
         self.start = time.perf_counter()
         self.lock = threading.Lock()
@@ -400,10 +401,11 @@ class _Progress:
     def step(self, depth: int, index: int, grouped: Grouped, centers: Any) -> None:
         """Log one line."""
         with self.lock:
-            self.done += 1
-            elapsed = time.perf_counter() - self.start
+            self.done += depth
             report(
                 self.verbose,
-                "partition %d, depth %d: %d trees in %d groups; %.1f s so far, about %.1f s left",
-                index, depth, len(grouped.rows), len(centers), elapsed, elapsed * (self.total - self.done) / self.done,
-            )  # fmt: skip
+                "partition %d, depth %d: %d trees in %d groups",
+                *(index, depth, len(grouped.rows), len(centers)),
+                share=self.done / self.total if self.total else 1.0,
+                since=self.start,
+            )

@@ -96,7 +96,8 @@ class WeisfeilerLehman(CountKernel):
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
             rows, ids = self._refined(graphs, graphs.node_codes, edges, ids, depth)
-            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows))
+            share = (depth + 1) / (self.max_depth + 1)
+            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
             counter = COUNTERS[self.base]()
             counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, edges))
             self.rows_.append(rows)

@@ -81,7 +81,8 @@ def _run_child(verbose: int, job: dict[str, Any]) -> dict[int, tuple[list[str], 
         for graph, names, counts in _messages(child, job):
             results[graph] = names, counts
             if len(results) % PROGRESS_GRAPHS == 0:
-                report(verbose, "GraKeL: %d of %d graphs done", len(results), len(job["graphs"]))
+                done, total = len(results), len(job["graphs"])
+                report(verbose, "GraKeL: %d of %d graphs done", done, total, share=done / total)
         child.wait()
         if len(results) < len(job["graphs"]):
             deadline.check()

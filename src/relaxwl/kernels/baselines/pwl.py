@@ -142,7 +142,8 @@ class PersistentWL(DepthFeatures):
         self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[TreeRows]
     ) -> tuple[TreeRows, Int32]:
         check_time()
-        report(self.verbose, "persistence: depth %d of %d", len(rows_below), self.max_depth)
+        depth = len(rows_below)
+        report(self.verbose, "persistence: depth %d of %d", depth, self.max_depth, share=depth / (self.max_depth + 1))
         if not rows_below:
             return leaves(roots)
         return refine(graphs, roots, previous, len(rows_below[-1]), n_jobs=self.n_jobs)

@@ -181,7 +181,8 @@ class WassersteinWL(GraphKernel):
         n_ids, ids = 0, np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
             check_time()
-            report(self.verbose, "WWL: depth %d of %d", depth, self.max_depth)
+            share = depth / (self.max_depth + 1)
+            report(self.verbose, "WWL: depth %d of %d", depth, self.max_depth, share=share)
             rows, ids = refine(graphs, roots, ids, n_ids, n_jobs=self.n_jobs) if depth else leaves(roots)
             n_ids = len(rows)
             histograms = SubtreeCounter().fit(graphs, ids, n_ids).matrix
