@@ -208,6 +208,7 @@ def test_demo(tmp_path, capsys):
         (["distance", "{data}", "--nodes", "0:99", "1:2"], "graph 0 has 20 vertices"),
         (["benchmark", "{data}", "--kernels", "nonsense"], "no kernel is called"),
         (["benchmark"], "name at least one data set"),
+        (["benchmark", "egonets-5", "--kernels", "wl"], "egonets-1 to egonets-4"),
         (["benchmark", "{data}", "nothing.zip"], "nothing.zip: there is no such file"),
         (["benchmark", "{data}", "--folds", "1"], "at least 2"),
         (["benchmark", "{data}", "--inner-folds", "1"], "at least 2"),

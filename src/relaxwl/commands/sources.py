@@ -30,9 +30,13 @@ class Source:
 
 
 def check_source(name: str) -> None:
-    """Refuse the name of a file or folder that is not there, without loading anything."""
-    if not Path(name).exists() and ("/" in name or Path(name).suffix):
+    """Refuse the name of a file, folder or embedded set that is not there, without loading anything."""
+    if Path(name).exists() or EMBEDDED.fullmatch(name):
+        return
+    if "/" in name or Path(name).suffix:
         raise UserError(f"{name}: there is no such file or folder")
+    if name.lower().startswith("egonets"):
+        raise UserError(f"{name}: the embedded ego networks are egonets-1 to egonets-4, by density")
 
 
 def open_source(name: str, console: Console, seed: int = 0) -> Source:
