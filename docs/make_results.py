@@ -67,9 +67,9 @@ DISCUSSION = """\
   normalisation are offered at all was decided by looking at scores with other seeds on EGO-1, IMDB-BINARY and
   REDDIT-BINARY, which favours rwl-auto a little on these three.
 
-Cells that are missing were not run; "–" means out of time (1500 seconds a repetition; ODD-STh on REDDIT-BINARY, PROTEINS
-and NCI1 and R-WL on PROTEINS 300). Of rwl-auto on NCI1 two of five repetitions were run. Times are seconds on a shared 2-core machine and serve for
-orders of magnitude only.
+Cells that are missing were not run; "–" means out of time (1500 seconds a repetition; ODD-STh on REDDIT-BINARY,
+PROTEINS and NCI1 and R-WL on PROTEINS 300). Of rwl-auto on NCI1 two of five repetitions were run. Times are seconds on
+a shared 2-core machine and serve for orders of magnitude only.
 """
 
 
