@@ -108,7 +108,7 @@ def _add(
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print the result alone")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--seed", type=_seed, default=0, help="seed of everything random (default 0)")
+    parser.add_argument("--seed", type=_from_zero, default=0, help="seed of everything random (default 0)")
     parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: all cores); same result")
     return parser
 
@@ -142,7 +142,7 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--inner-folds", type=_several, default=3, help="folds that choose parameters (default 3)")
     parser.add_argument("--C", type=_above_zero, nargs="+", metavar="C", help="penalties to choose from (default: ten "
                         "from 2^-12 to 2^12)")  # fmt: skip
-    parser.add_argument("--depths", type=_seed, nargs="+", metavar="D", help="depths to choose from (default: each "
+    parser.add_argument("--depths", type=_from_zero, nargs="+", metavar="D", help="depths to choose from (default: each "
                         "kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
@@ -184,7 +184,7 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("-o", "--output", required=True, help=f"file to write, such as {output}")
     parser.add_argument("--kernel", help=f"one of {KERNELS} (default rwl-star)")
     parser.add_argument(
-        "--depth", type=_depth, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
+        "--depth", type=_from_zero, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
     )
     parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
@@ -205,7 +205,7 @@ def _distance(commands: Subparsers) -> None:
         "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg",
     )  # fmt: skip
     parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("--depth", type=_depth, default=2, help="depth of the trees (default 2)")
+    parser.add_argument("--depth", type=_from_zero, default=2, help="depth of the trees (default 2)")
     parser.add_argument("--nodes", nargs=2, required=True, metavar="GRAPH:VERTEX", help="two vertices, counted from 0")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     parser.add_argument("--svg", metavar="FILE", help="draw the two trees and the mapping")
@@ -239,7 +239,7 @@ def _explain(commands: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
-    parser.add_argument("--depth", type=_depth, default=3, help="depth of the largest trees (default 3)")
+    parser.add_argument("--depth", type=_from_zero, default=3, help="depth of the largest trees (default 3)")
     parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
 
@@ -257,11 +257,7 @@ def _several(text: str) -> int:
     return _whole(text, 2)
 
 
-def _depth(text: str) -> int:
-    return _whole(text, 0)
-
-
-def _seed(text: str) -> int:
+def _from_zero(text: str) -> int:
     return _whole(text, 0)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,6 +61,13 @@ class GraphKernel(BaseEstimator):
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return, in the same order as :meth:`fit_candidates`, the Gram matrices between ``X`` and ``Y``."""
         return [Candidate({}, self.kernel_matrix(X, Y))]
+
+    def _timed(self, candidates: Callable[[], list[Candidate]]) -> list[Candidate]:
+        """Return the Gram matrices of :meth:`fit_candidates`, leaving their time in ``gram_seconds_``."""
+        started = time.perf_counter()
+        found = candidates()
+        self.gram_seconds_ = time.perf_counter() - started
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -140,10 +147,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     def fit_candidates(self, X: Any) -> list[Candidate]:
         """Fit, and return one Gram matrix of ``X`` for each depth from 0 to ``max_depth``."""
         counts = self._fit(X)
-        started = time.perf_counter()
-        candidates = self._candidates(counts, None)
-        self.gram_seconds_ = time.perf_counter() - started
-        return candidates
+        return self._timed(lambda: self._candidates(counts, None))
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return one Gram matrix between ``X`` and ``Y`` for each depth from 0 to ``max_depth``."""

@@ -13,7 +13,6 @@ from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.limits import check_time
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.refine import graph_spans
 
@@ -141,7 +140,6 @@ class PersistentWL(DepthFeatures):
     def _refined(
         self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[TreeRows]
     ) -> tuple[TreeRows, Int32]:
-        check_time()
         depth = len(rows_below)
         report(self.verbose, "persistence: depth %d of %d", depth, self.max_depth, share=depth / (self.max_depth + 1))
         if not rows_below:

@@ -1,6 +1,5 @@
 """WWL: graphs as distributions over vertex embeddings, compared by optimal transport."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -20,7 +19,7 @@ from relaxwl.kernels.base import Candidate, GraphKernel
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
-from relaxwl.kernels.limits import check_time, time_limit, watched
+from relaxwl.kernels.limits import time_limit, watched
 from relaxwl.unfolding import leaves, refine
 
 SCHEMES = ("categorical", "continuous")
@@ -148,10 +147,7 @@ class WassersteinWL(GraphKernel):
         """Fit, and return the Gram matrix of ``X`` for each λ from 10⁻⁴ to 10."""
         graphs = as_collection(X)
         self.fit(graphs)
-        started = time.perf_counter()
-        candidates = self.candidates(graphs)
-        self.gram_seconds_ = time.perf_counter() - started
-        return candidates
+        return self._timed(lambda: self.candidates(graphs))
 
     def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
         """Return the Gram matrices between ``X`` and ``Y`` for each λ from 10⁻⁴ to 10: the distances are the same."""
@@ -180,7 +176,6 @@ class WassersteinWL(GraphKernel):
         common = np.zeros((len(x), len(x if y is None else y)))
         n_ids, ids = 0, np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
-            check_time()
             share = depth / (self.max_depth + 1)
             report(self.verbose, "WWL: depth %d of %d", depth, self.max_depth, share=share)
             rows, ids = refine(graphs, roots, ids, n_ids, n_jobs=self.n_jobs) if depth else leaves(roots)
