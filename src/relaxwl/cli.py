@@ -142,8 +142,8 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--inner-folds", type=_several, default=3, help="folds that choose parameters (default 3)")
     parser.add_argument("--C", type=_above_zero, nargs="+", metavar="C", help="penalties to choose from (default: ten "
                         "from 2^-12 to 2^12)")  # fmt: skip
-    parser.add_argument("--depths", type=_from_zero, nargs="+", metavar="D", help="depths to choose from (default: each "
-                        "kernel's own)")  # fmt: skip
+    parser.add_argument("--depths", type=_from_zero, nargs="+", metavar="D", help="depths to choose from (default: "
+                        "each kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
     _add_format(parser)
