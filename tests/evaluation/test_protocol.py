@@ -15,11 +15,11 @@ from sklearn.svm import SVC
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
 from relaxwl.evaluation.folds import checked_settings, kernel_seed, outer_splits
 from relaxwl.evaluation.results import GivenUp
-from relaxwl.evaluation.svm import training_scale
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import Candidate, GraphKernel
 from relaxwl.kernels.limits import TimeLimitReached
+from relaxwl.learning.svm import training_scale
 
 QUICK = {"n_folds": 4, "n_repeats": 2, "C": (0.125, 8.0), "dataset": "toy"}
 TIMES = {"fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds"}

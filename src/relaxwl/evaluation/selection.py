@@ -12,18 +12,17 @@ from relaxwl._execution import map_chunks
 from relaxwl.evaluation.contestants import none_of_the_depths
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.progress import Share
-from relaxwl.evaluation.svm import (
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.base import Candidate, GraphKernel
+from relaxwl.learning.svm import (
     PathScores,
     Prediction,
     predict,
     score_path,
     submatrix,
     training_scale,
-    unconverged_is_counted,
 )
-from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.base import Candidate, GraphKernel
 
 
 @dataclass
@@ -130,10 +129,9 @@ class Selection:
             [training_scale(candidate.matrix.diagonal()[split.train]) for split in self.splits]
             for candidate in fitted.candidates
         ]
-        with unconverged_is_counted():
-            correct = self._inner_scores(fitted, scales, meter)
-            improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
-            map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
+        correct = self._inner_scores(fitted, scales, meter)
+        improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
+        map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
         for choice in self.choices:
             choice.n_candidates += len(fitted.candidates)
             choice.fit_seconds += fitted.fit_seconds

@@ -6,15 +6,14 @@ of their own, so no result and no random stream depends on it.
 """
 
 import logging
-import warnings
 
 import numpy as np
 
 from relaxwl.evaluation.contestants import Contestant
-from relaxwl.evaluation.svm import score_path
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.limits import time_limit
+from relaxwl.learning.svm import score_path
 
 N_GRAPHS = 10
 # Smaller graphs would leave out part of the code, such as that for graphlets of five vertices.
@@ -37,15 +36,13 @@ def warm_up(contestant: Contestant, graphs: GraphCollection, n_jobs: int | None,
     part = small_part(graphs)
     if not kernels or len(part) == 0:
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for kernel in kernels:
-            try:
-                with time_limit(MOST_SECONDS):
-                    _run(kernel, part, unseen)
-            # What is wrong with a kernel shows in the run that counts.
-            except Exception as error:
-                logger.debug("%s in a run that does not count: %s", contestant.name, error)
+    for kernel in kernels:
+        try:
+            with time_limit(MOST_SECONDS):
+                _run(kernel, part, unseen)
+        # What is wrong with a kernel shows in the run that counts.
+        except Exception as error:
+            logger.debug("%s in a run that does not count: %s", contestant.name, error)
 
 
 def small_part(graphs: GraphCollection) -> GraphCollection:

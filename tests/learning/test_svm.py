@@ -1,17 +1,14 @@
 """Support vector machines: the path along C gives what separate fits give."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from relaxwl.evaluation import DEFAULT_C
-from relaxwl.evaluation._compiled import decision_path, polish, solve
-from relaxwl.evaluation.svm import predict, score_path, training_scale, unconverged_is_counted
+from relaxwl.learning._compiled import decision_path, polish, solve
+from relaxwl.learning.svm import SOLVERS, predict, score_path, training_scale
 
 
 def gram_and_classes(n=90, n_classes=2, n_features=5, noise=1.0, seed=0):
@@ -27,13 +24,12 @@ def test_path_equals_one_fit_for_each_c(n_classes, n_features, noise):
     gram, y = gram_and_classes(n_classes=n_classes, n_features=n_features, noise=noise)
     fit, held_out = np.arange(0, 60), np.arange(60, 90)
     scale = training_scale(gram.diagonal()[:60])
-    with unconverged_is_counted():
-        scores = score_path(gram, y, fit, held_out, scale, DEFAULT_C)
-        expected = []
-        for C in DEFAULT_C:
-            machine = SVC(kernel="precomputed", C=C, max_iter=10**6).fit(gram[:60, :60] * scale, y[:60])
-            expected.append(np.count_nonzero(machine.predict(gram[60:, :60] * scale) == y[60:]))
-    assert scores.correct.tolist() == expected
+    expected = []
+    for C in DEFAULT_C:
+        machine = SVC(kernel="precomputed", C=C, max_iter=10**6).fit(gram[:60, :60] * scale, y[:60])
+        expected.append(np.count_nonzero(machine.predict(gram[60:, :60] * scale) == y[60:]))
+    for solver in SOLVERS:
+        assert score_path(gram, y, fit, held_out, scale, DEFAULT_C, solver).correct.tolist() == expected
 
 
 def test_solutions_are_those_of_libsvm():
@@ -163,15 +159,12 @@ def test_path_stops_where_the_box_is_slack():
 
 
 def test_non_convergence_is_counted_and_does_not_warn(monkeypatch):
-    monkeypatch.setattr("relaxwl.evaluation.svm.MAX_ITERATIONS", 3)
+    monkeypatch.setattr("relaxwl.learning.svm.MAX_ITERATIONS", 3)
     gram, y = gram_and_classes()
-    with warnings.catch_warnings(), unconverged_is_counted():
-        warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        scores = score_path(gram, y, np.arange(60), np.arange(60, 90), 1.0, DEFAULT_C)
-        prediction = predict(gram[:60, :60], gram[60:, :60], y[:60], 1.0)
-    assert scores.n_unconverged == scores.n_fits == len(DEFAULT_C)  # two classes, so one machine for each C
-    assert not prediction.converged
+    for solver in SOLVERS:  # warnings are errors here
+        scores = score_path(gram, y, np.arange(60), np.arange(60, 90), 1.0, DEFAULT_C, solver)
+        assert scores.n_unconverged == scores.n_fits == len(DEFAULT_C)  # two classes, so one machine for each C
+    assert not predict(gram[:60, :60], gram[60:, :60], y[:60], 1.0).converged
 
 
 def test_scale_is_harmless_where_all_graphs_are_empty():

@@ -1,0 +1,1 @@
+"""Learning from Gram matrices and vectors: machines that know nothing of graphs."""
