@@ -1,0 +1,139 @@
+"""The Gaussian process against scikit-learn's, and its behaviour where matrices are singular."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import norm
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+
+from relaxwl.learning.gaussian_process import GaussianProcess, _Covariance, _Problem
+
+
+def _kernels(a, b):
+    squared = ((a[:, None] - b[None]) ** 2).sum(axis=2)
+    return [np.exp(-squared / 2), a @ b.T]
+
+
+def _diagonals(a):
+    return [np.ones(len(a)), (a**2).sum(axis=1)]
+
+
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 2))
+    y = np.sin(2 * X[:, 0]) + 0.7 * X[:, 1] + 0.2 * rng.normal(size=90)
+    return X[:60], y[:60] - y[:60].mean(), X[60:], y[60:]
+
+
+def test_prediction_equals_scikit_learns_for_the_same_weights(sample):
+    X, y, X_new, _ = sample
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    a, b = process.weights_
+    kernel = ConstantKernel(a) * RBF(1.0) + ConstantKernel(b) * DotProduct(0, "fixed") + WhiteKernel(process.noise_)
+    reference = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y - process.mean_)
+    mean, deviation = reference.predict(X_new, return_std=True)
+    found = process.predict(_kernels(X_new, X), _diagonals(X_new))
+    np.testing.assert_allclose(found.mean, mean + process.mean_, rtol=1e-8)
+    # Ours doubts the mean too.
+    assert (found.variance >= deviation**2 - 1e-9).all()
+    np.testing.assert_allclose(found.variance, deviation**2, atol=0.05)
+    assert process.log_likelihood_ == pytest.approx(reference.log_marginal_likelihood_value_)
+
+
+def test_likelihood_is_at_least_scikit_learns_best(sample):
+    X, y, _, _ = sample
+    kernel = ConstantKernel() * RBF(1.0, "fixed") + ConstantKernel() * DotProduct(0, "fixed") + WhiteKernel()
+    reference = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=0).fit(X, y)
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    assert process.log_likelihood_ >= reference.log_marginal_likelihood_value_ - 1e-3
+
+
+def test_gradient_is_that_of_the_likelihood(sample):
+    X, y, _, _ = sample
+    problem = _Problem(_kernels(X, X), np.array([1.0, 2.0]), y / y.std())
+    point = np.log([0.5, 0.3, 0.1])
+
+    def likelihood(parameters):
+        return _Covariance.of(problem, np.exp(parameters[:-1]), np.exp(parameters[-1])).log_likelihood
+
+    found = _Covariance.of(problem, np.exp(point[:-1]), np.exp(point[-1])).gradient(problem)
+    np.testing.assert_allclose(found, approx_fprime(point, likelihood, 1e-6), rtol=1e-4, atol=1e-4)
+
+
+def test_units_of_targets_and_kernels_do_not_matter(sample):
+    X, y, X_new, _ = sample
+    plain = GaussianProcess().fit(_kernels(X, X), y)
+    scaled = GaussianProcess().fit([1e3 * kernel for kernel in _kernels(X, X)], 1e-4 * y + 50)
+    one = plain.predict(_kernels(X_new, X), _diagonals(X_new))
+    other = scaled.predict([1e3 * k for k in _kernels(X_new, X)], [1e3 * d for d in _diagonals(X_new)])
+    np.testing.assert_allclose(1e-4 * one.mean + 50, other.mean, rtol=1e-6)
+    np.testing.assert_allclose(1e-8 * one.variance, other.variance, rtol=1e-3)
+
+
+def test_leave_one_out_equals_leaving_each_out(sample):
+    X, y, _, _ = sample
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    covariance = sum(w * k for w, k in zip(process.weights_, _kernels(X, X), strict=True))
+    covariance = covariance + process.noise_ * np.eye(len(y))
+    found = process.leave_one_out()
+    for left_out in (0, 17):
+        rest = np.delete(np.arange(len(y)), left_out)
+        solved = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, left_out])
+        assert found.mean[left_out] == pytest.approx(process.mean_ + solved @ (y[rest] - process.mean_))
+        variance = covariance[left_out, left_out] - solved @ covariance[rest, left_out]
+        assert found.variance[left_out] == pytest.approx(variance)
+
+
+def test_log_density_is_that_of_the_normal_distribution(sample):
+    X, y, X_new, y_new = sample
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    found = process.predict(_kernels(X_new, X), _diagonals(X_new))
+    expected = norm.logpdf(y_new, found.mean, np.sqrt(found.variance))
+    np.testing.assert_allclose(process.log_density(found, y_new), expected)
+
+
+def test_duplicates_and_low_rank_are_no_obstacle():
+    x = np.repeat(np.arange(5.0), 8)[:, None]
+    process = GaussianProcess().fit([x @ x.T, np.ones((40, 40))], 2 * x[:, 0] + 1)
+    found = process.predict([np.array([[7.0]]) @ x.T, np.ones((1, 40))], [np.array([49.0]), np.ones(1)])
+    assert found.mean[0] == pytest.approx(15, abs=0.05)
+    assert np.isfinite(found.variance).all()
+
+
+def test_useless_kernel_gets_no_weight(sample):
+    X, _, _, _ = sample
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(60, 60))
+    weights = GaussianProcess().fit([_kernels(X, X)[0], noise @ noise.T], np.sin(2 * X[:, 0])).weights_
+    assert weights[1] < 1e-4 * weights[0]
+
+
+def test_many_examples_are_screened_on_few(sample):
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-3, 3, size=(900, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=900)
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    assert process.noise_ == pytest.approx(0.01, rel=0.15)
+
+
+@pytest.mark.parametrize("y", [np.full(4, 3.0), [3.0]])
+def test_constant_targets_predict_themselves(y):
+    process = GaussianProcess().fit([np.eye(len(y))], y)
+    assert process.predict([np.zeros((1, len(y)))], [np.ones(1)]).mean[0] == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "y", "message"),
+    [
+        ([], [1.0], "at least one matrix"),
+        ([np.eye(2)], [1.0, np.nan], r"y\[1\] is not"),
+        ([np.eye(2), np.eye(3)], [1.0, 2.0], r"kernel 1 must be of shape \(2, 2\)"),
+        ([np.full((2, 2), np.inf)], [1.0, 2.0], "kernel 0 must be finite"),
+        ([-np.eye(2)], [1.0, 2.0], "positive semidefinite"),
+    ],
+)
+def test_bad_input_is_named(kernels, y, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianProcess().fit(kernels, y)
