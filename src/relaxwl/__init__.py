@@ -72,6 +72,7 @@ else:
             "graphs",
             "inputs",
             "kernels",
+            "learning",
             "reports",
             "unfolding",
         }

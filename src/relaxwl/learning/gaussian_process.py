@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack, solve_triangular
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from relaxwl._deadline import check_time
 from relaxwl._progress import report
@@ -241,13 +241,13 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> tuple[Float64, f
         return -covariance.log_likelihood, -covariance.gradient(problem)
 
     bounds = [LOG_WEIGHTS] * problem.n_kernels + [LOG_NOISE]
-    options = {"maxiter": max_iter, "ftol": 1e-7, "gtol": 1e-3}
-    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(result.x, np.float64), -float(result.fun)
+    found, value, _ = fmin_l_bfgs_b(loss, start, bounds=bounds, maxiter=max_iter, factr=1e9, pgtol=1e-3)
+    return np.asarray(found, np.float64), -float(value)
 
 
 def _start(n_kernels: int, noise: float) -> Float64:
-    return np.log(np.append(np.full(n_kernels, (1 - noise) / n_kernels), noise))
+    start: Float64 = np.log(np.append(np.full(n_kernels, (1 - noise) / n_kernels), noise))
+    return start
 
 
 def _weights_and_noise(parameters: Float64) -> tuple[Float64, float]:
