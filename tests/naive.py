@@ -342,6 +342,28 @@ def count_kernel(counts, others, weights=None, minimum=False, normalize=False):
     return matrix
 
 
+def tanimoto_kernel(counts, others, weights=None, by_depth=False):
+    """Compare lists of Counters by Σ min / Σ max of the weighted counts of all depths (0/0 is 0).
+
+    ``by_depth`` takes each depth for itself and adds the depths up by their weights.
+    """
+
+    def ratio(pairs):
+        smaller = sum(min(a, b) for a, b in pairs)
+        larger = sum(max(a, b) for a, b in pairs)
+        return smaller / larger if larger else 0.0
+
+    def value(one, other):
+        factors = [1.0] * len(one) if weights is None else weights
+        if by_depth:
+            depths = zip(factors, one, other, strict=True)
+            return sum(factor * ratio([(a[key], b[key]) for key in {*a, *b}]) for factor, a, b in depths)
+        depths = zip(factors, one, other, strict=True)
+        return ratio([(factor * a[key], factor * b[key]) for factor, a, b in depths for key in {*a, *b}])
+
+    return np.array([[value(one, other) for other in others] for one in counts]).reshape(len(counts), len(others))
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Barycentres
 

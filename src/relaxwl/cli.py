@@ -190,7 +190,8 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
                         "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each "
                         "partition takes the next")  # fmt: skip
-    parser.add_argument("--similarity", choices=("dot", "intersection"), help="how counts are compared (default dot)")
+    parser.add_argument("--similarity", choices=("dot", "intersection", "tanimoto"),
+                        help="how counts are compared (default dot)")  # fmt: skip
     parser.add_argument("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
                         help="give every graph similarity 1 with itself; with 'depth': at each depth")  # fmt: skip
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")

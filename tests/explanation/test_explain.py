@@ -296,7 +296,7 @@ def test_graph_evidence_sums_up_to_the_scores(explanation):
         np.testing.assert_array_equal(item.nodes, inside)
 
 
-@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
 @pytest.mark.parametrize("normalize", [False, True, "depth"])
 @pytest.mark.parametrize("depth_weights", [None, [0.5, 2.0, 0.0]])
 def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_weights):
@@ -310,11 +310,12 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
     expected = kernel.kernel_matrix(graphs)[1, 2]
     assert pair.value == pytest.approx(expected)
     total = sum(part.value for part in pair.shared)
-    assert total == (pair.value if not normalize and depth_weights is None else pytest.approx(pair.value))
+    whole = not normalize and depth_weights is None and similarity != "tanimoto"
+    assert total == (pair.value if whole else pytest.approx(pair.value))
     assert sum(part.share for part in pair.shared) == pytest.approx(1.0)
     values = [part.value for part in pair.shared]
     assert values == sorted(values, reverse=True)
-    if normalize is not True:
+    if normalize == "depth" or (not normalize and similarity != "tanimoto"):
         prefixes = [matrix[1, 2] for matrix in kernel.depth_kernel_matrices(graphs)]
         for depth, added in enumerate(np.diff(prefixes, prepend=0.0)):
             of_depth = sum(part.value for part in pair.shared if part.cluster.depth == depth)
@@ -325,7 +326,7 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
 
 
-@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
 @pytest.mark.parametrize("normalize", [True, "depth"])
 def test_pairs_of_unseen_graphs_count_what_was_not_met_in_fitting(similarity, normalize):
     graphs, y = planted(20)

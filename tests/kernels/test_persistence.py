@@ -362,6 +362,7 @@ def test_crafted_contents_of_the_plain_kernel_are_refused(tmp_path, change, mess
 # ------------------------------------------------------------------------------------------------- kernels of any class
 
 
+@pytest.mark.filterwarnings("ignore:transform returns counts")
 @pytest.mark.parametrize("name", ["ve-hist", "wl", "gs", "sp", "pwl", "wl-oa", "rwl", "rwl-star"])
 def test_every_kernel_with_features_can_be_kept(tmp_path, name):
     settings = {"max_depth": 2} if name in ("wl", "pwl", "wl-oa", "rwl", "rwl-star") else {}

@@ -17,6 +17,8 @@ from relaxwl.kernels.relaxed import SelectedRelaxedWeisfeilerLehman
 from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 
 BASES = ("subtree", "edge", "shortest-path")
+# Counts are what is tested here; that a similarity has no influence on them is tested in test_sklearn.py.
+pytestmark = pytest.mark.filterwarnings("ignore:transform returns counts")
 TRAIN, TEST = random_graphs(25, bonds=BONDS), random_graphs(10, 8, seed=1, bonds=BONDS)
 ATTRIBUTES = EditCost.from_attributes(blank=1.0, n_codes=4)
 
@@ -36,6 +38,8 @@ VARIANTS = {
     "real centres": {"center": "mean"},
     "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
     "intersection": {"similarity": "intersection", "normalize": True},
+    "tanimoto": {"similarity": "tanimoto", "depth_weights": [0.3, 1.0, 0.1], "normalize": True},
+    "tanimoto of depths": {"similarity": "tanimoto", "normalize": "depth", "approximate": False},
     "weights": {"depth_weights": [0.0, 1.0, 0.5], "normalize": True},
     "equal depths": {"similarity": "intersection", "normalize": "depth"},
     "mixed clusters": {"n_clusters": (0.5, 2.0), "n_partitions": 3},

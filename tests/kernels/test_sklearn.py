@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.kernels.baselines import WLOptimalAssignment
 from small_graphs import collection, random_graphs
 
 KERNELS = [
@@ -171,7 +172,7 @@ def test_grid_search_in_processes_and_threads(n_jobs):
 
 
 @kernels
-@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
 def test_precomputed_support_vector_machine(kernel, similarity):
     graphs, y = cycles_and_paths()
     X = collection(graphs)
@@ -205,3 +206,30 @@ def test_default_output_is_sparse_and_can_be_set_to_default(kernel):
     features = clone(kernel).set_output(transform="default").fit_transform(graphs)
     assert features.format == "csr"
     assert features.dtype == np.float64
+
+
+@kernels
+@pytest.mark.parametrize("similarity", ["intersection", "tanimoto"])
+def test_features_say_that_a_similarity_does_not_act_on_them(kernel, similarity):
+    graphs = collection(cycles_and_paths()[0])
+    kernel = clone(kernel).set_params(similarity=similarity)
+    for call in (kernel.fit_transform, kernel.transform):
+        with pytest.warns(UserWarning, match=f"the {similarity} similarity of .* put relaxwl.KernelMatrix"):
+            call(graphs)
+    assert kernel.weighted_counts(graphs).format == "csr"
+    with pytest.warns(UserWarning, match="WLOptimalAssignment has no influence"):
+        WLOptimalAssignment(max_depth=1).fit_transform(graphs)
+
+
+@kernels
+def test_dense_features_and_tables(kernel):
+    pandas = pytest.importorskip("pandas")
+    graphs = collection(cycles_and_paths()[0])
+    sparse = clone(kernel).fit_transform(graphs)
+    dense = clone(kernel).set_params(sparse_output=False)
+    np.testing.assert_array_equal(dense.fit_transform(graphs), sparse.toarray())
+    table = dense.set_output(transform="pandas").fit_transform(graphs)
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table.columns) == list(dense.get_feature_names_out())
+    with pytest.raises(ValueError, match="sparse_output must be True or False"):
+        clone(kernel).set_params(sparse_output="no").fit(graphs)

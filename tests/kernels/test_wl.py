@@ -12,16 +12,23 @@ from small_graphs import BONDS, collection, random_graphs, shuffled
 from strategies import EDGES, plain_graphs
 
 BASES = ("subtree", "edge", "shortest-path")
+SIMILARITIES = ("dot", "intersection", "tanimoto")
 
 
 # ------------------------------------------------------------------------------------------------ the definition
+
+
+def wanted_kernel(counts, others, similarity, weights=None, normalize=False):
+    if similarity == "tanimoto":
+        return naive.tanimoto_kernel(counts, others, weights, by_depth=normalize == "depth")
+    return naive.count_kernel(counts, others, weights, similarity == "intersection", normalize)
 
 
 @settings(max_examples=40)
 @given(
     st.lists(plain_graphs(edges=EDGES), min_size=1, max_size=4),
     st.sampled_from(BASES),
-    st.sampled_from(["dot", "intersection"]),
+    st.sampled_from(SIMILARITIES),
     st.booleans(),
     st.sampled_from([None, [2.0, 0.0, 0.5]]),
     st.sampled_from([False, True, "depth"]),
@@ -31,14 +38,18 @@ def test_gram_is_that_of_the_definition(graphs, base, similarity, edge_labels, w
     edge_labels = edge_labels and together.edge_codes is not None
     kernel = WeisfeilerLehman(2, base, similarity, edge_labels, weights, normalize)
     expected = naive.wl_counts(graphs, 2, base, edge_labels)
-    wanted = naive.count_kernel(expected, expected, weights, similarity == "intersection", normalize)
-    features = kernel.fit_transform(together)
+    wanted = wanted_kernel(expected, expected, similarity, weights, normalize)
+    features = kernel.fit(together).weighted_counts(together)
     matrix = kernel.kernel_matrix(together)
     np.testing.assert_allclose(matrix, wanted, rtol=1e-12)
     if similarity == "dot":
         np.testing.assert_allclose((features @ features.T).toarray(), wanted, rtol=1e-12)
     np.testing.assert_array_equal(kernel.fit_kernel_matrix(together), matrix)
+    np.testing.assert_array_equal(matrix, matrix.T)
     assert np.linalg.eigvalsh(matrix).min() > -1e-8 * max(1.0, matrix.max())
+    if similarity == "tanimoto" and normalize != "depth":
+        assert matrix.min() >= 0
+        assert matrix.max() <= 1
 
 
 @settings(max_examples=40)
@@ -46,7 +57,7 @@ def test_gram_is_that_of_the_definition(graphs, base, similarity, edge_labels, w
     st.lists(plain_graphs(edges=EDGES), min_size=1, max_size=3),
     st.lists(plain_graphs(edges=("y", "z")), min_size=1, max_size=3),
     st.sampled_from(BASES),
-    st.sampled_from(["dot", "intersection"]),
+    st.sampled_from(SIMILARITIES),
     st.booleans(),
 )
 def test_unseen_graphs_and_their_norms(train, test, base, similarity, edge_labels):
@@ -56,7 +67,7 @@ def test_unseen_graphs_and_their_norms(train, test, base, similarity, edge_label
     kernel = WeisfeilerLehman(2, base, similarity, edge_labels, normalize=True).fit(fitted)
     counts = naive.wl_counts([*train, *test], 2, base, edge_labels)
     left, right = counts[: len(train)], counts[len(train) :]
-    wanted = naive.count_kernel(right, left, minimum=similarity == "intersection", normalize=True)
+    wanted = wanted_kernel(right, left, similarity, normalize=True)
     np.testing.assert_allclose(kernel.kernel_matrix(new, fitted), wanted, rtol=1e-12)
     np.testing.assert_allclose(kernel.kernel_matrix(fitted, new), wanted.T, rtol=1e-12)
     if similarity == "dot":
@@ -65,7 +76,7 @@ def test_unseen_graphs_and_their_norms(train, test, base, similarity, edge_label
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+@pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("normalize", [False, True])
 def test_all_depths_from_one_fit(base, similarity, normalize):
     train, test = collection(random_graphs(10)), collection(random_graphs(6, seed=1))

@@ -20,7 +20,7 @@ from relaxwl.kernels.registry import get_kernel
 Variant = tuple[dict[str, Any], GraphKernel]
 VariantMaker = Callable[[int | None, int | None, float | None], list[Variant]]
 # Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
-NOT_IDENTITY = frozenset({"n_jobs", "time_limit", "random_state", "verbose"})
+NOT_IDENTITY = frozenset({"n_jobs", "time_limit", "random_state", "sparse_output", "verbose"})
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 

@@ -78,7 +78,7 @@ def explain(
     classes, codes = _check_classes(y, len(collection))
     _check_settings(n_permutations, significance)
     kernel = _fitted(kernel, collection)
-    features = kernel.transform(collection)
+    features = kernel.weighted_counts(collection)
     found = groupings(kernel, collection)
     counts = count_groups(found, features.shape[1])
     if model is None:

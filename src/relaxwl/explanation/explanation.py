@@ -298,8 +298,10 @@ class Explanation:
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
         columns = np.flatnonzero((a > 0) & (b > 0))
-        shared_counts = np.minimum(a, b) if self.kernel.similarity == "intersection" else a * b
-        values = shared_counts[columns] * self._depth_factors(first, second)[self._depth_of_column[columns]]
+        shared_counts = a * b if self.kernel.similarity == "dot" else np.minimum(a, b)
+        by_depth: Float64 = np.zeros(self.groupings[-1].depth + 1)
+        np.add.at(by_depth, self._depth_of_column, shared_counts)
+        values = shared_counts[columns] * self._depth_factors(first, second, by_depth)[self._depth_of_column[columns]]
         order = [int(place) for place in np.lexsort((columns, -values)) if int(columns[place]) in self.by_column]
         shared = [
             SharedCluster(
@@ -329,11 +331,19 @@ class Explanation:
             )
         return "\n".join(lines)
 
-    def _depth_factors(self, first: int, second: int) -> Float64:
-        """Return what the kernel multiplies the shared counts of two graphs by at each depth: weight over norms."""
+    def _depth_factors(self, first: int, second: int, shared: Float64) -> Float64:
+        """Return what the kernel multiplies the shared counts of two graphs by at each depth: weight over norms.
+
+        ``shared`` are the sums of the shared counts of each depth, which a Tanimoto similarity takes off its divisor.
+        """
         n_depths = self.groupings[-1].depth + 1
         given = self.kernel.depth_weights
         weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
+        if self.kernel.similarity == "tanimoto":
+            unions = self._own_similarity(first) + self._own_similarity(second) - shared
+            if self.kernel.normalize != "depth":
+                unions = np.full(n_depths, weights @ unions)
+            return weights / np.where(unions > 0, unions, 1.0)
         if not self.kernel.normalize:
             return weights
         norms = self._own_similarity(first) * self._own_similarity(second)
@@ -345,7 +355,7 @@ class Explanation:
     def _own_similarity(self, graph: int) -> Float64:
         """Return the similarity of a graph with itself at each depth, with groups that were not met in fitting."""
         start, stop = self.graphs.offsets[graph : graph + 2]
-        power = 1 if self.kernel.similarity == "intersection" else 2
+        power = 2 if self.kernel.similarity == "dot" else 1
         similarity = np.zeros(self.groupings[-1].depth + 1)
         for grouping in self.groupings:
             _, counts = np.unique(grouping.groups[start:stop], return_counts=True)

@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,7 +21,7 @@ from relaxwl.kernels.gram import gram
 from relaxwl.kernels.persistence import load_model, save_model
 
 BASES = ("subtree", "edge", "shortest-path")
-SIMILARITIES = ("dot", "intersection")
+SIMILARITIES = ("dot", "intersection", "tanimoto")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     n_jobs: int | None
     verbose: int = 0
     edge_labels: bool = False
+    sparse_output: bool = True
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         raise NotImplementedError
@@ -116,16 +118,21 @@ class CountKernel(TransformerMixin, GraphKernel):
         self._fit(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
-        return self._features(self._fit(X))
+        return self._output(self._fit(X))
 
-    def transform(self, X: Any) -> csr_array:
+    def transform(self, X: Any) -> Any:
         """Return the features of graphs: a CSR array (n_graphs, n_features) of weighted counts.
 
         The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows (or their
         parts of each depth) have length 1, where what was not met in fitting counts towards a graph's length too.
+        With ``sparse_output=False`` the array is dense, or a table after ``set_output(transform="pandas")``.
         """
+        return self._output(self._apply(X))
+
+    def weighted_counts(self, X: Any) -> csr_array:
+        """Return what :meth:`transform` returns, always sparse, whatever the similarity that acts on it."""
         return self._features(self._apply(X))
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
@@ -206,6 +213,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         if not isinstance(self.verbose, (bool, int, np.integer)):
             raise ValueError(f"verbose must be an integer, 0 for silence, not {self.verbose!r}")
         check_flag("edge_labels", self.edge_labels)
+        check_flag("sparse_output", self.sparse_output)
         self._weights(self.max_depth + 1)
 
     def _weights(self, n_depths: int) -> Float64:
@@ -220,8 +228,21 @@ class CountKernel(TransformerMixin, GraphKernel):
             )
         return weights
 
+    def _output(self, counts: list[Counts]) -> Any:
+        """Return features in the form that users asked for; those who may have meant something else are told."""
+        if self.similarity != "dot":
+            warnings.warn(
+                f"transform returns counts, on which the {self.similarity} similarity of {type(self).__name__} has no "
+                "influence; for a model that uses it, put relaxwl.KernelMatrix(kernel) before "
+                'SVC(kernel="precomputed")',
+                UserWarning,
+                stacklevel=3,
+            )
+        features = self._features(counts)
+        return features if self.sparse_output else features.toarray()
+
     def _joined(self, counts: list[Counts], depth_range: slice = slice(None), *, intersect: bool = False) -> Counts:
-        """Put depths side by side: scaled by √α for the dot product, by α for the intersection."""
+        """Put depths side by side: scaled by √α for the dot product, by α for minima."""
         weights = self._weights(len(counts))[depth_range]
         scales = weights if intersect else np.sqrt(weights)
         return join_counts(counts[depth_range], list(scales))
@@ -236,16 +257,25 @@ class CountKernel(TransformerMixin, GraphKernel):
         if self.normalize == "depth":
             *_, (total, _, _) = self._running_grams(counts_x, counts_y, self.similarity)
             return total
-        matrix, squared_x, squared_y = self._joined_gram(counts_x, counts_y, self.similarity)
-        if self.normalize:
-            _divide_by_norms(matrix, squared_x, squared_y)
+        matrix, own_x, own_y = self._joined_gram(counts_x, counts_y, self.similarity)
+        self._finish(matrix, own_x, own_y, self.similarity)
         return matrix
+
+    def _finish(self, matrix: Float64, own_x: Float64, own_y: Float64, similarity: str) -> None:
+        """Turn, in place, dot products or minima of whole graphs (or of one depth) into what users asked for.
+
+        A Tanimoto similarity is 1 for a graph with itself already, so ``normalize`` has nothing to do there.
+        """
+        if similarity == "tanimoto":
+            _divide_by_unions(matrix, own_x, own_y)
+        elif self.normalize:
+            _divide_by_norms(matrix, own_x, own_y)
 
     def _joined_gram(
         self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str, depths: slice = slice(None)
     ) -> tuple[Float64, Float64, Float64]:
-        """Return the Gram matrix of some depths together, and the similarity of each graph with itself."""
-        intersect = similarity == "intersection"
+        """Return the dot products (or minima) of some depths together, and those of each graph with itself."""
+        intersect = similarity != "dot"
         x = self._joined(counts_x, depths, intersect=intersect)
         y = None if counts_y is None else self._joined(counts_y, depths, intersect=intersect)
         matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
@@ -261,7 +291,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         for depth, weight in enumerate(self._weights(len(counts_x))):
             part, squared_x, squared_y = self._joined_gram(counts_x, counts_y, similarity, slice(depth, depth + 1))
             if self.normalize == "depth":
-                _divide_by_norms(part, squared_x, squared_y)
+                self._finish(part, squared_x, squared_y, similarity)
                 part *= weight
             total = part if total is None else np.add(total, part, out=total)
             norms_x, norms_y = norms_x + squared_x, norms_y + squared_y
@@ -272,8 +302,8 @@ class CountKernel(TransformerMixin, GraphKernel):
         prefixes = []
         for total, norms_x, norms_y in self._running_grams(counts_x, counts_y, similarity):
             prefixes.append(total.copy())
-            if self.normalize and self.normalize != "depth":
-                _divide_by_norms(prefixes[-1], norms_x, norms_y)
+            if self.normalize != "depth":
+                self._finish(prefixes[-1], norms_x, norms_y, similarity)
         return prefixes
 
 
@@ -307,6 +337,21 @@ def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) ->
     lengths_y = _lengths(squared_y)
     for row, length in zip(matrix, _lengths(squared_x), strict=True):
         row /= length * lengths_y
+
+
+def _divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
+    """Turn Σ min into Σ min / Σ max, in place: what two graphs share among all that they have.
+
+    Σ max = Σx + Σy − Σ min, and what was not met in fitting counts in these sums. Two graphs without any weight have
+    nothing in common: 0/0 is 0, as the similarity of a graph of length 0 is under ``normalize``.
+
+    The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where
+    the minima m and 1 / (a + b) are positive semidefinite, and so are products and sums of such matrices.
+    """
+    for row, total in zip(minima, sums_x, strict=True):
+        unions = total + sums_y - row
+        np.divide(row, unions, out=row, where=unions > 0)
+        np.minimum(row, 1.0, out=row)  # fractional weights round
 
 
 def _lengths(squares: Float64) -> Float64:

@@ -21,7 +21,7 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import SIMILARITIES, Candidate, CountKernel, check_flag
+from relaxwl.kernels.base import Candidate, CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
@@ -63,8 +63,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Whether edge labels count.
     base : {"subtree", "edge", "shortest-path"}
         What is counted in the graphs relabelled by groups.
-    similarity : {"dot", "intersection"}
-        How :meth:`kernel_matrix` compares two graphs' counts.
+    similarity : {"dot", "intersection", "tanimoto"}
+        How :meth:`kernel_matrix` compares two graphs' weighted counts: Σ x·y, Σ min(x, y), or Σ min / Σ max. The last
+        lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the weighted sum of
+        the depths' own. What was not met in fitting adds to Σ max.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
@@ -78,6 +80,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Seeds the groupings.
     verbose : int
         1 logs each depth, 2 also the rounds of k-means.
+    sparse_output : bool
+        Whether :meth:`transform` returns a sparse array; False suits ``set_output(transform="pandas")``.
 
     Attributes
     ----------
@@ -121,6 +125,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        sparse_output: bool = True,
     ) -> None:
         self.max_depth = max_depth
         self.n_partitions = n_partitions
@@ -139,6 +144,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.sparse_output = sparse_output
 
     # ----------------------------------------------------------------------------------------------- fitting
 
@@ -317,7 +323,7 @@ class SelectedRelaxedWeisfeilerLehman(RelaxedWeisfeilerLehman):
     def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
         return [
             Candidate({"max_depth": depth, "similarity": similarity}, matrix)
-            for similarity in SIMILARITIES
+            for similarity in ("dot", "intersection")
             for depth, matrix in enumerate(self._prefix_grams(counts_x, counts_y, similarity))
         ]
 

@@ -30,8 +30,10 @@ class WeisfeilerLehman(CountKernel):
     base : {"subtree", "edge", "shortest-path"}
         What is counted in the refined graphs: labels, label pairs on edges, or label pairs at the ends of shortest
         paths together with the length.
-    similarity : {"dot", "intersection"}
-        How :meth:`kernel_matrix` compares two graphs' counts.
+    similarity : {"dot", "intersection", "tanimoto"}
+        How :meth:`kernel_matrix` compares two graphs' weighted counts: Σ x·y, Σ min(x, y), or Σ min / Σ max. The last
+        lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the weighted sum of
+        the depths' own. What was not met in fitting adds to Σ max.
     edge_labels : bool
         Whether edge labels take part in the refinement.
     depth_weights : sequence of float, optional
@@ -43,6 +45,8 @@ class WeisfeilerLehman(CountKernel):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress.
+    sparse_output : bool
+        Whether :meth:`transform` returns a sparse array; False suits ``set_output(transform="pandas")``.
 
     Attributes
     ----------
@@ -75,6 +79,7 @@ class WeisfeilerLehman(CountKernel):
         normalize: bool | str = False,
         n_jobs: int | None = None,
         verbose: int = 0,
+        sparse_output: bool = True,
     ) -> None:
         self.max_depth = max_depth
         self.base = base
@@ -84,6 +89,7 @@ class WeisfeilerLehman(CountKernel):
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.sparse_output = sparse_output
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         check_edge_labels(graphs, self.edge_labels)

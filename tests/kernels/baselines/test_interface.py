@@ -70,6 +70,7 @@ def test_scikit_learn_habits(kernel):
     assert np.array_equal(restored.kernel_matrix(graphs), fitted.kernel_matrix(graphs))
 
 
+@pytest.mark.filterwarnings("ignore:transform returns counts")
 @named([kernel for kernel in EVERY if isinstance(kernel, CountKernel)])
 def test_features(kernel, tmp_path):
     graphs = random_graphs(3)
