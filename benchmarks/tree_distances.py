@@ -14,12 +14,12 @@ from scipy.optimize import linear_sum_assignment
 
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def rows_of_depths(path: Path, depth: int) -> tuple[list[TreeRows], np.ndarray]:
+def rows_of_depths(path: Path, depth: int) -> tuple[list[Rows], np.ndarray]:
     graphs, _ = load_tu(path)
     rows, ids = leaves(graphs.node_codes)
     levels = [rows]
@@ -52,9 +52,7 @@ def by_assignment(a: tuple, b: tuple, ground: np.ndarray) -> float:
     return float(cost[linear_sum_assignment(cost)].sum())
 
 
-def loop(
-    solve: Callable[..., float], rows: TreeRows, ground: np.ndarray, pairs: np.ndarray
-) -> tuple[float, list[float]]:
+def loop(solve: Callable[..., float], rows: Rows, ground: np.ndarray, pairs: np.ndarray) -> tuple[float, list[float]]:
     start = time.perf_counter()
     values = [solve(rows.row(a), rows.row(b), ground) for a, b in pairs]
     return (time.perf_counter() - start) / len(pairs), values
@@ -70,7 +68,7 @@ def best_of(repeats: int, work: Callable[[], np.ndarray]) -> float:
     return min(times)
 
 
-def report(name: str, rows: TreeRows, ground: np.ndarray, costs: np.ndarray, sample: int, repeats: int) -> None:
+def report(name: str, rows: Rows, ground: np.ndarray, costs: np.ndarray, sample: int, repeats: int) -> None:
     n_pairs = len(rows) * (len(rows) - 1) / 2
     distances = level_distances(rows, ground, costs)
     assert (level_distances(rows, ground, costs, n_jobs=2) == distances).all()

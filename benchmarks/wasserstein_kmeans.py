@@ -23,18 +23,18 @@ import numpy as np
 import ot
 
 from relaxwl import WassersteinKMeans
-from relaxwl.clustering import Centers, Ground
+from relaxwl.clustering import Ground
 from relaxwl.clustering.barycenter import REGULARIZATION
 from relaxwl.clustering.kmeans import nearest
 from relaxwl.datasets import load_tu
 from relaxwl.kernels.chains import group_distances
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 OWN_CENTERS = ("median", "entropic")
 
 
-def ego_chain(depths: range) -> Iterator[tuple[int, TreeRows, np.ndarray]]:
+def ego_chain(depths: range) -> Iterator[tuple[int, Rows, np.ndarray]]:
     """Yield (depth, rows, ground) of EGO-1 for these depths, of at least 2, of an R-WL* chain."""
     graphs, _ = load_tu(DATA / "EGO-1.zip")
     rows, ids = leaves(graphs.node_codes)
@@ -47,7 +47,7 @@ def ego_chain(depths: range) -> Iterator[tuple[int, TreeRows, np.ndarray]]:
         ids, fed = kmeans.labels_[ids], group_distances(kmeans.centers_, Ground(fed, unit), None)
 
 
-def padded(rows: TreeRows | Centers, total: float) -> np.ndarray:
+def padded(rows: Rows, total: float) -> np.ndarray:
     """Return dense masses with ⊥ filled up to a common total."""
     dense = np.zeros((len(rows), rows.n_points + 1))
     dense[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.points] = rows.counts
@@ -55,9 +55,7 @@ def padded(rows: TreeRows | Centers, total: float) -> np.ndarray:
     return dense
 
 
-def straightforward(
-    rows: TreeRows, ground: np.ndarray, seeds: np.ndarray, rounds: int
-) -> Iterator[tuple[float, float]]:
+def straightforward(rows: Rows, ground: np.ndarray, seeds: np.ndarray, rounds: int) -> Iterator[tuple[float, float]]:
     """Yield (estimated seconds so far, objective) after each round; assignments are brute force, centres entropic."""
     rng = np.random.default_rng(0)
     total = 2.0 * float(padded(rows, 0.0)[:, :-1].sum(axis=1).max())
@@ -98,9 +96,9 @@ def entropic_barycenter(histograms: np.ndarray, ground: np.ndarray, strength: fl
         strength *= 2
 
 
-def as_centers(dense: np.ndarray) -> Centers:
+def as_centers(dense: np.ndarray) -> Rows:
     kept = [np.flatnonzero(row[:-1] > 1e-9) for row in dense]
-    return Centers(
+    return Rows(
         np.zeros(len(dense), np.int32),
         np.concatenate([[0], np.cumsum([len(points) for points in kept])]),
         np.concatenate(kept).astype(np.int32),
@@ -125,7 +123,7 @@ def compare(rounds: int, every: int) -> None:
         print(f"  {center}, whole run of at most {limit} rounds: {spent:.2f} s, objective {cost:.0f}", flush=True)
 
 
-def fitted(rows: TreeRows, ground: np.ndarray, k: int, center: str, rounds: int) -> tuple[float, float]:
+def fitted(rows: Rows, ground: np.ndarray, k: int, center: str, rounds: int) -> tuple[float, float]:
     """Return seconds and objective of our k-means; a small fit before it compiles what it needs."""
     kmeans = WassersteinKMeans(n_clusters=k, center=center, max_iter=rounds, random_state=1)
     WassersteinKMeans(3, center, random_state=0).fit(rows.take(np.arange(20)), ground=ground, check=False)  # compile
@@ -146,7 +144,7 @@ def solves() -> None:
         )
 
 
-def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Generator) -> TreeRows:
+def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Generator) -> Rows:
     """Make rows with supports as real ones have: three to twelve points around one of many places."""
     places = rng.integers(len(ground_points), size=n_rows)
     near = np.argsort(((ground_points[:, None] - ground_points[None]) ** 2).sum(axis=2), axis=1)[:, :24]
@@ -155,7 +153,7 @@ def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Genera
     points = [np.sort(near[place, order[:size]]) for place, order, size in zip(places, chosen, sizes, strict=True)]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     counts = 1 + rng.poisson(0.6, size=int(indptr[-1]))
-    return TreeRows(
+    return Rows(
         np.zeros(n_rows, np.int32), indptr, np.concatenate(points).astype(np.int32), counts.astype(np.int32), len(near)
     )
 

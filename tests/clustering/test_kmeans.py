@@ -1,5 +1,6 @@
 import logging
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ ROOTS = 1 - np.eye(3)
 def distances_to_own(content, kmeans, ground, root_cost):
     centers = [
         (root, dict(zip(points.tolist(), masses.tolist(), strict=True)))
-        for root, points, masses in (kmeans.centers_.center(c) for c in range(len(kmeans.centers_)))
+        for root, points, masses in (kmeans.centers_.row(c) for c in range(len(kmeans.centers_)))
     ]
     return centers, naive.nearest_centers(content, centers, ground, root_cost, tolerance=1e-7)
 
@@ -240,11 +241,11 @@ def test_predict_wants_rows_over_the_same_points_and_roots():
         tree_rows(random_content(20, 5, n_roots=2), 5), ground=random_ground(5)
     )
     for predict in (kmeans.predict, kmeans.predict_with_distances):
-        with pytest.raises(TypeError, match="expected TreeRows"):
+        with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.Rows"):
             predict(np.zeros((3, 5)))
-        with pytest.raises(ValueError, match=r"ground has shape \(6, 6\), but the rows have 9 points"):
+        with pytest.raises(ValueError, match="rows must be over the 5 points"):
             predict(tree_rows([(0, {8: 1})], 9))
-        with pytest.raises(ValueError, match=r"root_cost has shape \(2, 2\), but the rows have root codes up to 7"):
+        with pytest.raises(ValueError, match=r"rows\.roots must be from 0 to 1, not 7"):
             predict(tree_rows([(7, {1: 1})], 5))
     assert len(kmeans.predict(tree_rows([], 5))) == 0
 
@@ -310,9 +311,9 @@ def test_bad_number_of_clusters(rule):
         ({"center": "mode"}, {}, "center must be one of median, lp, entropic, medoid, mean"),
         ({"center": "mode", "n_clusters": 99}, {}, "center must be one of"),
         ({"max_iter": -1}, {}, "max_iter must be an integer >= 0"),
-        ({}, {"ground": np.zeros((3, 3))}, "ground has shape"),
+        ({}, {"ground": np.zeros((3, 3))}, "rows must be over the 2 points that have costs, not over 5"),
         ({}, {"ground": -np.ones((6, 6))}, "ground"),
-        ({}, {"root_cost": np.zeros((1, 1))}, "root_cost has shape"),
+        ({}, {"root_cost": np.zeros((1, 1))}, "rows.roots must be from 0 to 0"),
         ({}, {"root_cost": np.zeros((3, 4))}, "root_cost must be square with one row a point, got"),
         ({}, {"root_cost": -ROOTS}, r"root_cost has a cost that is negative: root_cost\[0, 1\] = -1.0"),
         ({}, {"root_cost": np.triu(ROOTS)}, r"root_cost must be symmetric, .*root_cost\[1, 0\] = 0.0"),
@@ -330,7 +331,7 @@ def test_bad_input_is_named(parameters, arguments, message):
 
 
 def test_rows_are_wanted():
-    with pytest.raises(TypeError, match="expected TreeRows"):
+    with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.Rows"):
         WassersteinKMeans().fit(np.zeros((3, 3)), ground=random_ground(2))
     with pytest.raises(ValueError, match="there are no rows to cluster"):
         WassersteinKMeans().fit(tree_rows([], 5), ground=random_ground(5))
@@ -343,3 +344,22 @@ def test_verbose_logs_rounds(caplog):
         )
     assert "round 1: objective" in caplog.text
     assert "exact solves a row" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: replace(rows, points=rows.points + 2 * 10**9), "rows.points must be from 0 to 4"),
+        (lambda rows: replace(rows, points=rows.points - 1), "rows.points must be from 0 to 4"),
+        (lambda rows: replace(rows, roots=rows.roots - 1), "rows.roots must be from 0"),
+        (lambda rows: replace(rows, indptr=rows.indptr[::-1].copy()), "rows.indptr must rise"),
+    ],
+)
+@pytest.mark.parametrize("root_cost", [None, ROOTS])
+def test_rows_that_would_crash_are_refused(change, message, root_cost):
+    rows, ground = tree_rows(random_content(20, 5), 5), random_ground(5)
+    with pytest.raises(ValueError, match=message):
+        WassersteinKMeans(3).fit(change(rows), ground=ground, root_cost=root_cost)
+    kmeans = WassersteinKMeans(3, random_state=0).fit(rows, ground=ground, root_cost=root_cost)
+    with pytest.raises(ValueError, match=message):
+        kmeans.predict(change(rows))

@@ -7,14 +7,13 @@ import naive
 from clustering_rows import tree_rows
 from relaxwl.clustering import _compiled
 from relaxwl.clustering import nearest as nearest_module
-from relaxwl.clustering.centers import centers_from_parts, centers_from_rows
 from relaxwl.clustering.kmeans import nearest
 from relaxwl.clustering.nearest import Search, choose_pivots, lipschitz_functions
 from relaxwl.clustering.partitioners import Ground
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances, row_distances
 from relaxwl.kernels.partition import distances_to_centers
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 from strategies import metric_matrices
 
 N_POINTS = 4
@@ -29,7 +28,7 @@ CENTERS = st.lists(
 
 
 def make_centers(content, n_points=N_POINTS):
-    return centers_from_parts(
+    return Rows.from_parts(
         [
             (root, np.array(sorted(masses), np.int32), np.array([masses[point] for point in sorted(masses)], float))
             for root, masses in content
@@ -71,7 +70,7 @@ def test_whole_number_grounds_of_any_type(dtype):
     ground = (1 + (rng.integers(0, 2, (10, 10)))).astype(dtype)  # 1 or 2: always a metric
     ground = np.triu(ground, 1) + np.triu(ground, 1).T
     rows = tree_rows(content, 9)
-    labels, distances = nearest(rows, centers_from_rows(rows, np.arange(0, 60, 7)), ground, 1 - np.eye(2))
+    labels, distances = nearest(rows, rows.take(np.arange(0, 60, 7)).measures(), ground, 1 - np.eye(2))
     expected_labels, expected = naive.nearest_centers(content, content[::7], ground, 1 - np.eye(2))
     assert labels.tolist() == expected_labels
     np.testing.assert_array_equal(distances, expected)
@@ -81,7 +80,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(9, 4, False)}) for _ in range(200)]
     rows, ground = tree_rows(content, 9), 1 - np.eye(10)
-    centers = centers_from_rows(rows, np.arange(20))
+    centers = rows.take(np.arange(20)).measures()
     labels, distances = nearest(rows, centers, ground, np.zeros((1, 1)))
     monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 16)
     for n_jobs in (1, 2):
@@ -98,7 +97,7 @@ def test_the_bound_on_other_centers_is_one():
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(6, 3, False)}) for _ in range(40)]
     rows, ground = tree_rows(content, 6), 1 - np.eye(7)
     search = Search(rows, ground, np.zeros((1, 1)))
-    search.assign(centers_from_rows(rows, np.arange(8)))
+    search.assign(rows.take(np.arange(8)).measures())
     for row, label, bound in zip(content, search.labels, search.others, strict=True):
         distances = [naive.row_distance(row, center, ground, np.zeros((1, 1))) for center in content[:8]]
         assert bound <= min(d for c, d in enumerate(distances) if c != label) + 1e-9
@@ -156,7 +155,7 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
-    first, second = bounds_of_the_search(Search(sample, ground, costs), centers_from_rows(others, np.arange(70)))
+    first, second = bounds_of_the_search(Search(sample, ground, costs), others.take(np.arange(70)).measures())
     exact = row_distances(sample, others, ground, costs)
     assert (first <= second).all()
     assert (second <= exact).all()
@@ -192,10 +191,8 @@ def test_rows_and_centers_without_children():
 
 
 def test_depth_zero_has_no_points():
-    rows = TreeRows(
-        np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
-    )
-    labels, distances = nearest(rows, centers_from_rows(rows, np.array([2])), np.zeros((1, 1)), 1 - np.eye(3))
+    rows = Rows(np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
+    labels, distances = nearest(rows, rows.take(np.array([2])).measures(), np.zeros((1, 1)), 1 - np.eye(3))
     assert labels.tolist() == [0, 0, 0]
     assert distances.tolist() == [1.0, 1.0, 0.0]
 
@@ -207,6 +204,6 @@ def test_centers_can_be_looked_at_and_replaced():
     new = centers.replaced(make_centers([(2, {2: 1.0}), (0, {1: 1.0})]), np.array([2, 0]))
     assert new.is_integral
     assert new.same_as(centers).tolist() == [False, True, False]
-    assert new.center(0)[2].tolist() == [1.0]
-    assert new.center(2)[1].tolist() == [2]
+    assert new.row(0)[2].tolist() == [1.0]
+    assert new.row(2)[1].tolist() == [2]
     assert len(make_centers([])) == 0

@@ -28,7 +28,7 @@ def data(n_rows=40, n_points=6, seed=0):
 
 
 def plain(centers):
-    parts = [centers.center(index) for index in range(len(centers))]
+    parts = [centers.row(index) for index in range(len(centers))]
     return [(root, dict(zip(points.tolist(), masses.tolist(), strict=True))) for root, points, masses in parts]
 
 

@@ -15,14 +15,14 @@ from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
 from relaxwl.distances.transport import check_ground
 from relaxwl.distances.tree import tree_edit_distance
 from relaxwl.graphs import GraphCollection
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.tree import unfolding_tree
 
 
 def random_rows(rng, n_rows, n_points, most=14, n_roots=3):
     """Return rows of up to `most` units of mass, on either side of what the unit engine takes."""
     rows = [np.unique(rng.integers(0, n_points, rng.integers(0, most + 1)), return_counts=True) for _ in range(n_rows)]
-    return TreeRows(
+    return Rows(
         rng.integers(0, n_roots, n_rows).astype(np.int32),
         np.concatenate([[0], np.cumsum([len(points) for points, _ in rows])]),
         np.concatenate([points for points, _ in rows]).astype(np.int32),
@@ -62,7 +62,7 @@ def test_golden_files(shared, name):
 
 
 def test_worked_example():
-    rows = TreeRows(
+    rows = Rows(
         np.array([1, 2, 0], np.int32),
         np.array([0, 2, 3, 6]),
         np.array([0, 2, 0, 0, 1, 2], np.int32),
@@ -71,7 +71,7 @@ def test_worked_example():
     )
     children = level_distances(rows, 1.0 - np.eye(4), 1.0 - np.eye(4))
     np.testing.assert_array_equal(children, [[0, 2, 2, 3], [2, 0, 3, 2], [2, 3, 0, 4], [3, 2, 4, 0]])
-    pair = TreeRows(np.zeros(2, np.int32), np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ones(3, np.int32), 3)
+    pair = Rows(np.zeros(2, np.int32), np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ones(3, np.int32), 3)
     assert level_distances(pair, children, 1.0 - np.eye(4))[0, 1] == 4
 
 
@@ -116,9 +116,7 @@ def test_real_masses_and_mixed_rows():
     rng = np.random.default_rng(1)
     rows, ground = random_rows(rng, 20, 6), random_ground(rng, 6, 0)
     centers = random_rows(rng, 8, 6)
-    centers = TreeRows(
-        centers.roots, centers.indptr, centers.points, centers.counts * rng.random(len(centers.counts)), 6
-    )
+    centers = Rows(centers.roots, centers.indptr, centers.points, centers.counts * rng.random(len(centers.counts)), 6)
     roots = random_ground(rng, 3, 4)
     expected = [
         [

@@ -5,7 +5,6 @@ import pytest
 
 import naive
 from relaxwl import EditCost
-from relaxwl.clustering.centers import centers_from_parts
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import row_distances
@@ -20,7 +19,7 @@ from relaxwl.kernels.chains import (
     group_distances,
     point_costs,
 )
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from small_graphs import BONDS, collection, random_graphs
 
@@ -164,7 +163,7 @@ def test_group_distances_are_symmetric_pseudo_metrics():
     ground = Ground(1 - np.eye(6), 1 - np.eye(4))
     parts = [(int(rng.integers(3)), np.array([0, 2, 4], np.int32), rng.integers(1, 9, 3) / 4) for _ in range(8)]
     parts.append(parts[0])  # centres may coincide
-    centers = centers_from_parts(parts, 5)
+    centers = Rows.from_parts(parts, 5)
     distances = group_distances(centers, ground, None)
     plain_centers = [(root, dict(zip(p.tolist(), m.tolist(), strict=True))) for root, p, m in parts]
     np.testing.assert_allclose(distances, naive.center_grounds(plain_centers, ground, ground.roots), atol=1e-9)
@@ -188,7 +187,7 @@ def test_points_carry_edge_costs():
 def test_unknown_points_are_numbered_without_gaps():
     fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
     data = Encoded(None, None, np.zeros((2, 2)), None, None, 1)
-    rows = TreeRows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
+    rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
     covered, ground = _covering(rows, fed, 3, data)
     assert covered.points.tolist() == [1, 3]
     assert ground.shape == (5, 5)

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -312,22 +313,35 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     ),
     "points below": (lambda k: spoil(known(k).centers_, points=known(k).centers_.points - 9), "points must be"),
     "points unsorted": (lambda k: spoil(chain(k, 2).centers[0], points=chain(k, 2).centers[0].points * 0), "ascend"),
-    "points of floats": (lambda k: spoil(known(k).centers_, points=known(k).centers_.points * 1.0), "vector of int32"),
-    "more points": (lambda k: spoil(known(k).centers_, n_points=10**6), "Ground must be a matrix of 1000001 rows"),
-    "indptr beyond": (lambda k: spoil(known(k).centers_, indptr=known(k).centers_.indptr * 9), "indptr must rise"),
+    "points of floats": (
+        lambda k: spoil(known(k).centers_, points=known(k).centers_.points * 1.0),
+        "must be a vector",
+    ),
+    "more points": (lambda k: spoil(known(k).centers_, n_children=10**6), "Ground must be a matrix of 1000001 rows"),
+    "indptr beyond": (lambda k: spoil(known(k).centers_, indptr=known(k).centers_.indptr * 9), "indptr must be"),
     "masses": (lambda k: spoil(known(k).centers_, counts=known(k).centers_.counts * np.nan), "counts must be finite"),
-    "roots": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots + 99), "roots must be less than 3"),
-    "roots below": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots - 99), "roots must not be negative"),
-    "rows": (lambda k: spoil(chain(k, 0), rows=chain(k).centers[0]), "Level.rows must be a TreeRows"),
-    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "roots must be less than 1"),
+    "roots": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots + 99), "roots must be from 0 to 2"),
+    "roots below": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots - 99), "roots must be from 0"),
+    "rows": (lambda k: spoil(chain(k, 0), rows=k.root_encoding_), "Level.rows must be a Rows"),
+    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "roots must be from 0 to 0"),
     "fed is small": (lambda k: spoil(chain(k, 0), fed=np.zeros((2, 2))), "Level.fed must be a matrix of 4 rows"),
     "fed is missing": (lambda k: spoil(chain(k, 0), fed=None), "Level.fed must be a matrix"),
     "fed is infinite": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed + np.inf), "Level.fed must hold finite"),
     "fed is text": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed.astype(str)), "Level.fed must hold numbers"),
     "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
     "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
-    "other fields": (lambda k: spoil(chain(k).centers[0], more=1), "Centers must have the fields"),
+    "other fields": (lambda k: spoil(chain(k).centers[0], more=1), "Rows must have the fields"),
     "partitions": (lambda k: spoil(k.partitions_[0][1], sizes=np.zeros(1, np.int64)), "each of its"),
+    "drawn beyond": (
+        lambda k: spoil(k.partitions_[0][1].drawn, roots=k.partitions_[0][1].drawn.roots + 9),
+        "roots must",
+    ),
+    "described beyond": (  # a segmentation fault in explain() once
+        lambda k: spoil(
+            k.partitions_[0][1], centers=replace(chain(k).centers[0], points=chain(k).centers[0].points + 2 * 10**9)
+        ),
+        "points must be",
+    ),
     "not fitted": (lambda k: spoil(chain(k), partitioners=[KMeansPartitioner()]), "centers_"),
 }
 
@@ -346,9 +360,9 @@ def test_crafted_contents_are_refused(model, change, message):
     [
         (lambda kernel: spoil(kernel._counters[1], keys=kernel._counters[1].keys[::-1].copy()), "keys .* must ascend"),
         (lambda kernel: spoil(kernel._counters[1], n_known=3), "counters know"),
-        (lambda kernel: spoil(kernel.rows_[1], n_previous=10**6), "points, and the depth below makes"),
-        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "TreeRows.counts"),
-        (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be less than 1"),
+        (lambda kernel: spoil(kernel.rows_[1], n_children=10**6), "points"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "Rows.counts"),
+        (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be from 0 to 0"),
     ],
 )
 def test_crafted_contents_of_the_plain_kernel_are_refused(tmp_path, change, message):

@@ -1,11 +1,11 @@
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import naive
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WeisfeilerLehman
-from relaxwl.clustering.centers import centers_from_rows
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
     KMeansPartitioner,
@@ -91,7 +91,7 @@ def test_partitions_of_identity_add_up():
 
 
 def plain_centers(partition):
-    parts = [partition.centers.center(index) for index in range(len(partition))]
+    parts = [partition.centers.row(index) for index in range(len(partition))]
     return [(root, dict(zip(points.tolist(), masses.tolist(), strict=True))) for root, points, masses in parts]
 
 
@@ -411,7 +411,7 @@ class ByDegree:
         labels = self.predict(rows)
         self.labels = np.unique(labels)
         first = np.array([np.flatnonzero(labels == label)[0] for label in self.labels])
-        return np.searchsorted(self.labels, labels), centers_from_rows(rows, first)
+        return np.searchsorted(self.labels, labels), rows.take(first).measures()
 
     def predict(self, rows):
         return np.minimum(rows.degrees, 2)
@@ -419,15 +419,19 @@ class ByDegree:
 
 class FitOnly:
     def fit(self, rows, ground, rng):
-        return np.zeros(len(rows), np.int64), centers_from_rows(rows, np.array([0]))
+        return np.zeros(len(rows), np.int64), rows.take(np.array([0])).measures()
 
 
 class Returning:
-    def __init__(self, labels, centers=None):
+    def __init__(self, labels, centers=lambda rows: rows.take(np.array([0]))):
         self.labels, self.centers = labels, centers
 
     def fit(self, rows, ground, rng):
-        return self.labels(rows), centers_from_rows(rows, np.array([0])) if self.centers is None else self.centers
+        return self.labels(rows), self.centers(rows)
+
+
+def zeros(rows):
+    return np.zeros(len(rows), int)
 
 
 @pytest.mark.parametrize("approximate", [True, False])
@@ -464,10 +468,16 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
         (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned group numbers from 4 to 4"),
         (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "group numbers from -1"),
         (
-            Returning(lambda rows: np.zeros(len(rows), int), "centres"),
+            Returning(zeros, lambda rows: "centres"),
             TypeError,
-            "Returning.fit must return labels and",
+            "the centres that Returning.fit returned must be relaxwl.unfolding.Rows",
         ),
+        (
+            Returning(zeros, lambda rows: replace(rows, points=rows.points + 2 * 10**9)),
+            ValueError,
+            "points must be from",
+        ),
+        (Returning(zeros, lambda rows: replace(rows, roots=rows.roots - 99)), ValueError, "roots must be from 0"),
         (KMedoidsPartitioner, TypeError, "partitioner must be an object with fit"),
         ("k-medoids", TypeError, "partitioner must be an object with fit"),
     ],

@@ -1,23 +1,25 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relaxwl.unfolding import TreeRows, canonical_order, distinct, join_rows
+from relaxwl.unfolding import Rows, canonical_order, check_rows, distinct, join_rows
 
 CONTENT = st.tuples(st.integers(0, 2), st.dictionaries(st.integers(0, 4), st.integers(1, 3), max_size=4))
 
 
-def make_rows(content, n_previous=5, n_edge_codes=1):
+def make_rows(content, n_children=5, n_edge_codes=1):
     lengths = [len(children) for _, children in content]
     points = [point for _, children in content for point in sorted(children)]
     counts = [children[point] for _, children in content for point in sorted(children)]
-    return TreeRows(
+    return Rows(
         np.array([root for root, _ in content], np.int32),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         np.array(points, np.int32),
         np.array(counts, np.int32),
-        n_previous,
+        n_children,
         n_edge_codes,
     )
 
@@ -72,7 +74,7 @@ def test_rows_take_join_and_compare():
     assert content_of(rows.take(np.array([2, 0, 0]))) == [(2, {4: 1}), (1, {0: 2, 3: 1}), (1, {0: 2, 3: 1})]
     assert join_rows([rows.take(np.array([0])), rows.take(np.array([1, 2]))]) == rows
     assert rows != rows.take(np.array([0, 1]))
-    assert rows != make_rows(content_of(rows), n_previous=6)
+    assert rows != make_rows(content_of(rows), n_children=6)
     assert rows != "rows"
     assert make_rows([], 3, 2).n_points == 6
     with pytest.raises(TypeError, match="unhashable"):
@@ -86,3 +88,56 @@ def test_no_rows_at_all():
     assert len(canonical_order(rows, representatives)) == 0
     assert len(make_rows([(0, {})]).locate(rows)) == 0
     assert rows.locate(make_rows([(0, {})])).tolist() == [-1]
+
+
+# ------------------------------------------------------------------------------------- the gate before compiled code
+
+GOOD = make_rows([(0, {0: 1, 3: 2}), (2, {}), (1, {4: 1})])
+
+BAD = {
+    "a matrix": (np.zeros((2, 2)), TypeError, "rows must be relaxwl.unfolding.Rows"),
+    "a point beyond": (replace(GOOD, points=GOOD.points + 1), ValueError, "points must be from 0 to 4, not 5"),
+    "a far point": (replace(GOOD, points=GOOD.points.astype(np.int64) + 2**32), ValueError, "points must be from 0"),
+    "a point below": (replace(GOOD, points=GOOD.points - 1), ValueError, "points must be from 0 to 4, not -1"),
+    "a root beyond": (replace(GOOD, roots=GOOD.roots + 1), ValueError, "roots must be from 0 to 2, not 3"),
+    "a negative root": (replace(GOOD, roots=-GOOD.roots), ValueError, "roots must be from 0 to 2, not -2"),
+    "points of floats": (
+        replace(GOOD, points=GOOD.points * 1.0),
+        TypeError,
+        "points must be a vector of whole numbers",
+    ),
+    "a list": (replace(GOOD, points=GOOD.points.tolist()), TypeError, "points must be a vector"),
+    "points twice": (replace(GOOD, points=GOOD.points * 0), ValueError, "points must ascend strictly"),
+    "falling indptr": (replace(GOOD, indptr=np.array([0, 3, 2, 3])), ValueError, "indptr must rise"),
+    "late indptr": (replace(GOOD, indptr=np.array([1, 2, 2, 3])), ValueError, "indptr must rise"),
+    "indptr beyond": (replace(GOOD, indptr=GOOD.indptr * 9), ValueError, "indptr must be from 0 to 3"),
+    "short indptr": (replace(GOOD, indptr=GOOD.indptr[:-1]), ValueError, "indptr must have 4 entries"),
+    "fewer counts": (replace(GOOD, counts=GOOD.counts[:-1]), ValueError, "counts must have 3 entries"),
+    "negative counts": (replace(GOOD, counts=-GOOD.counts), ValueError, "counts must be finite numbers from 0 on"),
+    "no number": (replace(GOOD, counts=GOOD.counts * np.nan), ValueError, "counts must be finite"),
+    "infinite masses": (replace(GOOD, counts=GOOD.counts * np.inf), ValueError, "counts must be finite"),
+    "text": (replace(GOOD, counts=GOOD.counts.astype(str)), TypeError, "counts must be a vector of numbers"),
+    "more children": (
+        replace(GOOD, n_children=6),
+        ValueError,
+        "over the 5 points that have costs, not over 6 children",
+    ),
+    "half a child": (replace(GOOD, n_children=2.5), ValueError, "not over 2.5 children"),
+}
+
+
+@pytest.mark.parametrize(("rows", "error", "message"), BAD.values(), ids=BAD.keys())
+def test_rows_that_would_lead_astray_are_refused(rows, error, message):
+    with pytest.raises(error, match=message):
+        check_rows(rows, 5, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64])
+def test_rows_that_only_look_different_are_admitted(dtype):
+    spread = {name: np.repeat(getattr(GOOD, name), 2)[::2] for name in ("roots", "indptr", "points")}
+    admitted = check_rows(replace(GOOD, counts=GOOD.counts.astype(dtype), **spread), 5, 3)
+    assert admitted == GOOD
+    types = [np.int32, np.int64, np.int32, np.float64 if np.dtype(dtype).kind == "f" else np.int32]
+    assert [array.dtype for array in admitted.arrays] == types
+    assert all(array.flags.c_contiguous for array in admitted.arrays)
+    assert check_rows(make_rows([]), 5, 3) == make_rows([])

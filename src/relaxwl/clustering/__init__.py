@@ -1,7 +1,6 @@
 """Wasserstein k-means, barycentres, and other ways to group trees."""
 
 from relaxwl.clustering.barycenter import transport_barycenter
-from relaxwl.clustering.centers import Centers, centers_from_parts, centers_from_rows
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.clustering.partitioners import (
     Ground,
@@ -13,7 +12,6 @@ from relaxwl.clustering.partitioners import (
 )
 
 __all__ = [
-    "Centers",
     "Ground",
     "IdentityPartitioner",
     "KMeansPartitioner",
@@ -21,7 +19,5 @@ __all__ = [
     "Partitioner",
     "RadiusPartitioner",
     "WassersteinKMeans",
-    "centers_from_parts",
-    "centers_from_rows",
     "transport_barycenter",
 ]

@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
 from relaxwl.clustering.barycenter import CenterUpdate, Method, center_update
-from relaxwl.clustering.centers import Centers, centers_from_parts, centers_from_rows
 from relaxwl.clustering.nearest import Search
 from relaxwl.distances.transport import check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows, check_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
@@ -80,7 +79,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Cluster of each row.
     distances_ : float64 array (n_rows,)
         Distance of each row to its centre.
-    centers_ : Centers
+    centers_ : Rows
         The centres.
     inertia_ : float
         Weighted sum of distances.
@@ -97,7 +96,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
 
     >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
-    >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
+    >>> rows = Rows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
     >>> kmeans = WassersteinKMeans(n_clusters=2, random_state=0).fit(rows, ground=1.0 - np.eye(2))
     >>> kmeans.inertia_, sorted(kmeans.centers_.counts.tolist())
     (4.0, [2.0, 11.0])
@@ -123,7 +122,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     def fit(
         self,
-        X: TreeRows,
+        X: Rows,
         y: Any = None,
         *,
         ground: Float64,
@@ -135,7 +134,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : TreeRows
+        X : Rows
             Distinct trees of one depth.
         y : ignored
         ground : float array (n_points + 1, n_points + 1)
@@ -145,10 +144,13 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         sample_weight : float array (n_rows,), optional
             Weights of the rows in centres and objective; all 1 by default.
         check : bool
-            Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
+            Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points) and
+            that they cover the rows. Without it all three must be there, and right: compiled code reads where they say.
         """
-        self._validate(X)
-        self.ground_, self.root_cost_ = _costs(X, ground, root_cost, check)
+        self._validate()
+        X, self.ground_, self.root_cost_ = _admitted(X, ground, root_cost, check)
+        if len(X) == 0:
+            raise ValueError("there are no rows to cluster")
         weights = _weights(X, sample_weight)
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(X))
@@ -166,22 +168,19 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         )
         return self
 
-    def predict(self, X: TreeRows) -> Int32:
+    def predict(self, X: Rows) -> Int32:
         """Return the nearest centre of each row; rows may be new, over the same points."""
         return self.predict_with_distances(X)[0]
 
-    def predict_with_distances(self, X: TreeRows) -> tuple[Int32, Float64]:
+    def predict_with_distances(self, X: Rows) -> tuple[Int32, Float64]:
         """Return the nearest centre of each row and its distance."""
         check_is_fitted(self)
-        _check_rows(X, self.ground_, self.root_cost_)
+        X = check_rows(X, len(self.ground_) - 1, len(self.root_cost_))
         return nearest(X, self.centers_, self.ground_, self.root_cost_, self.n_jobs)
 
     # ----------------------------------------------------------------------------------------------- inside
 
-    def _validate(self, rows: TreeRows) -> None:
-        _check_type(rows)
-        if len(rows) == 0:
-            raise ValueError("there are no rows to cluster")
+    def _validate(self) -> None:
         if self.init not in INITS:
             raise ValueError(f"init must be one of {', '.join(INITS)}, not {self.init!r}")
         if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 0:
@@ -189,15 +188,15 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         if self.center not in get_args(Method):
             raise ValueError(f"center must be one of {', '.join(get_args(Method))}, not {self.center!r}")
 
-    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Centers:
+    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
         n_rows = len(search.rows)
         if k == n_rows:
-            return centers_from_rows(search.rows, np.arange(n_rows))
+            return search.rows.measures()
         if self.init == "random":
-            return centers_from_rows(search.rows, np.sort(rng.choice(n_rows, k, replace=False)))
+            return search.rows.take(np.sort(rng.choice(n_rows, k, replace=False))).measures()
         return _spread_seeds(search, k, weights, rng)
 
-    def _rounds(self, search: Search, centers: Centers, weights: Float64) -> Centers:
+    def _rounds(self, search: Search, centers: Rows, weights: Float64) -> Rows:
         """Update centres and assignments until nothing changes; returns the final centres."""
         update = center_update(self.center)
         k = len(centers)
@@ -231,7 +230,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
 
 def nearest(
-    rows: TreeRows, centers: Centers, ground: Float64, root_cost: Float64, n_jobs: int | None = None
+    rows: Rows, centers: Rows, ground: Float64, root_cost: Float64, n_jobs: int | None = None
 ) -> tuple[Int32, Float64]:
     """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
     if len(rows) == 0:
@@ -251,9 +250,7 @@ def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.b
     return due if due.any() else changes > 0
 
 
-def _updated(
-    search: Search, centers: Centers, weights: Float64, due: NDArray[np.bool_], update: CenterUpdate
-) -> Centers:
+def _updated(search: Search, centers: Rows, weights: Float64, due: NDArray[np.bool_], update: CenterUpdate) -> Rows:
     """Return the centres after one update: better ones where they were due and found, and reseeded empty ones.
 
     The distances of the rows whose centres were replaced are brought up to date in ``search``.
@@ -264,7 +261,8 @@ def _updated(
     largest_first = np.argsort([-len(clusters[cluster]) for cluster in which], kind="stable")
     task = partial(_new_center, search, centers, weights, clusters, update)
     made = map_chunks(task, which[largest_first].tolist(), search.n_jobs)
-    found = centers_from_parts([made[place] for place in np.argsort(largest_first)], centers.n_points)
+    parts = [made[place] for place in np.argsort(largest_first)]
+    found = Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
     new = centers.replaced(found, which)
     differs = ~new.same_as(centers)[which]
     which, found = which[differs], found.take(np.flatnonzero(differs))
@@ -287,12 +285,12 @@ def _members(labels: Int32, k: int) -> list[Int64]:
 
 
 def _new_center(
-    search: Search, centers: Centers, weights: Float64, clusters: list[Int64], update: CenterUpdate, cluster: int
+    search: Search, centers: Rows, weights: Float64, clusters: list[Int64], update: CenterUpdate, cluster: int
 ) -> tuple[int, Int32, Float64]:
     """Return a new centre of a cluster: the 1-median of the roots, and what ``update`` makes of the children."""
     rows, members = search.rows, clusters[cluster]
     weight = weights[members]
-    _, points, masses = centers.center(cluster)
+    _, points, masses = centers.row(cluster)
     root = _median_root(rows.roots[members], weight, search.root_cost)
     points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
     return root, points, masses
@@ -307,17 +305,17 @@ def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
     return int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
 
 
-def _reseeded(search: Search, centers: Centers, weights: Float64, empty: Int64) -> Centers:
+def _reseeded(search: Search, centers: Rows, weights: Float64, empty: Int64) -> Rows:
     """Move the centres of empty clusters to the rows that are served worst, if any is not served perfectly."""
     if not len(empty):
         return centers
     loss = np.where(search.distances > search.tolerance, weights * search.distances, 0.0)
     worst = np.lexsort((np.arange(len(search.rows)), -loss))[: len(empty)]
     worst = worst[loss[worst] > 0]
-    return centers.replaced(centers_from_rows(search.rows, worst), empty[: len(worst)])
+    return centers.replaced(search.rows.take(worst).measures(), empty[: len(worst)])
 
 
-def _reassign(search: Search, old: Centers, new: Centers, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
+def _reassign(search: Search, old: Rows, new: Rows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
     """Bring the assignment up to date after some centres moved, looking only where something can have changed.
 
     A row whose own distance did not grow can only be won by a centre that moved. A row whose bound on all other
@@ -337,7 +335,7 @@ def _reassign(search: Search, old: Centers, new: Centers, moved: NDArray[np.bool
     search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
 
 
-def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Centers:
+def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
     """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
     chosen: list[int] = []
     seeding = Search(search.rows, search.ground, search.root_cost, search.n_jobs)
@@ -351,40 +349,22 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
         chosen.append(int(np.searchsorted(total, rng.random() * total[-1], side="right")))
         # Centre 0 stands for all seeds before, whose distances are known; only the newest, centre 1, is looked at.
         seeding.labels[:] = 0
-        seeding.assign(centers_from_rows(search.rows, np.array(chosen[-1:] * 2)), allowed=np.array([False, True]))
+        seeding.assign(search.rows.take(np.array(chosen[-1:] * 2)).measures(), allowed=np.array([False, True]))
         shares = weights * seeding.distances
-    return centers_from_rows(search.rows, np.sort(np.array(chosen)))
+    return search.rows.take(np.sort(np.array(chosen))).measures()
 
 
-def _costs(rows: TreeRows, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Float64, Float64]:
-    """Return the two cost matrices as the compiled code wants them, after checking that they fit the rows."""
-    costs = check_ground(ground) if check else np.ascontiguousarray(ground)
+def _admitted(rows: Any, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Rows, Float64, Float64]:
+    """Return rows and costs as the compiled code wants them, after a check that they fit each other."""
+    costs = check_ground(ground) if check else ground
+    n_roots = np.iinfo(np.int32).max if root_cost is None else len(root_cost)
+    rows = check_rows(rows, len(costs) - 1, n_roots) if check else rows
     if root_cost is None:
-        roots = 1.0 - np.eye(int(rows.roots.max(initial=0)) + 1)
-    elif check:
-        roots = check_ground(root_cost, "root_cost", blank=False)
-    else:
-        roots = np.ascontiguousarray(root_cost, np.float64)
-    _check_rows(rows, costs, roots)
-    return costs, roots
+        root_cost = 1.0 - np.eye(int(rows.roots.max(initial=0)) + 1)
+    return rows, costs, check_ground(root_cost, "root_cost", blank=False) if check else root_cost
 
 
-def _check_rows(rows: TreeRows, ground: Float64, root_cost: Float64) -> None:
-    """Refuse what is no rows, and rows that the cost matrices do not cover: compiled code would read beyond them."""
-    _check_type(rows)
-    if ground.shape != (rows.n_points + 1,) * 2:
-        raise ValueError(f"ground has shape {ground.shape}, but the rows have {rows.n_points} points and ⊥")
-    highest = int(rows.roots.max(initial=0))
-    if root_cost.ndim != 2 or root_cost.shape[0] != root_cost.shape[1] or len(root_cost) <= highest:
-        raise ValueError(f"root_cost has shape {root_cost.shape}, but the rows have root codes up to {highest}")
-
-
-def _check_type(rows: TreeRows) -> None:
-    if not isinstance(rows, TreeRows):
-        raise TypeError(f"expected TreeRows (from relaxwl.unfolding.refine), got {type(rows).__name__}")
-
-
-def _weights(rows: TreeRows, sample_weight: Float64 | None) -> Float64:
+def _weights(rows: Rows, sample_weight: Float64 | None) -> Float64:
     if sample_weight is None:
         return np.ones(len(rows))
     weights = np.asarray(sample_weight, np.float64)

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl.clustering import _compiled
-from relaxwl.clustering.centers import Centers
 from relaxwl.distances.batched import paired_distances
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 
 # Rows of one task; fixed, so that results do not depend on the number of workers.
 CHUNK_ROWS = 1024
@@ -68,7 +67,7 @@ class Search:
         Exact solves by :meth:`measure`.
     """
 
-    rows: TreeRows
+    rows: Rows
     ground: NDArray[Any]
     root_cost: Float64
     n_jobs: int | None = None
@@ -84,8 +83,8 @@ class Search:
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
         self.counters = np.zeros(3, np.int64)
-        rows, self.masses = self.rows, self.rows.counts.astype(np.float64)
-        self.measures = Centers(rows.roots, rows.indptr, rows.points, self.masses, rows.n_points)
+        self.measures = self.rows.measures()
+        self.masses = self.measures.counts
         self.tolerance = 1e-9 * float(self.ground.max(initial=0) + self.root_cost.max(initial=0))
         self.functions = lipschitz_functions(self.ground)
         # An even spread over the canonical order sees every kind of row; no random numbers, no dependence on n_jobs.
@@ -94,14 +93,14 @@ class Search:
         self.pivots = choose_pivots(self._embed(self.rows.take(sample), self.functions), N_PIVOTS)
         self.embeddings = self._embed(self.rows, np.ascontiguousarray(self.functions[:, self.pivots]))
 
-    def _embed(self, rows: "TreeRows | Centers", functions: Float64) -> Float64:
+    def _embed(self, rows: "Rows", functions: Float64) -> Float64:
         out = np.empty((len(rows), functions.shape[1]))
         masses = rows.counts.astype(np.float64)
         task = partial(_embed_span, rows.indptr, rows.points, masses, functions, out)
         map_chunks(task, spans(len(rows), 16 * CHUNK_ROWS), self.n_jobs)
         return out
 
-    def assign(self, centers: Centers, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
+    def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
         """Search the nearest centre of the rows ``subset`` among the ``allowed`` centres and their present ones."""
         subset = np.arange(len(self.rows)) if subset is None else subset
         allowed = np.ones(len(centers), bool) if allowed is None else allowed
@@ -110,7 +109,7 @@ class Search:
         task = partial(_assign_span, self, centers, deep, shallow, subset, allowed)
         self.counters += np.sum(map_chunks(task, spans(len(subset), CHUNK_ROWS), self.n_jobs), axis=0, dtype=np.int64)
 
-    def measure(self, centers: Centers, subset: Int64) -> Float64:
+    def measure(self, centers: Rows, subset: Int64) -> Float64:
         """Return, for all rows, the distance to the own centre: computed for ``subset``, as known for the others."""
         self.n_measured += len(subset)
         out = self.distances.copy()
@@ -118,7 +117,7 @@ class Search:
         out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.root_cost, self.n_jobs)
         return out
 
-    def shifts(self, old: Centers, new: Centers) -> Float64:
+    def shifts(self, old: Rows, new: Rows) -> Float64:
         """Return how far each centre moved."""
         each = np.arange(len(old))
         return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.root_cost, self.n_jobs)
@@ -133,7 +132,7 @@ def _embed_span(
 
 def _assign_span(
     search: Search,
-    centers: Centers,
+    centers: Rows,
     deep: Float64,
     shallow: Float64,
     subset: Int64,

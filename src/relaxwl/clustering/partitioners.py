@@ -15,11 +15,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.clustering.centers import Centers, centers_from_rows
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, nearest, number_of_clusters
-from relaxwl.distances.batched import distance_dtype, level_distances, row_distances, row_masses
+from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 
 
 class Ground(np.ndarray):
@@ -49,14 +48,14 @@ class Ground(np.ndarray):
 class Partitioner(Protocol):
     """What :class:`relaxwl.RelaxedWeisfeilerLehman` asks of a way to group trees."""
 
-    def fit(self, rows: TreeRows, ground: Ground, rng: np.random.Generator) -> tuple[Int32, Centers]:
+    def fit(self, rows: Rows, ground: Ground, rng: np.random.Generator) -> tuple[Int32, Rows]:
         """Group rows; return a label for each and the centres of the groups."""
 
-    def predict(self, rows: TreeRows, ground: Ground) -> Int32:
+    def predict(self, rows: Rows, ground: Ground) -> Int32:
         """Return the group of each row; numbers from the number of groups on are groups of their own."""
 
 
-def as_ground(ground: NDArray[Any], rows: TreeRows) -> Ground:
+def as_ground(ground: NDArray[Any], rows: Rows) -> Ground:
     """Return a ground as it is; give a plain matrix the cost 1 between different roots of these rows."""
     if isinstance(ground, Ground):
         return ground
@@ -66,14 +65,12 @@ def as_ground(ground: NDArray[Any], rows: TreeRows) -> Ground:
 class IdentityPartitioner(BaseEstimator):
     """Every distinct tree is a group of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
 
-    def fit(
-        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Centers]:
+    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
         """Return each row as its own group."""
         self.rows_ = rows
-        return np.arange(len(rows), dtype=np.int32), centers_from_rows(rows, np.arange(len(rows)))
+        return np.arange(len(rows), dtype=np.int32), rows.measures()
 
-    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
         check_is_fitted(self)
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
@@ -98,9 +95,7 @@ class KMeansPartitioner(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(
-        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Centers]:
+    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
         """Cluster the rows."""
         ground = as_ground(ground, rows)
         kmeans = WassersteinKMeans(
@@ -110,7 +105,7 @@ class KMeansPartitioner(BaseEstimator):
         self.distances_, self.n_iter_ = kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
 
-    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the nearest centre of each row."""
         check_is_fitted(self)
         ground = self.ground_ if ground is None else as_ground(ground, rows)
@@ -128,10 +123,10 @@ class KMedoidsPartitioner(BaseEstimator):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def fit(self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Centers]:
+    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Rows]:
         """Cluster the rows around rows."""
         ground = as_ground(ground, rows)
-        item = distance_dtype(ground.points, ground.roots, float(row_masses(rows).max(initial=0))).itemsize
+        item = distance_dtype(ground.points, ground.roots, float(rows.masses.max(initial=0))).itemsize
         refuse_beyond_memory(
             float(item) * (len(rows) + 1) ** 2,
             f"k-medoids of {len(rows)} distinct trees",
@@ -146,7 +141,7 @@ class KMedoidsPartitioner(BaseEstimator):
                 break
             medoids = better
         labels = np.argmin(distances[:, medoids], axis=1).astype(np.int32)
-        self.ground_, self.centers_ = ground, centers_from_rows(rows, medoids)
+        self.ground_, self.centers_ = ground, rows.take(medoids).measures()
         self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
         return labels, self.centers_
 
@@ -175,9 +170,7 @@ class RadiusPartitioner(BaseEstimator):
         self.radius = radius
         self.n_jobs = n_jobs
 
-    def fit(
-        self, rows: TreeRows, ground: NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Centers]:
+    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
         """Group the rows around leaders."""
         if not self.radius >= 0:
             raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
@@ -192,10 +185,10 @@ class RadiusPartitioner(BaseEstimator):
             labels[closer], distance[closer] = len(leaders), here[closer]
             leaders.append(leader)
         self.ground_, self.distances_ = ground, distance
-        self.centers_ = centers_from_rows(rows, np.array(leaders))
+        self.centers_ = rows.take(np.array(leaders)).measures()
         return labels, self.centers_
 
-    def predict(self, rows: TreeRows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
         """Return the nearest leader within the radius, or a new group."""
         check_is_fitted(self)
         ground = self.ground_ if ground is None else as_ground(ground, rows)

@@ -1,14 +1,14 @@
 """Exact distances between whole sets of rows: every pair, over threads, in the smallest type that holds them.
 
-A set of rows is anything with the arrays of :class:`relaxwl.unfolding.TreeRows`; a set of centres is the same with
-real masses in ``counts``. Two engines share the work. Pairs of rows with few units of mass are matched unit by unit,
-hundreds of pairs at a time (a nanosecond or so each); all others are solved one by one (about a microsecond each).
+Trees and centres alike are :class:`relaxwl.unfolding.Rows`, with whole counts or real masses. Two engines share the
+work. Pairs of rows with few units of mass are matched unit by unit, hundreds of pairs at a time (a nanosecond or so
+each); all others are solved one by one (about a microsecond each).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_chunks, spans
 from relaxwl.distances import _compiled
 from relaxwl.graphs.arrays import Float64, Int64, expand_spans
+from relaxwl.unfolding import Rows
 
 # Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
 MAX_UNITS = 9
@@ -27,21 +28,6 @@ CHUNK_LISTED = 1 << 10
 Task = Callable[[], None]
 
 
-class Rows(Protocol):
-    """A set of measures with roots; see :class:`relaxwl.unfolding.TreeRows`."""
-
-    @property
-    def roots(self) -> NDArray[Any]: ...  # noqa: D102
-    @property
-    def indptr(self) -> NDArray[Any]: ...  # noqa: D102
-    @property
-    def points(self) -> NDArray[Any]: ...  # noqa: D102
-    @property
-    def counts(self) -> NDArray[Any]: ...  # noqa: D102
-    @property
-    def n_points(self) -> int: ...  # noqa: D102
-
-
 def row_distances(
     rows_a: Rows, rows_b: Rows, ground: NDArray[Any], root_cost: Float64, n_jobs: int | None = None
 ) -> NDArray[Any]:
@@ -49,8 +35,8 @@ def row_distances(
 
     Parameters
     ----------
-    rows_a, rows_b : TreeRows, or centres (the same arrays with real masses)
-        Rows over the same points.
+    rows_a, rows_b : Rows
+        Trees or centres over the same points.
     ground : array (n_points + 1, n_points + 1), C-contiguous
         Pseudo-metric over the points, ⊥ last. It is not checked here.
     root_cost : float64 array
@@ -66,7 +52,7 @@ def row_distances(
     """
     if len(rows_a.roots) > len(rows_b.roots):
         return row_distances(rows_b, rows_a, ground, root_cost.T, n_jobs).T
-    masses = max(float(row_masses(rows).max(initial=0)) for rows in (rows_a, rows_b))
+    masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, root_cost, masses) if whole else np.dtype(np.float64)
     out = np.empty((len(rows_a.roots), len(rows_b.roots)), dtype)
@@ -85,7 +71,7 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
 
     Parameters
     ----------
-    rows : TreeRows
+    rows : Rows
         Distinct trees of one depth.
     ground : array (n_points + 1, n_points + 1), C-contiguous
         Distances between the trees of the depth below, ⊥ last.
@@ -103,9 +89,9 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
     --------
     The trees 2(1,3), 3(1) and 1(1,2,3), all costs 1; labels have the codes 0, 1, 2.
 
-    >>> from relaxwl.unfolding import TreeRows
+    >>> from relaxwl.unfolding import Rows
     >>> roots, points = np.array([1, 2, 0], np.int32), np.array([0, 2, 0, 0, 1, 2], np.int32)
-    >>> rows = TreeRows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
+    >>> rows = Rows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
     >>> costs = 1.0 - np.eye(4)
     >>> level_distances(rows, costs, costs)
     array([[0, 2, 2, 3],
@@ -115,7 +101,7 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
     """
     n_rows = len(rows.roots)
     to_blank = root_matrix[rows.roots, -1] + blank_costs(rows, ground)
-    mass = float(row_masses(rows).max(initial=0))
+    mass = float(rows.masses.max(initial=0))
     dtype = distance_dtype(ground, root_matrix, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((n_rows + 1, n_rows + 1), dtype)
     ground = _readable(ground, dtype)
@@ -187,28 +173,14 @@ def is_whole(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
 
 
-def row_masses(rows: Rows) -> NDArray[Any]:
-    """Return the total mass of each row."""
-    return row_sums(rows, rows.counts)
-
-
 def blank_costs(rows: Rows, ground: NDArray[Any]) -> Float64:
     """Return the distance of each row's children to ⊥: what it costs to delete them all."""
-    return row_sums(rows, rows.counts * ground[rows.points, -1].astype(np.float64)).astype(np.float64)
-
-
-def row_sums(rows: Rows, values: NDArray[Any]) -> NDArray[Any]:
-    """Sum the entries of each row, also of empty ones, row by row (a running sum would lose digits)."""
-    sums = np.zeros(len(rows.roots), np.int64 if values.dtype.kind in "iu" else np.float64)
-    filled = np.diff(rows.indptr) > 0
-    if filled.any():
-        sums[filled] = np.add.reduceat(values, rows.indptr[:-1][filled])
-    return sums
+    return rows.sums(rows.counts * ground[rows.points, -1].astype(np.float64))
 
 
 def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
     """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
-    masses = row_masses(rows)
+    masses = rows.masses
     if rows.counts.dtype.kind not in "iu":
         return np.empty(0, np.int64), np.arange(len(masses))
     few = np.flatnonzero(masses <= MAX_UNITS)
@@ -268,7 +240,7 @@ def _unit_tasks(
     """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
     if not (len(few_a) and len(few_b)):
         return []
-    width = int(max(row_masses(rows_a)[few_a].max(), row_masses(rows_b)[few_b].max(), 1))
+    width = int(max(rows_a.masses[few_a].max(), rows_b.masses[few_b].max(), 1))
     units_a = _sorted_units(rows_a, few_a, width, len(ground) - 1)
     units_b, degrees_b = _units(rows_b, few_b, width, len(ground) - 1)
     roots_b = rows_b.roots[few_b]
@@ -306,7 +278,7 @@ def _fill_lanes(
 def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
     """Spread the selected rows out into units, ⊥ behind them; return them and their true number."""
     entries = expand_spans(rows.indptr[:-1][selected], np.diff(rows.indptr)[selected])
-    degrees = row_masses(rows)[selected]
+    degrees = rows.masses[selected]
     units = np.full((len(selected), width), blank, np.int32)
     starts = np.arange(len(selected)) * width
     units.ravel()[expand_spans(starts, degrees)] = np.repeat(rows.points[entries], rows.counts[entries])

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.costs import EditCost, check_finite, checked_cost
-from relaxwl.distances.batched import is_whole, level_distances, row_sums, whole_dtype
+from relaxwl.distances.batched import is_whole, level_distances, whole_dtype
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from relaxwl.unfolding.tree import whole_number
 
@@ -115,7 +115,7 @@ class _Unfolding:
     """
 
     graphs: GraphCollection
-    rows: list[TreeRows]
+    rows: list[Rows]
     ids: Int32
     node_costs: Float64
     edge_costs: Float64 | None
@@ -140,13 +140,13 @@ class _Unfolding:
 
     def restricted_to(self, wanted: NDArray[Any]) -> "_Unfolding":
         """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
-        kept: list[TreeRows] = []
+        kept: list[Rows] = []
         for depth in range(len(self.rows) - 1, -1, -1):
             rows = self.rows[depth].take(wanted)
-            edges, children = np.divmod(rows.points, max(1, rows.n_previous))
+            edges, children = np.divmod(rows.points, max(1, rows.n_children))
             wanted, renamed = np.unique(children, return_inverse=True)
             points = (edges * len(wanted) + renamed).astype(np.int32)
-            kept.append(replace(rows, points=points, n_previous=len(wanted)))
+            kept.append(replace(rows, points=points, n_children=len(wanted)))
         return replace(self, rows=kept[::-1])
 
     def distances(self, n_jobs: int | None, extra: float = 0) -> NDArray[Any]:
@@ -164,14 +164,14 @@ class _Unfolding:
         ground: NDArray[Any] = np.zeros((1, 1), np.uint8)
         for rows in self.rows:
             points, child_costs = rows, ground
-            if self.edge_costs is not None and rows.n_previous:
+            if self.edge_costs is not None and rows.n_children:
                 points, child_costs = _with_edges(rows, ground, self.edge_costs)
             ground = level_distances(points, child_costs, self.node_costs, n_jobs)
         return ground
 
 
 def level_bytes(
-    rows: list[TreeRows], node_costs: Float64, edge_costs: Float64 | None, every_point: bool = False
+    rows: list[Rows], node_costs: Float64, edge_costs: Float64 | None, every_point: bool = False
 ) -> list[float]:
     """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
@@ -189,8 +189,8 @@ def level_bytes(
         if edge_costs is not None:
             points = 1 + ((len(edge_costs) - 1) * len(level) if every_point else len(np.unique(level.points)))
         with np.errstate(over="ignore"):
-            deletion = blank[level.points % max(1, level.n_previous)] + edge_blank
-            blank = node_costs[level.roots, -1] + row_sums(level, level.counts * deletion)
+            deletion = blank[level.points % max(1, level.n_children)] + edge_blank
+            blank = node_costs[level.roots, -1] + level.sums(level.counts * deletion)
         largest = 2 * float(blank.max(initial=0)) + dearest_edge
         check_finite(largest, depth)
         item = whole_dtype(largest).itemsize if whole else 8
@@ -198,12 +198,12 @@ def level_bytes(
     return sizes
 
 
-def _with_edges(rows: TreeRows, ground: NDArray[Any], edge_costs: Float64) -> tuple[TreeRows, NDArray[Any]]:
+def _with_edges(rows: Rows, ground: NDArray[Any], edge_costs: Float64) -> tuple[Rows, NDArray[Any]]:
     """Return the rows over the points in use, and the costs between these: γ(edge, edge') + distance of the trees."""
     used, points = np.unique(rows.points, return_inverse=True)
-    edges, children = np.divmod(used, rows.n_previous)
+    edges, children = np.divmod(used, rows.n_children)
     costs = point_pair_costs(edges, children, ground, edge_costs)
-    return replace(rows, points=points.astype(np.int32), n_previous=len(used), n_edge_codes=1), costs
+    return replace(rows, points=points.astype(np.int32), n_children=len(used), n_edge_codes=1), costs
 
 
 def point_pair_costs(

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
@@ -15,6 +14,7 @@ from relaxwl.kernels.chains import Grouped, group_distances
 from relaxwl.kernels.partition import Partition, distances_to_centers
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 
@@ -81,7 +81,7 @@ class Grouping:
     distances: Float64
     trees: "Unfolder" = field(repr=False)
     described: Partition | None = field(default=None, repr=False)
-    centers: Centers | None = field(default=None, repr=False)
+    centers: Rows | None = field(default=None, repr=False)
     ground: Ground | None = field(default=None, repr=False)
 
     def column_of_node(self) -> Int64:
@@ -150,7 +150,7 @@ def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[G
     return result
 
 
-def _distances(grouped: Grouped, place: int, centers: Centers, n_jobs: int | None) -> Float64:
+def _distances(grouped: Grouped, place: int, centers: Rows, n_jobs: int | None) -> Float64:
     """Return the distance of each row to its centre; a row that is a group of its own is its own centre."""
     labels = grouped.labels[place]
     known = np.flatnonzero(labels < len(centers))

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
-from relaxwl.distances.batched import is_whole, level_distances, row_distances, row_sums, whole_dtype
+from relaxwl.distances.batched import is_whole, level_distances, row_distances, whole_dtype
 from relaxwl.distances.pairwise import point_pair_costs
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, check_rows, leaves, refine
 
 Generators = Callable[[int, int], np.random.Generator]
 
@@ -44,20 +43,20 @@ class Level:
 
     Attributes
     ----------
-    rows : TreeRows or None
+    rows : Rows or None
         The distinct trees; kept where unseen trees must be told from known ones.
     partitioners : list of Partitioner
         The fitted partitioners, one a partition.
-    centers : list of Centers
+    centers : list of Rows
         The groups' centres, one set a partition.
     fed : array (n + 1, n + 1) or None
         Distances between what this depth feeds to the next (groups or trees), ⊥ last; None where no deeper
         partitioner looks at them.
     """
 
-    rows: TreeRows | None
+    rows: Rows | None
     partitioners: list[Partitioner]
-    centers: list[Centers]
+    centers: list[Rows]
     fed: NDArray[Any] | None = None
 
 
@@ -68,7 +67,7 @@ class Grouped:
     ``ground`` covers the rows' points, or nothing but ⊥ where nobody looks at distances.
     """
 
-    rows: TreeRows
+    rows: Rows
     row_of_node: Int32
     labels: list[Int32]
     ground: Ground
@@ -133,11 +132,11 @@ def apply_chain(
         if depth + 1 == len(levels):
             return
         if feed_groups:
-            known: TreeRows | Centers = level.centers[0]
+            known: Rows = level.centers[0]
             row_ids = _without_gaps(labels[0], len(known))
         else:
             known = level.rows  # type: ignore[assignment]
-            row_ids = known_or_new(known.locate(rows), len(known))  # type: ignore[union-attr]
+            row_ids = known_or_new(known.locate(rows), len(known))
         n_known = len(known)
         before = known_fed[depth]
         fed = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
@@ -153,7 +152,7 @@ def _measured(levels: list[Level], encoded: Encoded, n_jobs: int | None) -> list
     return fed[1:]
 
 
-def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[TreeRows, Int32]:
+def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[Rows, Int32]:
     """Return the distinct rows of a depth and the row of each vertex, given what the depth below feeds."""
     if depth == 0:
         return leaves(encoded.roots)
@@ -169,20 +168,17 @@ def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: 
 
 
 def _fitted(
-    partitioners: list[Partitioner], rows: TreeRows, ground: Ground, generators: Generators, depth: int, index: int
-) -> tuple[Int32, Centers]:
+    partitioners: list[Partitioner], rows: Rows, ground: Ground, generators: Generators, depth: int, index: int
+) -> tuple[Int32, Rows]:
     """Fit a partitioner; users write their own, so what it returns is checked."""
     partitioner = partitioners[index]
     labels, centers = partitioner.fit(rows, ground, generators(depth, index))
-    if not isinstance(centers, Centers):
-        raise TypeError(
-            f"{type(partitioner).__name__}.fit must return labels and relaxwl.clustering.centers.Centers, not "
-            f"{type(centers).__name__}"
-        )
-    return _checked(labels, rows, len(centers), f"{type(partitioner).__name__}.fit"), centers
+    source = f"{type(partitioner).__name__}.fit"
+    centers = check_rows(centers, rows.n_points, len(ground.roots) - 1, f"the centres that {source} returned")
+    return _checked(labels, rows, len(centers), source), centers.measures()
 
 
-def _predicted(partitioner: Partitioner, rows: TreeRows, ground: Ground) -> Int32:
+def _predicted(partitioner: Partitioner, rows: Rows, ground: Ground) -> Int32:
     """Ask a partitioner for the groups of rows; one that takes rows alone gets rows alone."""
     if not hasattr(partitioner, "predict"):
         raise TypeError(
@@ -199,7 +195,7 @@ def _predicted(partitioner: Partitioner, rows: TreeRows, ground: Ground) -> Int3
     return _checked(labels, rows, np.inf, f"{type(partitioner).__name__}.predict")
 
 
-def _checked(labels: Any, rows: TreeRows, n_groups: float, source: str) -> Int32:
+def _checked(labels: Any, rows: Rows, n_groups: float, source: str) -> Int32:
     """Return group numbers as int32, or say what is wrong with them."""
     labels = np.asarray(labels)
     if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
@@ -244,7 +240,7 @@ def point_costs(fed: NDArray[Any], edge_costs: Float64 | None, n_edge_codes: int
     return point_pair_costs(edges, children, fed, edge_costs)
 
 
-def _covering(rows: TreeRows, fed: NDArray[Any] | None, n_known: int, encoded: Encoded) -> tuple[TreeRows, Ground]:
+def _covering(rows: Rows, fed: NDArray[Any] | None, n_known: int, encoded: Encoded) -> tuple[Rows, Ground]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
@@ -255,7 +251,7 @@ def _covering(rows: TreeRows, fed: NDArray[Any] | None, n_known: int, encoded: E
     if len(unknown):
         points = rows.points.copy()
         points[points >= n_points] = n_points + renamed
-        rows = TreeRows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, n_points + len(unknown))
+        rows = Rows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, n_points + len(unknown))
     return rows, ground
 
 
@@ -270,11 +266,11 @@ def _covering_ground(unknown: Int32, fed: NDArray[Any], n_known: int, encoded: E
     return Ground(point_pair_costs(edges, children, fed, encoded.edge_costs), encoded.root_costs)
 
 
-def _trees(rows: TreeRows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
+def _trees(rows: Rows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
     return level_distances(rows, ground.points, ground.roots, n_jobs)
 
 
-def group_distances(centers: Centers, ground: Ground, n_jobs: int | None) -> Float64:
+def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64:
     """Return the exact distances between centres, ⊥ last."""
     refuse_beyond_memory(
         16.0 * (len(centers) + 1) ** 2,
@@ -290,14 +286,14 @@ def group_distances(centers: Centers, ground: Ground, n_jobs: int | None) -> Flo
     return out
 
 
-def blank_distances(rows: TreeRows | Centers, ground: Ground) -> Float64:
+def blank_distances(rows: Rows, ground: Ground) -> Float64:
     """Return the cost of deleting each row: its root, and all its children."""
     deletions = rows.counts * ground.points[rows.points, -1].astype(np.float64)
-    return np.asarray(ground.roots[rows.roots, -1] + row_sums(rows, deletions))
+    return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
 
 
 def _extended(
-    fed: NDArray[Any], known: TreeRows | Centers, rows: TreeRows, ids: Int32, ground: Ground, n_jobs: int | None
+    fed: NDArray[Any], known: Rows, rows: Rows, ids: Int32, ground: Ground, n_jobs: int | None
 ) -> NDArray[Any]:
     """Return the distances between what was fed in fitting and the new ids, ⊥ last.
 

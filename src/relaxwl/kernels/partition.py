@@ -1,19 +1,18 @@
 """A look into one grouping of one depth: centres, sizes, members, radius, and the centres as trees."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.clustering.centers import Centers, centers_from_rows
 from relaxwl.clustering.partitioners import Ground
 from relaxwl.distances.batched import paired_distances
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import Label
 from relaxwl.kernels.chains import Grouped
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import RootEncoding
 from relaxwl.unfolding.tree import UnfoldingTree
 
@@ -32,7 +31,7 @@ class Trees(Protocol):
 class ExactTrees:
     """The distinct trees of one depth, built when asked for."""
 
-    rows: TreeRows
+    rows: Rows
     roots: RootEncoding
     edge_labels: tuple[Label, ...] | None
     below: Trees | None
@@ -48,7 +47,7 @@ class ExactTrees:
     @property
     def n_below(self) -> int:
         """Number of trees of the depth below."""
-        return self.rows.n_previous
+        return self.rows.n_children
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Partition:
     ----------
     depth, index : int
         Depth of the trees, and number of the partition.
-    centers : Centers
+    centers : Rows
         The centres: root codes and masses over the points of the depth below.
     sizes : int64 array (k,)
         Number of vertices of the fitted graphs in each group.
@@ -73,13 +72,13 @@ class Partition:
 
     depth: int
     index: int
-    centers: Centers
+    centers: Rows
     sizes: Int64
     n_trees: Int64
     radius: Float64
     examples: Int64
     n_below: int = field(repr=False)
-    drawn: Centers = field(repr=False)
+    drawn: Rows = field(repr=False)
     roots: RootEncoding = field(repr=False)
     edge_labels: tuple[Label, ...] | None = field(repr=False)
     below: Trees | None = field(repr=False)
@@ -99,7 +98,7 @@ class Partition:
         if not 0 <= center < len(self):
             raise IndexError(f"centre {center} is out of range: there are {len(self)}")
         if center not in self.built:
-            root, points, masses = self.drawn.center(center)
+            root, points, masses = self.drawn.row(center)
             self.built[center] = _tree(self.roots.tree_label(root), points, masses, self)
         return self.built[center]
 
@@ -130,7 +129,7 @@ def describe_partition(
     index: int,
     place: int,
     grouped: Grouped,
-    centers: Centers,
+    centers: Rows,
     roots: RootEncoding,
     edge_labels: tuple[Label, ...] | None,
     below: Trees | None,
@@ -154,7 +153,7 @@ def describe_partition(
         np.bincount(labels, minlength=k),
         radius,
         _examples(graphs, grouped.row_of_node, order, firsts, np.bincount(labels, minlength=k), n_rows),
-        grouped.rows.n_previous,
+        grouped.rows.n_children,
         drawn,
         roots,
         edge_labels,
@@ -163,22 +162,20 @@ def describe_partition(
 
 
 def distances_to_centers(
-    rows: TreeRows, labels: NDArray[np.int32], centers: Centers, ground: Ground, n_jobs: int | None
+    rows: Rows, labels: NDArray[np.int32], centers: Rows, ground: Ground, n_jobs: int | None
 ) -> Float64:
     """Return the exact distance of each row to the centre of its group."""
     pairs = np.column_stack([np.arange(len(rows)), labels])
     return paired_distances(rows, centers, pairs, ground.points, ground.roots, n_jobs)
 
 
-def _nearest_members(
-    rows: TreeRows, order: Int64, firsts: Int64, labels: NDArray[np.int32], centers: Centers
-) -> Centers:
+def _nearest_members(rows: Rows, order: Int64, firsts: Int64, labels: NDArray[np.int32], centers: Rows) -> Rows:
     """Return the centres, those with masses that are not whole replaced by their nearest members, or else rounded."""
     fractions = np.abs(centers.counts - np.rint(centers.counts))
     broken = np.bincount(np.repeat(np.arange(len(centers)), np.diff(centers.indptr)), fractions, len(centers)) > 0
     replaced = np.flatnonzero(broken & (np.bincount(labels, minlength=len(centers)) > 0))
-    rounded = Centers(centers.roots, centers.indptr, centers.points, np.rint(centers.counts), centers.n_points)
-    return rounded.replaced(centers_from_rows(rows, order[firsts[replaced]]), replaced)
+    rounded = replace(centers, counts=np.rint(centers.counts))
+    return rounded.replaced(rows.take(order[firsts[replaced]]).measures(), replaced)
 
 
 def _examples(

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import MEMORY_SHARE, physical_memory
 from relaxwl._storage import atomic_write
-from relaxwl.clustering.centers import Centers
 from relaxwl.clustering.partitioners import (
     Ground,
     IdentityPartitioner,
@@ -33,17 +32,19 @@ from relaxwl.costs import Codebook, EditCost
 from relaxwl.kernels.chains import Level
 from relaxwl.kernels.counting import EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.partition import ExactTrees, Partition
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows, check_rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 FORMAT = "relaxwl-model"
 # Raised when a file of this version cannot be read by older code; what older versions wrote stays readable.
 VERSION = 1
 
-_KINDS = [Centers, Codebook, EdgeCounter, EdgeEncoding, ExactTrees, IdentityPartitioner, KMeansPartitioner]
+_KINDS = [Codebook, EdgeCounter, EdgeEncoding, ExactTrees, IdentityPartitioner, KMeansPartitioner]
 _KINDS += [KMedoidsPartitioner, Level, Partition, RadiusPartitioner, RootEncoding, ShortestPathCounter]
-_KINDS += [SubtreeCounter, TreeRows]
+_KINDS += [SubtreeCounter, Rows]
 CLASSES: dict[str, type] = {kind.__name__: kind for kind in _KINDS}
+# What rows were called before, each with its own name for the number of points.
+FORMER_ROWS = {"TreeRows": "n_previous", "Centers": "n_points"}
 # Rebuilt when asked for, so not worth keeping.
 CACHES = frozenset({"built"})
 
@@ -234,17 +235,19 @@ class _Reader:
         return self._object(plain)
 
     def _object(self, plain: dict[str, Any]) -> Any:
-        kind = CLASSES[plain["object"]]
-        item: Any = object.__new__(kind)
         state = self.fields(plain["state"])
+        name = plain["object"]
+        if name in FORMER_ROWS:
+            state["n_children"] = state.pop(FORMER_ROWS[name])
+            name, state = "Rows", {"n_edge_codes": 1, **state}
+        kind = CLASSES[name]
+        item: Any = object.__new__(kind)
         if is_dataclass(kind):
             names = {field.name for field in fields(kind)}
-            _require(
-                state.keys() == names - CACHES, f"{plain['object']} must have the fields {', '.join(sorted(names))}"
-            )
+            _require(state.keys() == names - CACHES, f"{name} must have the fields {', '.join(sorted(names))}")
             state.update({name: {} for name in CACHES & names})
-        for name, value in state.items():
-            object.__setattr__(item, name, value)
+        for field_name, value in state.items():
+            object.__setattr__(item, field_name, value)
         if kind in CHECKS:
             CHECKS[kind](item)
         # Known from now on only: nothing can hold itself, so no tree of objects is endless.
@@ -281,33 +284,10 @@ def _check_square(matrix: Any, size: int, what: str) -> None:
     _require(np.isfinite(matrix).all() and matrix.min(initial=0) >= 0, f"{what} must hold finite numbers from 0 on")
 
 
-def _check_masses(item: Any, mass: type) -> None:
-    """Check what rows and centres share: roots, and masses at ascending points."""
-    name = type(item).__name__
-    for field, dtype in (("roots", np.int32), ("indptr", np.int64), ("points", np.int32), ("counts", mass)):
-        _check_vector(getattr(item, field), dtype, f"{name}.{field}")
-    indptr, points, counts = item.indptr, item.points, item.counts
-    _require(len(indptr) == len(item.roots) + 1, f"{name}.indptr must have one entry more than there are roots")
-    fits = indptr[0] == 0 and indptr[-1] == len(points) == len(counts)
-    _require(fits and (np.diff(indptr) >= 0).all(), f"{name}.indptr must rise from 0 to the number of points")
-    _check_whole(item.n_points, f"{name}.n_points")
-    _require(item.roots.min(initial=0) >= 0, f"{name}.roots must not be negative")
-    inside = points.min(initial=0) >= 0 and points.max(initial=-1) < item.n_points
-    _require(inside, f"{name}.points must be from 0 to {item.n_points - 1}")
-    first = np.zeros(len(points) + 1, bool)
-    first[indptr] = True
-    _require((first[1:-1] | (np.diff(points) > 0)).all(), f"{name}.points must ascend in each row")
-    _require(np.isfinite(counts).all() and counts.min(initial=0) >= 0, f"{name}.counts must be finite, from 0 on")
-
-
-def _check_rows(rows: TreeRows) -> None:
-    _check_whole(rows.n_previous, "TreeRows.n_previous")
-    _check_whole(rows.n_edge_codes, "TreeRows.n_edge_codes")
-    _check_masses(rows, np.int32)
-
-
-def _check_centers(centers: Centers) -> None:
-    _check_masses(centers, np.float64)
+def _check_rows(rows: Rows) -> None:
+    _check_whole(rows.n_children, "Rows.n_children")
+    _check_whole(rows.n_edge_codes, "Rows.n_edge_codes")
+    check_rows(rows, rows.n_points, 2**31, "Rows")
 
 
 def _check_codebook(book: Codebook) -> None:
@@ -327,17 +307,15 @@ def _check_root_encoding(roots: RootEncoding) -> None:
 def _check_level(level: Level) -> None:
     _require(level.centers and len(level.partitioners) == len(level.centers), "Level needs centres for each partition")
     for partitioner, centers in zip(level.partitioners, level.centers, strict=True):
-        _of(Centers, centers, "Level.centers")
+        _of(Rows, centers, "Level.centers")
         _require(len(_known(partitioner)) == len(centers), "Level's partitioners and centres must be as many")
     if level.rows is not None:
-        _of(TreeRows, level.rows, "Level.rows")
+        _of(Rows, level.rows, "Level.rows")
 
 
 def _check_partition(partition: Partition) -> None:
-    size = len(_of(Centers, partition.centers, "Partition.centers"))
-    _require(
-        len(_of(Centers, partition.drawn, "Partition.drawn")) == size, "Partition.drawn must be as many as centers"
-    )
+    size = len(_of(Rows, partition.centers, "Partition.centers"))
+    _require(len(_of(Rows, partition.drawn, "Partition.drawn")) == size, "Partition.drawn must be as many as centers")
     _check_vector(partition.sizes, np.int64, "Partition.sizes")
     _check_vector(partition.n_trees, np.int64, "Partition.n_trees")
     _check_vector(partition.radius, np.float64, "Partition.radius")
@@ -349,7 +327,7 @@ def _check_partitioner(partitioner: Any) -> None:
     """Check a fitted partitioner; the one among a kernel's parameters is not fitted."""
     if not hasattr(partitioner, "centers_"):
         return
-    centers = _of(Centers, partitioner.centers_, "centers_")
+    centers = _of(Rows, partitioner.centers_, "centers_")
     ground = _of(Ground, partitioner.ground_, "ground_")
     _check_square(ground.points, centers.n_points + 1, "Ground")
     _check_square(ground.roots, len(ground.roots), "Ground.roots")
@@ -364,7 +342,6 @@ def _check_key_counter(counter: EdgeCounter | ShortestPathCounter) -> None:
 
 
 CHECKS: dict[type, Callable[[Any], None]] = {
-    Centers: _check_centers,
     Codebook: _check_codebook,
     EdgeCounter: _check_key_counter,
     KMeansPartitioner: _check_partitioner,
@@ -375,7 +352,7 @@ CHECKS: dict[type, Callable[[Any], None]] = {
     RootEncoding: _check_root_encoding,
     ShortestPathCounter: _check_key_counter,
     SubtreeCounter: lambda counter: _check_whole(counter.n_columns, "n_columns"),
-    TreeRows: _check_rows,
+    Rows: _check_rows,
 }
 
 
@@ -399,7 +376,7 @@ def _check_refinement(kernel: Any) -> None:
     )
     n_below = 0
     for rows in kernel.rows_:
-        _check_codes(_of(TreeRows, rows, "rows_"), n_symbols, n_below * n_edge_codes)
+        _check_codes(_of(Rows, rows, "rows_"), n_symbols, n_below * n_edge_codes)
         n_below = len(rows)
     if hasattr(kernel, "_counters"):
         _check_counters(kernel._counters, [len(rows) for rows in kernel.rows_])
@@ -409,16 +386,18 @@ def _check_relaxed(kernel: Any) -> None:
     """Check chains, partitions and counters, which must be of equal depth and describe the same groups."""
     n_symbols = len(_of(RootEncoding, kernel.root_encoding_, "root_encoding_").symbols)
     n_edge_codes = _of(EdgeEncoding, kernel.edge_encoding_, "edge_encoding_").n_codes
-    sizes: list[list[int]] = []
+    centers: list[list[Rows]] = []
     for levels in kernel.chains_:
         _check_chain(levels, n_symbols, n_edge_codes, kernel.approximate)
-        by_depth = [[len(centers) for centers in level.centers] for level in levels]
-        sizes += [list(by_partition) for by_partition in zip(*by_depth, strict=True)]
-    _require(sizes, "there are no chains_")
-    for partitions, counters, expected in zip(kernel.partitions_, kernel._counters, sizes, strict=True):
-        found = [len(_of(Partition, partition, "partitions_")) for partition in partitions]
-        _require(found == expected, "partitions_ and chains_ must have the same groups")
-        _check_counters(counters, expected)
+        by_place = zip(*(level.centers for level in levels), strict=True)
+        centers += [list(by_depth) for by_depth in by_place]
+    _require(centers, "there are no chains_")
+    for partitions, counters, expected in zip(kernel.partitions_, kernel._counters, centers, strict=True):
+        for partition, known in zip(partitions, expected, strict=True):
+            _require(len(_of(Partition, partition, "partitions_")) == len(known), "partitions_ and chains_ must agree")
+            for rows in (partition.centers, partition.drawn):
+                _check_codes(rows, n_symbols, known.n_points)
+        _check_counters(counters, [len(known) for known in expected])
 
 
 def _check_chain(levels: list[Level], n_symbols: int, n_edge_codes: int, feed_groups: bool) -> None:
@@ -429,7 +408,7 @@ def _check_chain(levels: list[Level], n_symbols: int, n_edge_codes: int, feed_gr
         rows = [] if level.rows is None else [level.rows]
         for item in (*level.centers, *map(_known, level.partitioners), *rows):
             _check_codes(item, n_symbols, n_fed * n_edge_codes)
-        n_fed = len(level.centers[0] if feed_groups else _of(TreeRows, level.rows, "Level.rows"))
+        n_fed = len(level.centers[0] if feed_groups else _of(Rows, level.rows, "Level.rows"))
         deeper = [partitioner for below in levels[depth + 1 :] for partitioner in below.partitioners]
         # Distances may be left out where nobody looks at them: groups that are single trees are found by comparing.
         unused = feed_groups and all(type(partitioner) is IdentityPartitioner for partitioner in deeper)
@@ -437,19 +416,16 @@ def _check_chain(levels: list[Level], n_symbols: int, n_edge_codes: int, feed_gr
             _check_square(level.fed, n_fed + 1, "Level.fed")
 
 
-def _known(partitioner: Any) -> TreeRows | Centers:
+def _known(partitioner: Any) -> Rows:
     """Return what a fitted partitioner compares rows with."""
     if isinstance(partitioner, IdentityPartitioner):
-        return _of(TreeRows, partitioner.rows_, "rows_")  # type: ignore[no-any-return]
-    return _of(Centers, partitioner.centers_, "centers_")  # type: ignore[no-any-return]
+        return _of(Rows, partitioner.rows_, "rows_")  # type: ignore[no-any-return]
+    return _of(Rows, partitioner.centers_, "centers_")  # type: ignore[no-any-return]
 
 
-def _check_codes(item: TreeRows | Centers, n_symbols: int, n_points: int) -> None:
-    name = type(item).__name__
-    _require(
-        item.roots.max(initial=-1) < n_symbols, f"{name}.roots must be less than {n_symbols}, the number of labels"
-    )
-    _require(item.n_points == n_points, f"{name} has {item.n_points} points, and the depth below makes {n_points}")
+def _check_codes(rows: Rows, n_symbols: int, n_points: int) -> None:
+    check_rows(rows, n_points, n_symbols, "Rows")
+    _require(rows.n_points == n_points, f"Rows has {rows.n_points} points, and the depth below makes {n_points}")
 
 
 def _check_counters(counters: list[Any], n_ids: list[int]) -> None:

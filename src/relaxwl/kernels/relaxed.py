@@ -25,7 +25,7 @@ from relaxwl.kernels.base import Candidate, CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
-from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 Result = TypeVar("Result")
@@ -333,7 +333,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
 
     What is to come is logged: the distances take most of the time, and nothing is heard while they are computed.
     """
-    rows: list[TreeRows] = []
+    rows: list[Rows] = []
     ids = encoded.roots
     for depth in range(max_depth):
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)

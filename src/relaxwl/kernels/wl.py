@@ -13,7 +13,7 @@ from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 from relaxwl.unfolding.encoding import check_edge_labels
 
 # Children named in a feature name before it is cut short.
@@ -50,7 +50,7 @@ class WeisfeilerLehman(CountKernel):
 
     Attributes
     ----------
-    rows_ : list of TreeRows
+    rows_ : list of Rows
         The distinct trees of each depth.
 
     References
@@ -96,7 +96,7 @@ class WeisfeilerLehman(CountKernel):
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
         edges = graphs.edge_codes if self.edge_labels else None
-        self.rows_: list[TreeRows] = []
+        self.rows_: list[Rows] = []
         self._counters: list[Counter] = []
         counts = []
         ids = np.empty(0, np.int32)
@@ -138,7 +138,7 @@ class WeisfeilerLehman(CountKernel):
 
     def _refined(
         self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int
-    ) -> tuple[TreeRows, Int32]:
+    ) -> tuple[Rows, Int32]:
         """Return the distinct trees of a depth and their ids, given the ids of the depth below."""
         if depth == 0:
             return leaves(roots)
@@ -162,12 +162,12 @@ class WeisfeilerLehman(CountKernel):
             ]
         return names
 
-    def _tree_name(self, rows: TreeRows, tree: int, depth: int) -> str:
+    def _tree_name(self, rows: Rows, tree: int, depth: int) -> str:
         """Name a tree by number and content; children below depth 1 by the number of their own tree."""
         root, points, counts = rows.row(tree)
         children = []
         for point, count in zip(points[:NAMED_CHILDREN], counts, strict=False):
-            edge, child = divmod(int(point), max(rows.n_previous, 1))
+            edge, child = divmod(int(point), max(rows.n_children, 1))
             name = self._label(int(self.rows_[0].roots[child])) if depth == 1 else f"#{child}"
             if self.edge_vocabulary_ is not None:
                 name = f"{self.edge_vocabulary_[edge]}:{name}"

@@ -28,26 +28,26 @@ def counting_order(ids, n_ids):
 
 
 @njit(nogil=True, cache=True)
-def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_previous, n_edge_codes, n_total):
+def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, n_edge_codes, n_total):
     """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
     The vertices must be closed under adjacency (whole graphs). ``previous`` int32 (n_nodes,) holds the ids of the depth
     below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge code, id) becomes
-    ``edge_code * n_previous + id``; one that was not known at fitting lies behind all of these.
+    ``edge_code * n_children + id``; one that was not known at fitting lies behind all of these.
     """
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
     filled = indptr[start : stop + 1] - first
     labelled = len(edge_codes) > 0
-    n_points = n_previous * n_edge_codes
+    n_points = n_children * n_edge_codes
     # Every vertex hands its id to its neighbours. As vertices come in the order of their ids, each neighbour receives
     # them sorted, and no row needs a sort of its own.
     for local in counting_order(previous[start:stop], n_total):
         child = previous[start + local]
         for entry in range(indptr[start + local], indptr[start + local + 1]):
             edge = edge_codes[entry] if labelled else 0
-            if child < n_previous and edge < n_edge_codes:
-                point = edge * n_previous + child
+            if child < n_children and edge < n_edge_codes:
+                point = edge * n_children + child
             else:
                 point = n_points + edge * n_total + child
             parent = indices[entry] - start

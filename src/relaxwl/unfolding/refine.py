@@ -9,16 +9,16 @@ from relaxwl._execution import map_chunks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
 from relaxwl.unfolding import _compiled
-from relaxwl.unfolding.rows import TreeRows, canonical_order, distinct, join_rows
+from relaxwl.unfolding.rows import Rows, canonical_order, distinct, join_rows
 
 # Vertices of one chunk: large enough to hide the call, small enough that every core gets several.
 CHUNK_NODES = 1 << 17
 
 
-def leaves(roots: Int32) -> tuple[TreeRows, Int32]:
+def leaves(roots: Int32) -> tuple[Rows, Int32]:
     """Return the distinct depth-0 trees and one id for each vertex; ``roots`` holds the vertices' root codes."""
     codes, ids = np.unique(roots, return_inverse=True)
-    rows = TreeRows(
+    rows = Rows(
         codes.astype(np.int32), np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
     )
     return rows, ids.astype(np.int32)
@@ -28,12 +28,12 @@ def refine(
     graphs: GraphCollection,
     roots: Int32,
     previous: Int32,
-    n_previous: int,
+    n_children: int,
     *,
     edge_codes: Int32 | None = None,
     n_edge_codes: int = 1,
     n_jobs: int | None = None,
-) -> tuple[TreeRows, Int32]:
+) -> tuple[Rows, Int32]:
     """Return the distinct trees one level deeper, in canonical order, and the id of each vertex's tree.
 
     Two vertices get the same id exactly if they have the same root code and the same multiset of
@@ -46,7 +46,7 @@ def refine(
         Root code of each vertex: its label's code, whatever the depth.
     previous : int32 array (n_nodes,)
         Id of each vertex at the depth below: of its tree, or of the tree's cluster.
-    n_previous : int
+    n_children : int
         Number of known ids; ids from here on (unseen trees) make points behind all known ones.
     edge_codes : int32 array (n_adjacent,), optional
         Code of the edge behind each adjacency entry; left out, edges have no labels.
@@ -61,9 +61,9 @@ def refine(
     (array([0, 1, 1, 0], dtype=int32), array([1, 2], dtype=int32))
     """
     edges = np.empty(0, np.int32) if edge_codes is None else edge_codes
-    n_total = max(n_previous, int(previous.max(initial=-1)) + 1)
-    _check_points(n_previous, n_edge_codes, n_total, int(edges.max(initial=0)) + 1)
-    chunk = partial(_distinct_of_span, graphs, roots, previous, n_previous, edges, n_edge_codes, n_total)
+    n_total = max(n_children, int(previous.max(initial=-1)) + 1)
+    _check_points(n_children, n_edge_codes, n_total, int(edges.max(initial=0)) + 1)
+    chunk = partial(_distinct_of_span, graphs, roots, previous, n_children, edges, n_edge_codes, n_total)
     parts = map_chunks(chunk, graph_spans(graphs, CHUNK_NODES), n_jobs)
     if len(parts) == 1:
         rows, representatives, ids = parts[0]
@@ -75,7 +75,7 @@ def refine(
     return rows.take(ordered), rank[representatives][ids]
 
 
-Part = tuple[TreeRows, Int64, Int32]
+Part = tuple[Rows, Int64, Int32]
 
 
 def _merged(parts: list[Part]) -> Part:
@@ -99,7 +99,7 @@ def _distinct_of_span(
     graphs: GraphCollection,
     roots: Int32,
     previous: Int32,
-    n_previous: int,
+    n_children: int,
     edge_codes: Int32,
     n_edge_codes: int,
     n_total: int,
@@ -108,14 +108,14 @@ def _distinct_of_span(
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
     indptr, points, counts = _compiled.gather_rows(
-        start, stop, graphs.indptr, graphs.indices, edge_codes, previous, n_previous, n_edge_codes, n_total
+        start, stop, graphs.indptr, graphs.indices, edge_codes, previous, n_children, n_edge_codes, n_total
     )
-    rows = TreeRows(roots[start:stop], indptr, points, counts, n_previous, n_edge_codes)
+    rows = Rows(roots[start:stop], indptr, points, counts, n_children, n_edge_codes)
     return rows, *distinct(rows)
 
 
-def _check_points(n_previous: int, n_edge_codes: int, n_total: int, n_total_edges: int) -> None:
-    largest = n_previous * n_edge_codes + n_total * n_total_edges
+def _check_points(n_children: int, n_edge_codes: int, n_total: int, n_total_edges: int) -> None:
+    largest = n_children * n_edge_codes + n_total * n_total_edges
     if largest > np.iinfo(np.int32).max:
         raise ValueError(
             f"{n_total} distinct trees with {n_total_edges} edge labels need {largest} points, more than int32 can "

@@ -13,7 +13,7 @@ from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding import Rows, leaves, refine
 from relaxwl.unfolding.refine import graph_spans
 
 # Vertices of one task.
@@ -64,7 +64,7 @@ class PersistentWL(DepthFeatures):
 
     Attributes
     ----------
-    rows_ : list of TreeRows
+    rows_ : list of Rows
         The distinct trees of each depth.
 
     References
@@ -112,7 +112,7 @@ class PersistentWL(DepthFeatures):
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary
-        self.rows_: list[TreeRows] = []
+        self.rows_: list[Rows] = []
         counts = []
         previous = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
@@ -126,7 +126,7 @@ class PersistentWL(DepthFeatures):
         """Weigh edges by the graphs' own labels, and sum up in the columns of the fitted ones."""
         roots = node_codes_in(graphs, self.node_vocabulary_)
         counts = []
-        own_rows: list[TreeRows] = []
+        own_rows: list[Rows] = []
         previous = fitted = np.empty(0, np.int32)
         for depth, known in enumerate(self.rows_):
             rows, ids = self._refined(graphs, graphs.node_codes, previous, own_rows)
@@ -138,8 +138,8 @@ class PersistentWL(DepthFeatures):
         return counts
 
     def _refined(
-        self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[TreeRows]
-    ) -> tuple[TreeRows, Int32]:
+        self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[Rows]
+    ) -> tuple[Rows, Int32]:
         depth = len(rows_below)
         report(self.verbose, "persistence: depth %d of %d", depth, self.max_depth, share=depth / (self.max_depth + 1))
         if not rows_below:
@@ -147,7 +147,7 @@ class PersistentWL(DepthFeatures):
         return refine(graphs, roots, previous, len(rows_below[-1]), n_jobs=self.n_jobs)
 
     def _depth_counts(
-        self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32, columns: Int32, n_known: int
+        self, graphs: GraphCollection, rows: Rows, previous: Int32, ids: Int32, columns: Int32, n_known: int
     ) -> Counts:
         """Return what each label of one depth receives: ``ids`` order the labels, ``columns`` say where they count."""
         persistence, cycles = self._persistence(graphs, rows, previous, ids)
@@ -156,9 +156,7 @@ class PersistentWL(DepthFeatures):
             blocks.append(_sums(graphs, columns, cycles, n_known))
         return join_counts(blocks, [1.0] * len(blocks))
 
-    def _persistence(
-        self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32
-    ) -> tuple[Float64, Float64]:
+    def _persistence(self, graphs: GraphCollection, rows: Rows, previous: Int32, ids: Int32) -> tuple[Float64, Float64]:
         """Return, for each vertex, the persistence of the component that it represents and its cycles' weights."""
         persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
         task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
