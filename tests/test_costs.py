@@ -51,10 +51,10 @@ def test_defaults():
     ("arguments", "message"),
     [
         ({"relabel": 2.5}, r"relabel=2.5 is more than deleting and inserting \(2 \* insert_delete = 2.0\)"),
-        ({"relabel": 0}, "relabel must be a finite positive number, got 0"),
-        ({"insert_delete": -1}, "insert_delete must be a finite positive"),
-        ({"edge_relabel": float("nan")}, "edge_relabel must be a finite positive"),
-        ({"edge_blank": -1}, "edge_blank must be a finite non-negative"),
+        ({"relabel": 0}, "relabel must be a finite number > 0, not 0"),
+        ({"insert_delete": -1}, "insert_delete must be a finite number > 0"),
+        ({"edge_relabel": float("nan")}, "edge_relabel must be a finite number > 0"),
+        ({"edge_blank": -1}, "edge_blank must be a finite number >= 0"),
     ],
 )
 def test_bad_uniform_costs(arguments, message):
@@ -63,7 +63,7 @@ def test_bad_uniform_costs(arguments, message):
 
 
 def test_costs_are_numbers():
-    with pytest.raises(TypeError, match="relabel must be a number"):
+    with pytest.raises(TypeError, match="relabel must be a finite number"):
         EditCost(relabel="cheap")
 
 
@@ -330,11 +330,11 @@ def test_codebook_is_read_only():
     ("call", "message"),
     [
         (lambda: EditCost.from_attributes("cosine"), "metric must be one of"),
-        (lambda: EditCost.from_attributes(n_codes=0), "n_codes must be a positive integer"),
-        (lambda: EditCost.from_attributes(n_codes="x"), "n_codes must be a positive integer or None, got 'x'"),
-        (lambda: EditCost.from_attributes(n_codes=True), "n_codes must be a positive integer"),
-        (lambda: EditCost.from_attributes(n_codes=2.5), "n_codes must be a positive integer"),
-        (lambda: EditCost.from_attributes(blank=0), "blank must be a finite positive"),
+        (lambda: EditCost.from_attributes(n_codes=0), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(n_codes="x"), "n_codes must be an integer >= 1, not 'x'"),
+        (lambda: EditCost.from_attributes(n_codes=True), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(n_codes=2.5), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(blank=0), "blank must be a finite number > 0"),
         (lambda: EditCost().codebook([[1.0]]), "only costs made by EditCost.from_attributes"),
         (lambda: EditCost.from_attributes().codebook(np.empty((0, 2))), "attributes is empty"),
         (lambda: EditCost.from_attributes().codebook([[1.0], [np.nan]]), "NaN or infinite in row 1"),
@@ -346,3 +346,32 @@ def test_codebook_is_read_only():
 def test_bad_attributes(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# -- tolerances --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-10, 1.0, 1e10, 1e300])
+def test_costs_are_compared_relatively(scale):
+    broken = scale * np.array([[0, 9, 1], [9, 0, 1], [1, 1, 0]])
+    with pytest.raises(ValueError, match="is more than"):
+        EditCost.from_matrix("ab", broken).node_matrix("ab")
+    rounded = scale * np.array([[0, 0.3, 0.2], [0.3, 0, 0.1], [0.2, 0.1, 0]])  # 0.1 + 0.2 is not 0.3
+    EditCost.from_matrix("ab", rounded).node_matrix("ab")
+
+
+def test_a_small_violation_beside_large_costs_is_seen():
+    matrix = np.full((4, 4), 1e9)
+    matrix[:2, :2] = 9e-3
+    matrix[2, :2] = matrix[:2, 2] = 1e-3
+    np.fill_diagonal(matrix, 0)
+    with pytest.raises(ValueError, match=r"γ\('a', 'b'\) = 0.009 is more than"):
+        EditCost.from_matrix("abc", matrix).node_matrix("abc")
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_edge_costs_are_compared_relatively(scale):
+    cost = EditCost(relabel=2 * scale, insert_delete=scale, edge_relabel=0.1 * scale)
+    with pytest.raises(ValueError, match="together more than"):
+        cost.edge_matrix(["-", "="])
+    EditCost(2 * scale, scale, edge_relabel=0.2 * scale, edge_blank=0.1 * scale).edge_matrix(["-", "="])

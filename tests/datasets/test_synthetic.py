@@ -281,12 +281,12 @@ def test_a_generator_advances_and_the_global_state_does_not(make):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_graphs": 0}, ValueError, "n_graphs must be at least 1"),
+        ({"n_graphs": 0}, ValueError, "n_graphs must be an integer >= 1"),
         ({"n_graphs": 2.5}, TypeError, "n_graphs must be an integer"),
-        ({"level": 5}, ValueError, "level must be 1, 2, 3 or 4"),
-        ({"level": 0}, ValueError, "level must be at least 1"),
-        ({"level": "dense"}, TypeError, "level must be an integer"),
-        ({"n_nodes": 5}, ValueError, "n_nodes must be at least 20"),
+        ({"level": 5}, ValueError, "level must be an integer from 1 to 4"),
+        ({"level": 0}, ValueError, "level must be an integer from 1 to 4"),
+        ({"level": "dense"}, TypeError, "level must be an integer from 1 to 4"),
+        ({"n_nodes": 5}, ValueError, "n_nodes must be an integer >= 20"),
         ({"n_nodes": (50, 40)}, ValueError, "50 is more than 40"),
         ({"n_nodes": (20, 30, 40)}, ValueError, "n_nodes must be a number of vertices or a pair"),
         ({"n_nodes": 30.0}, TypeError, "n_nodes must be an integer"),
@@ -302,11 +302,11 @@ def test_bad_arguments_of_egonets_are_named(options, error, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_graphs": 0}, ValueError, "n_graphs must be at least 1"),
-        ({"n_classes": 0}, ValueError, "n_classes must be at least 1"),
+        ({"n_graphs": 0}, ValueError, "n_graphs must be an integer >= 1"),
+        ({"n_classes": 0}, ValueError, "n_classes must be an integer >= 1"),
         ({"n_nodes": True}, TypeError, "n_nodes must be an integer"),
-        ({"n_labels": 0}, ValueError, "n_labels must be at least 1"),
-        ({"n_edges": -1}, ValueError, "n_edges must be at least 0"),
+        ({"n_labels": 0}, ValueError, "n_labels must be an integer >= 1"),
+        ({"n_edges": -1}, ValueError, "n_edges must be an integer >= 0"),
         ({"n_nodes": 5, "n_edges": 11}, ValueError, "5 vertices have only 10 pairs"),
         ({"rewired": 1.5}, ValueError, "rewired must be a fraction from 0 to 1"),
         ({"rewired": float("nan")}, ValueError, "rewired must be a fraction from 0 to 1"),

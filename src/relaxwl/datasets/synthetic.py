@@ -16,11 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relaxwl._validation import RandomState, as_generator, check_integer
 from relaxwl.graphs import GraphCollection, assemble
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
-
-# What scikit-learn calls random_state, and the ways of NumPy to say the same.
-RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
 EGONET_MODELS = ("triads", "communities", "geometry", "activity")
 """Names of the classes of :func:`make_egonets`, in the order of their numbers in ``y``."""
@@ -167,12 +165,10 @@ def make_egonets(
     >>> all(30 <= graph.n_nodes <= 40 for graph in small)
     True
     """
-    _check_integer("n_graphs", n_graphs, 1)
-    _check_integer("level", level, 1)
-    if level not in _LEVELS:
-        raise ValueError(f"level must be 1, 2, 3 or 4, not {level!r}")
+    check_integer("n_graphs", n_graphs, 1)
+    check_integer("level", level, min(_LEVELS), max(_LEVELS))
     nodes = _LEVELS[level].n_nodes if n_nodes is None else _node_range(n_nodes)
-    rng = _generator(random_state)
+    rng = as_generator(random_state)
     sizes, edge_counts = _draw_counts(n_graphs, nodes, _LEVELS[level].density, rng)
     if twins:
         draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
@@ -236,11 +232,11 @@ def make_perturbed(
     array([2, 2, 2])
     """
     for name, value, least in (("n_graphs", n_graphs, 1), ("n_classes", n_classes, 1), ("n_nodes", n_nodes, 1)):
-        _check_integer(name, value, least)
+        check_integer(name, value, least)
     if n_labels is not None:
-        _check_integer("n_labels", n_labels, 1)
+        check_integer("n_labels", n_labels, 1)
     n_edges, n_moved = _edge_numbers(n_nodes, n_edges, rewired)
-    rng = _generator(random_state)
+    rng = as_generator(random_state)
     pairs = _all_pairs(n_nodes)
     templates = [rng.permutation(len(pairs)) for _ in range(n_classes)]
     labels = [rng.permutation(np.arange(n_nodes) % n_labels) for _ in range(n_classes)] if n_labels else None
@@ -454,36 +450,13 @@ def _collect(
 # ------------------------------------------------------------------------------------------------------ arguments
 
 
-def _generator(random_state: RandomState) -> np.random.Generator:
-    """Turn what scikit-learn and NumPy call a seed into a Generator; a given Generator is used and advanced."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    if random_state is None or isinstance(random_state, np.random.SeedSequence):
-        return np.random.default_rng(random_state)
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise ValueError(
-            f"random_state must be an integer >= 0, a numpy random generator or None, not {random_state!r}"
-        )
-    return np.random.default_rng(int(random_state))
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    """Refuse what is not an integer, or too small."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")
-
-
 def _node_range(n_nodes: Any) -> tuple[int, int]:
     """Return the lowest and the highest number of vertices that a user asks for."""
     bounds = tuple(n_nodes) if isinstance(n_nodes, (tuple, list)) else (n_nodes, n_nodes)
     if len(bounds) != 2:
         raise ValueError(f"n_nodes must be a number of vertices or a pair (lowest, highest), not {n_nodes!r}")
     for bound in bounds:
-        _check_integer("n_nodes", bound, _FEWEST_NODES)
+        check_integer("n_nodes", bound, _FEWEST_NODES)
     if bounds[0] > bounds[1]:
         raise ValueError(f"n_nodes must be a pair (lowest, highest), but {bounds[0]} is more than {bounds[1]}")
     return int(bounds[0]), int(bounds[1])
@@ -494,7 +467,7 @@ def _edge_numbers(n_nodes: int, n_edges: int | None, rewired: float) -> tuple[in
     n_pairs = n_nodes * (n_nodes - 1) // 2
     if n_edges is None:
         n_edges = min(2 * n_nodes, n_pairs)
-    _check_integer("n_edges", n_edges, 0)
+    check_integer("n_edges", n_edges, 0)
     if n_edges > n_pairs:
         raise ValueError(f"n_edges is {n_edges}, but {n_nodes} vertices have only {n_pairs} pairs")
     if isinstance(rewired, bool) or not 0 <= rewired <= 1:

@@ -256,7 +256,7 @@ class TreeMapping:
                     f"not structure preserving: {path} is mapped to {other}, but the parents are not mapped"
                 )
         total = self.script().cost
-        if not math.isclose(total, self.cost, rel_tol=1e-9, abs_tol=1e-9):
+        if not math.isclose(total, self.cost, rel_tol=1e-9):
             raise ValueError(f"the operations cost {total}, but the mapping claims {self.cost}")
 
     def _validate_definite(self) -> None:

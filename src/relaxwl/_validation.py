@@ -1,0 +1,113 @@
+"""The one place where arguments are checked, with one wording: "<name> must be …, not <value>".
+
+scikit-learn's ``check_scalar`` takes ``True`` for 1 and words its refusals otherwise for types than for ranges, and its
+``check_random_state`` knows no ``Generator``, so both are done here. Like the refusals of scikit-learn's estimators,
+ours are a ``ValueError`` and a ``TypeError`` in one.
+"""
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+# What scikit-learn calls random_state, and the ways of NumPy to say the same.
+RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
+
+
+class ParameterError(ValueError, TypeError):
+    """An argument that cannot be used; the message names it and says what it must be."""
+
+
+def is_integer(value: Any) -> bool:
+    """Whether the value is an integer of Python or NumPy; ``True`` and ``False`` are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_integer(name: str, value: Any, least: int | None = 0, most: int | None = None) -> int:
+    """Return an integer within bounds as a Python integer.
+
+    >>> check_integer("max_depth", np.int64(3))
+    3
+    >>> check_integer("n_partitions", 0, least=1)
+    Traceback (most recent call last):
+    ...
+    relaxwl._validation.ParameterError: n_partitions must be an integer >= 1, not 0
+    """
+    inside = is_integer(value) and (least is None or value >= least) and (most is None or value <= most)
+    if not inside:
+        bounds = "" if least is None else f" >= {least}"
+        if most is not None:
+            bounds = f" <= {most}" if least is None else f" from {least} to {most}"
+        raise ParameterError(f"{name} must be an integer{bounds}, not {value!r}")
+    return int(value)
+
+
+def check_number(name: str, value: Any, *, zero: bool = False, most: float = math.inf) -> float:
+    """Return a finite number > 0 (with ``zero``, >= 0) as a float.
+
+    >>> check_number("relabel", 0)
+    Traceback (most recent call last):
+    ...
+    relaxwl._validation.ParameterError: relabel must be a finite number > 0, not 0
+    """
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(value) if real else math.nan
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number > most:
+        bound = f" and <= {most:g}" if most < math.inf else ""
+        raise ParameterError(f"{name} must be a finite number {'>=' if zero else '>'} 0{bound}, not {value!r}")
+    return number
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return True or False, refusing all else: ``"no"`` would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """Return one of the texts that are allowed.
+
+    >>> check_choice("base", "tree", ("subtree", "edge"))
+    Traceback (most recent call last):
+    ...
+    relaxwl._validation.ParameterError: base must be one of subtree, edge, not 'tree'
+    """
+    allowed = tuple(choices)
+    if not isinstance(value, str) or value not in allowed:
+        raise ParameterError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+    return str(value)
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a Generator for what scikit-learn and NumPy call a seed; a given Generator is used and advanced."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, np.random.SeedSequence):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(_checked_seed(random_state))
+
+
+def as_seed(random_state: RandomState) -> int:
+    """Return one number that stands for the random state: an integer for itself, anything else by a draw.
+
+    >>> as_seed(7), as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
+    (7, True)
+    """
+    if is_integer(random_state):
+        return _checked_seed(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int(as_generator(random_state).integers(2**63))
+
+
+def _checked_seed(random_state: Any) -> int:
+    if not is_integer(random_state) or random_state < 0:
+        raise ParameterError(
+            f"random_state must be an integer >= 0, a NumPy random generator or None, not {random_state!r}"
+        )
+    return int(random_state)

@@ -1,0 +1,357 @@
+"""What an edit costs: γ on labels and the blank ⊥, validated to be a metric.
+
+Everything exact in this package (cancelling equal children, pruning, memoising) rests on γ being a metric, so
+a γ that is not one is refused with the labels that break it. The blank stands for "no vertex": the distance
+of a label from the blank is what inserting or deleting a vertex with this label costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from relaxwl._validation import RandomState, check_choice, check_integer, check_number
+from relaxwl.costs.codebook import METRICS, Codebook, quantise
+from relaxwl.costs.metric import (
+    FloatArray,
+    Label,
+    check_metric,
+    distinct_labels,
+    exceeds,
+    label_from_data,
+    uniform_matrix,
+)
+from relaxwl.costs.rules import AttributeRule, CallableRule, MatrixRule, NodeCost, Rule, UniformRule
+
+
+class EditCost:
+    """The costs of relabelling, inserting and deleting vertices, and of relabelling edges.
+
+    Without arguments everything costs 1. Other costs come from :meth:`from_matrix`, :meth:`from_callable` and
+    :meth:`from_attributes`. An ``EditCost`` cannot be changed, compares by value and can be pickled.
+
+    Parameters
+    ----------
+    relabel : float, default=1.0
+        Cost of replacing a vertex label by another one; at most ``2 * insert_delete``, as deleting and
+        inserting a vertex replaces its label too.
+    insert_delete : float, default=1.0
+        Cost of inserting or deleting one vertex.
+    edge_relabel : float, default=1.0
+        Cost of replacing an edge label by another one, where edge labels are used at all.
+    edge_blank : float, default=0.0
+        What the edge to its parent adds to the cost of inserting or deleting a vertex, where edge labels are used.
+
+    Examples
+    --------
+    >>> EditCost().node_matrix(["C", "O"])
+    array([[0., 1., 1.],
+           [1., 0., 1.],
+           [1., 1., 0.]])
+    >>> EditCost(relabel=5)
+    Traceback (most recent call last):
+    ...
+    ValueError: relabel=5.0 is more than deleting and inserting (2 * insert_delete = 2.0): γ would not be a metric
+    """
+
+    __slots__ = ("_rule", "edge_blank", "edge_relabel")
+    _rule: Rule
+    edge_relabel: float
+    edge_blank: float
+
+    def __init__(
+        self,
+        relabel: float = 1.0,
+        insert_delete: float = 1.0,
+        edge_relabel: float = 1.0,
+        edge_blank: float = 0.0,
+    ) -> None:
+        self._fill(
+            UniformRule(check_number("relabel", relabel), check_number("insert_delete", insert_delete)),
+            edge_relabel,
+            edge_blank,
+        )
+
+    def _fill(self, rule: Rule, edge_relabel: float, edge_blank: float) -> None:
+        object.__setattr__(self, "_rule", rule)
+        object.__setattr__(self, "edge_relabel", check_number("edge_relabel", edge_relabel))
+        object.__setattr__(self, "edge_blank", check_number("edge_blank", edge_blank, zero=True))
+
+    @classmethod
+    def _of(cls, rule: Rule, edge_relabel: float, edge_blank: float) -> EditCost:
+        cost = cls.__new__(cls)
+        cost._fill(rule, edge_relabel, edge_blank)
+        return cost
+
+    @classmethod
+    def from_matrix(
+        cls,
+        labels: Iterable[Label],
+        matrix: ArrayLike,
+        *,
+        edge_relabel: float = 1.0,
+        edge_blank: float = 0.0,
+    ) -> EditCost:
+        """Return costs given as a matrix over the labels and, last, the blank.
+
+        Parameters
+        ----------
+        labels : iterable of k distinct labels
+            The label of each row but the last.
+        matrix : array-like of shape (k + 1, k + 1)
+            ``matrix[i, j]`` is the cost of relabelling, the last row and column that of inserting and deleting.
+        edge_relabel, edge_blank : float
+            As in :class:`EditCost`.
+
+        Examples
+        --------
+        >>> cost = EditCost.from_matrix(["C", "N"], [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]])
+        >>> cost.node_matrix(["N"])
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        names = distinct_labels(labels)
+        square = np.array(matrix, dtype=np.float64)
+        if square.shape != (len(names) + 1, len(names) + 1):
+            raise ValueError(
+                f"matrix has shape {square.shape}, but {len(names)} labels and the blank (last) need "
+                f"({len(names) + 1}, {len(names) + 1})"
+            )
+        return cls._of(MatrixRule(names, tuple(map(tuple, square.tolist()))), edge_relabel, edge_blank)
+
+    @classmethod
+    def from_callable(cls, function: NodeCost, *, edge_relabel: float = 1.0, edge_blank: float = 0.0) -> EditCost:
+        """Return costs given as a function of two labels, ``None`` being the blank.
+
+        Examples
+        --------
+        >>> cost = EditCost.from_callable(lambda a, b: 0 if a == b else 1 if None in (a, b) else min(abs(a - b), 2))
+        >>> cost.node_matrix([1, 2, 9])
+        array([[0., 1., 2., 1.],
+               [1., 0., 2., 1.],
+               [2., 2., 0., 1.],
+               [1., 1., 1., 0.]])
+        """
+        if not callable(function):
+            raise TypeError(f"function must be callable with two labels, not {type(function).__name__}")
+        return cls._of(CallableRule(function), edge_relabel, edge_blank)
+
+    @classmethod
+    def from_attributes(
+        cls,
+        metric: str = "euclidean",
+        blank: float = 1.0,
+        n_codes: int | None = None,
+        *,
+        relabel: float = 1.0,
+        edge_relabel: float = 1.0,
+        edge_blank: float = 0.0,
+    ) -> EditCost:
+        """Return costs that are distances between vertex attribute vectors.
+
+        γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where vertices have labels too, γ is
+        min(relabel·[labels differ] + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
+        keeps the triangle inequality; and a further point at distance ``blank`` from all others keeps it because
+        no distance exceeds 2·blank. So γ is a metric whatever the attributes are.
+
+        Parameters
+        ----------
+        metric : {"euclidean", "manhattan", "chebyshev"}, default="euclidean"
+            Distance between attribute vectors.
+        blank : float, default=1.0
+            Cost of inserting or deleting a vertex; choose it in the scale of the attributes.
+        n_codes : int or None, default=None
+            Size of the codebook to which attributes are quantised (k-means); None keeps every distinct vector.
+        relabel : float, default=1.0
+            What differing labels add, where vertices have labels and attributes.
+        edge_relabel, edge_blank : float
+            As in :class:`EditCost`.
+
+        Examples
+        --------
+        >>> EditCost.from_attributes(blank=2).node_matrix([(0, 0), (3, 4), (0, 1)])
+        array([[0., 4., 1., 2.],
+               [4., 0., 4., 2.],
+               [1., 4., 0., 2.],
+               [2., 2., 2., 0.]])
+        """
+        rule = AttributeRule(
+            METRICS[check_choice("metric", metric, METRICS)],
+            check_number("blank", blank),
+            None if n_codes is None else check_integer("n_codes", n_codes, least=1),
+            check_number("relabel", relabel),
+        )
+        return cls._of(rule, edge_relabel, edge_blank)
+
+    @property
+    def uses_attributes(self) -> bool:
+        """Whether the costs are distances of attribute vectors, so that a :meth:`codebook` is needed."""
+        return isinstance(self._rule, AttributeRule)
+
+    @property
+    def function(self) -> NodeCost | None:
+        """The function that the costs are taken from, if they were made by :meth:`from_callable`."""
+        return self._rule.function if isinstance(self._rule, CallableRule) else None
+
+    def node_matrix(self, labels: Iterable[Label]) -> FloatArray:
+        """Return γ over the given distinct labels and, last, the blank: float64 of shape (k + 1, k + 1).
+
+        With attribute costs a label is an attribute vector, or a pair (label, attribute vector).
+
+        Raises
+        ------
+        ValueError
+            If γ is not a metric on exactly these labels, or knows no cost for one of them.
+        """
+        names = distinct_labels(labels)
+        matrix = self._rule.matrix(names)
+        if self._rule.needs_check:
+            check_metric(matrix, names)
+        return matrix
+
+    def edge_matrix(
+        self,
+        labels: Iterable[Label],
+        node_labels: Iterable[Label] | None = None,
+        *,
+        node_costs: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return γ over the given distinct edge labels and, last, the blank: float64 of shape (e + 1, e + 1).
+
+        A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
+        ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabelling an edge
+        and the vertex below it is never dearer than deleting and inserting both, for the vertex labels in use:
+        γ(e, e') + γ(a, b) ≤ 2·edge_blank + γ(a, ⊥) + γ(⊥, b). Larger trees then comply too, since the distance of
+        two trees is at most that of their roots plus the cost of deleting and inserting all that is below.
+
+        Parameters
+        ----------
+        labels : iterable of distinct edge labels
+            The edge labels in use.
+        node_labels : iterable of distinct vertex labels, optional
+            The vertex labels in use. None stands for all that a matrix lists, or any two for uniform costs.
+        node_costs : ndarray of shape (k + 1, k + 1), optional
+            γ over the vertex labels or codes in use, the blank last, where the caller has it already. Costs made
+            from a callable or from attributes are checked against edges only if this or ``node_labels`` is given.
+
+        Examples
+        --------
+        >>> EditCost(edge_blank=0.5).edge_matrix(["-", "="])
+        array([[0. , 1. , 0.5],
+               [1. , 0. , 0.5],
+               [0.5, 0.5, 0. ]])
+        """
+        names = distinct_labels(labels)
+        if len(names) > 1:
+            nodes = self._rule.known_labels() if node_labels is None else distinct_labels(node_labels)
+            if node_costs is None:
+                node_costs = self._rule.matrix(nodes)
+            elif node_labels is None:
+                nodes = tuple(f"code {code}" for code in range(len(node_costs) - 1))
+            self._check_edges(names, nodes, node_costs)
+        return uniform_matrix(len(names), self.edge_relabel, self.edge_blank)
+
+    def _check_edges(self, edges: tuple[Label, ...], nodes: tuple[Label, ...], node_costs: FloatArray) -> None:
+        """Raise unless replacing an edge and its vertex costs at most deleting and inserting them."""
+        blank = node_costs[:-1, -1]
+        slack = blank[:, None] + blank[None, :] - node_costs[:-1, :-1]
+        if not slack.size:
+            return
+        a, b = np.unravel_index(int(np.argmin(slack)), slack.shape)
+        allowed = 2 * self.edge_blank + float(slack[a, b])
+        # Sums are compared, not their differences: what is left of 1 + 0.1 - 1 is not 0.1 to the last digits.
+        together = self.edge_relabel + node_costs[a, b]
+        if exceeds(together, 2 * self.edge_blank + blank[a] + blank[b]):
+            needed = self.edge_blank + (self.edge_relabel - allowed) / 2
+            cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
+            raise ValueError(
+                f"edge costs: replacing the edge label {edges[0]!r} by {edges[1]!r} costs {self.edge_relabel:g} and "
+                f"the vertex label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
+                f"deleting and inserting both ({2 * self.edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
+                f"edge_blank ≥ {needed:g}"
+            )
+
+    def codebook(
+        self,
+        attributes: ArrayLike,
+        random_state: RandomState = None,
+    ) -> Codebook:
+        """Quantise attribute vectors, one a row, into the codes that stand for them from then on.
+
+        Examples
+        --------
+        >>> book = EditCost.from_attributes(blank=1).codebook([[0.5], [0.0], [0.5]])
+        >>> book.codes_of([[0.1], [7.0]])
+        array([0, 1], dtype=int32)
+        >>> book.node_matrix()
+        array([[0. , 0.5, 1. ],
+               [0.5, 0. , 1. ],
+               [1. , 1. , 0. ]])
+        """
+        if not isinstance(self._rule, AttributeRule):
+            raise ValueError("only costs made by EditCost.from_attributes have a codebook of attributes")
+        centers = quantise(attributes, self._rule.n_codes, random_state)
+        return Codebook(centers, self._rule.metric, self._rule.blank, self._rule.relabel)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back."""
+        return {
+            **self._rule.to_dict(),
+            "edge_relabel": self.edge_relabel,
+            "edge_blank": self.edge_blank,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> EditCost:
+        """Return the costs that :meth:`to_dict` described.
+
+        Examples
+        --------
+        >>> EditCost.from_dict(EditCost(relabel=0.5).to_dict())
+        EditCost(relabel=0.5, insert_delete=1.0, edge_relabel=1.0, edge_blank=0.0)
+        """
+        options = dict(data)
+        kind = options.pop("kind", None)
+        makers: dict[Any, Callable[..., EditCost]] = {
+            "uniform": cls,
+            "matrix": cls.from_matrix,
+            "attributes": cls.from_attributes,
+        }
+        if kind not in makers:
+            raise ValueError(f"data describes no edit costs: kind is {kind!r}")
+        if kind == "matrix":
+            options["labels"] = [label_from_data(label) for label in options["labels"]]
+        return makers[kind](**options)
+
+    def __repr__(self) -> str:
+        return f"EditCost{self._rule.describe()}, edge_relabel={self.edge_relabel}, edge_blank={self.edge_blank})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EditCost):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[Any, ...]:
+        return (self._rule, self.edge_relabel, self.edge_blank)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"EditCost cannot be changed: make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"EditCost cannot be changed: {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (EditCost._of, self._content())
+
+
+def checked_cost(cost: EditCost | None) -> EditCost:
+    """Return the given costs, or those of 1 for everything if none are given."""
+    if cost is not None and not isinstance(cost, EditCost):
+        raise TypeError(f"cost must be an EditCost or None, not {cost!r}")
+    return EditCost() if cost is None else cost

@@ -1,0 +1,185 @@
+"""The ways to state the costs of labels: one number, a matrix, a function, or distances of attributes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from relaxwl.costs.codebook import Metric, attribute_rows, capped_matrix
+from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, uniform_matrix
+
+NodeCost = Callable[[Label, Label], float]
+
+
+class Rule(Protocol):
+    """How γ is found for a set of labels: one frozen, hashable class for each way to state costs."""
+
+    @property
+    def needs_check(self) -> bool:
+        """Whether γ may fail to be a metric."""
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over the labels and, last, the blank."""
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return labels that stand for all that may occur; empty if nothing is known about them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of the constructor named by ``kind``."""
+
+    def describe(self) -> str:
+        """Return the constructor call, its bracket left open."""
+
+
+@dataclass(frozen=True)
+class UniformRule:
+    """One cost for all relabelling and one for all inserting and deleting."""
+
+    relabel: float
+    insert_delete: float
+    needs_check = False
+
+    def __post_init__(self) -> None:
+        if self.relabel > 2 * self.insert_delete:
+            raise ValueError(
+                f"relabel={self.relabel} is more than deleting and inserting (2 * insert_delete = "
+                f"{2 * self.insert_delete}): γ would not be a metric"
+            )
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over the labels and the blank."""
+        return uniform_matrix(len(labels), self.relabel, self.insert_delete)
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return two labels: uniform costs treat all alike."""
+        return ("any", "other")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost."""
+        return {"kind": "uniform", "relabel": self.relabel, "insert_delete": self.insert_delete}
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return f"(relabel={self.relabel}, insert_delete={self.insert_delete}"
+
+
+@dataclass(frozen=True)
+class MatrixRule:
+    """Costs listed for every pair of known labels."""
+
+    labels: tuple[Label, ...]
+    rows: tuple[tuple[float, ...], ...]
+    needs_check = True
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return the rows and columns of the labels and of the blank."""
+        position = {label: i for i, label in enumerate(self.labels)}
+        missing = [label for label in labels if label not in position]
+        if missing:
+            raise ValueError(
+                f"the cost matrix has no row for the label {missing[0]!r}"
+                + (f" (nor for {len(missing) - 1} more)" if len(missing) > 1 else "")
+                + f"; it knows {listing(self.labels)}"
+            )
+        chosen = [*(position[label] for label in labels), len(self.labels)]
+        return np.array(self.rows, dtype=np.float64)[np.ix_(chosen, chosen)]
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return all labels of the matrix."""
+        return self.labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost.from_matrix."""
+        return {
+            "kind": "matrix",
+            "labels": [label_to_data(label) for label in self.labels],
+            "matrix": [list(row) for row in self.rows],
+        }
+
+    def describe(self) -> str:
+        """Return the open constructor call; a large matrix is not written out."""
+        return f".from_matrix({listing(self.labels)}, <{len(self.rows)} x {len(self.rows)} matrix>"
+
+
+@dataclass(frozen=True)
+class CallableRule:
+    """Costs that the user's function tells."""
+
+    function: NodeCost
+    needs_check = True
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Call the function for all ordered pairs, so that an asymmetric one is noticed."""
+        points = [*labels, None]
+        return np.array([[self._call(a, b) for b in points] for a in points], dtype=np.float64)
+
+    def _call(self, a: Label, b: Label) -> float:
+        cost = self.function(a, b)
+        try:
+            return float(cost)
+        except (TypeError, ValueError):
+            raise TypeError(f"function must return a number, but function({a!r}, {b!r}) is {cost!r}") from None
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return nothing: a function does not say what it accepts."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refuse: code is not data."""
+        raise ValueError(
+            "edit costs made from a callable cannot be written as data: only pickle can keep them, or use "
+            "EditCost.from_matrix"
+        )
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return f".from_callable({getattr(self.function, '__qualname__', repr(self.function))}"
+
+
+@dataclass(frozen=True)
+class AttributeRule:
+    """Capped distances between attribute vectors."""
+
+    metric: Metric
+    blank: float
+    n_codes: int | None
+    relabel: float
+    needs_check = False
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over attribute vectors, or over pairs (label, attribute vector)."""
+        paired = [isinstance(label, tuple) and len(label) == 2 and isinstance(label[1], tuple) for label in labels]
+        if any(paired) and not all(paired):
+            raise ValueError("attribute costs: some vertices have a label beside their attributes, some have none")
+        vectors = [label[1] if paired[0] else label for label in labels]
+        try:
+            rows = attribute_rows([v if isinstance(v, tuple) else (v,) for v in vectors] or np.empty((0, 1)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "attribute costs need labels that are numbers, tuples of as many numbers each, or pairs (label, "
+                f"tuple of numbers); got {listing(labels)}"
+            ) from error
+        names = [label[0] for label in labels] if any(paired) else None
+        return capped_matrix(rows, names, self.metric, self.blank, self.relabel)
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return nothing: attributes are not known in advance."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost.from_attributes."""
+        return {
+            "kind": "attributes",
+            "metric": self.metric,
+            "blank": self.blank,
+            "n_codes": self.n_codes,
+            "relabel": self.relabel,
+        }
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return (
+            f".from_attributes(metric={self.metric!r}, blank={self.blank}, n_codes={self.n_codes}, "
+            f"relabel={self.relabel}"
+        )

@@ -1,0 +1,181 @@
+"""One function that turns graphs of any common kind into a GraphCollection.
+
+Graphs of other libraries are recognised by what they can do, never by importing the library.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxwl._validation import is_integer
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, tuples, views
+from relaxwl.inputs.reading import Names, refuse_names
+from relaxwl.inputs.tuples import is_pair, is_scalar
+
+ACCEPTED = (
+    "networkx, igraph, PyTorch Geometric and GraKeL graphs, square adjacency matrices, "
+    "(n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
+)
+
+# A module a library: KIND, recognise(item) and read(items, names). The first that recognises an item reads it.
+OBJECTS = (views, networkx, igraph, grakel, pyg, matrices)
+READERS: dict[str, Callable[[list[Any], Names], GraphCollection]] = {
+    module.KIND: module.read for module in (*OBJECTS, tuples)
+}
+
+
+def as_collection(
+    graphs: Any,
+    *,
+    node_label: str | None = None,
+    edge_label: str | None = None,
+    node_attributes: str | Sequence[str] | None = None,
+    edge_attributes: str | Sequence[str] | None = None,
+    symmetrize: bool = False,
+) -> GraphCollection:
+    """Turn graphs of any common kind into a :class:`GraphCollection`.
+
+    Parameters
+    ----------
+    graphs : GraphCollection, path, or iterable of graphs of one kind
+        A collection is returned as it is, a path is read as a TU data set (its graphs alone). An iterable is
+        consumed once; the table below says what its items may be.
+    node_label, edge_label : str, optional
+        Where networkx, igraph and PyTorch Geometric graphs keep their labels.
+    node_attributes, edge_attributes : str or list of str, optional
+        Where they keep numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
+    symmetrize : bool
+        Accept directed graphs and forget the directions (and, in adjacency matrices, the weights).
+
+    Returns
+    -------
+    GraphCollection
+        The graphs in the given order.
+
+    Raises
+    ------
+    TypeError
+        If a single graph is given instead of a list, or something that is no graph at all.
+    GraphError
+        A ``ValueError`` that names the index of a graph that cannot be read.
+
+    Notes
+    -----
+    What an item of the list is taken for:
+
+    ========================================  ======================================================================
+    item                                      reading
+    ========================================  ======================================================================
+    ``relaxwl`` graph                         itself, with labels and attributes
+    networkx or igraph graph                  the attributes named; without names, ``label`` and ``attributes`` (which
+                                              ``to_networkx`` writes) if all vertices (edges) of all graphs have them
+    object with ``edge_index`` (PyG)          ``x`` and ``edge_attr`` are attributes; ``node_label="x"`` makes every
+                                              distinct row of ``x`` a label instead
+    ``grakel.Graph``                          its edges and labels
+    square array or sparse matrix             adjacency; weights other than 1 become an edge attribute
+    ``(integer, edges[, labels[, ...]])``     vertices ``0 .. integer - 1``, edges, vertex labels, edge labels
+    ``(edges[, labels[, edge labels]])``      GraKeL's input, see below
+    ========================================  ======================================================================
+
+    In GraKeL's input the first member is an adjacency matrix (an array, a sparse matrix, or a list of lists), a list
+    or set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from vertices to
+    neighbours. Labels are a dictionary from vertices, or a sequence for the vertices ``0 .. n - 1``; edge labels are a
+    dictionary from pairs, either direction, or a sequence in the order of the edges. The vertices are those that have
+    a label or an edge, in sorted order. A square array or list of lists is a matrix. Of two rows of two numbers that
+    is only so with two labels, and for an array without labels; two such lists without labels are refused, as they
+    could be two edges.
+
+    A list of pairs may list an edge once or twice. All that distinguishes the directions (matrices, neighbours of
+    vertices, ``grakel.Graph``, ``edge_index``) has to hold both, or is a directed graph.
+
+    Examples
+    --------
+    >>> as_collection([([(0, 1), (1, 2)], ["C", "O", "C"]), ([], ["N"])])
+    GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels)
+    >>> as_collection([np.array([[0, 1], [1, 0]])])
+    GraphCollection(1 graphs, 2 nodes, 1 edges)
+    """
+    names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize)
+    if isinstance(graphs, GraphCollection):
+        refuse_names(names, "a GraphCollection")
+        return graphs
+    if isinstance(graphs, (str, os.PathLike)):
+        refuse_names(names, "a data set in TU layout")
+        return _read_path(graphs)
+    items = _items(graphs)
+    if not items:
+        return GraphCollection.concatenate([])
+    kinds = [_kind(item, index) for index, item in enumerate(items)]
+    for index, kind in enumerate(kinds):
+        if kind != kinds[0]:
+            raise GraphError(index, f"is {kind}, but graph 0 is {kinds[0]}; all graphs of a list must be of one kind")
+    return READERS[kinds[0]](items, names)
+
+
+def _read_path(path: str | os.PathLike[str]) -> GraphCollection:
+    """Read the graphs of a TU data set; a string that is no path was probably meant for another function."""
+    from relaxwl.datasets.tu import read_tu
+
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file or folder {os.fspath(path)!r} to read as a data set in TU layout")
+    return read_tu(path).graphs
+
+
+def _items(graphs: Any) -> list[Any]:
+    """Consume the iterable; a single graph in its place is an error that says so."""
+    if hasattr(graphs, "to_data_list"):  # a batch of PyTorch Geometric is one graph to all other tests
+        return list(graphs.to_data_list())
+    single = _object_kind(graphs)
+    if single == matrices.KIND and getattr(graphs, "ndim", 2) != 2:
+        single = None  # a stack of matrices is a list of them
+    if single == pyg.KIND and any(base.__name__ == "Dataset" for base in type(graphs).__mro__):
+        single = None  # a data set hands out the arrays of all its graphs by the same names
+    if single is not None:
+        raise TypeError(f"expected a list of graphs, got {single}: put a single graph in a list, [graph]")
+    if isinstance(graphs, (Mapping, Set)) or not isinstance(graphs, Iterable):
+        raise TypeError(f"expected a list of graphs, got {type(graphs).__name__}; graphs may be {ACCEPTED}")
+    items = list(graphs)
+    if isinstance(graphs, (list, tuple)) and items and _begins_like_a_graph(items):
+        raise TypeError("expected a list of graphs, got what looks like one graph's edges: put it in a list, [graph]")
+    return items
+
+
+def _begins_like_a_graph(members: list[Any]) -> bool:
+    """Whether the first member of a list is what only a single graph, not a list of graphs, can begin with."""
+    first = members[0]
+    if is_integer(first) or isinstance(first, (Mapping, Set)):
+        return True
+    if _object_kind(first) == matrices.KIND and len(members) > 1:
+        second = members[1]
+        return isinstance(second, (Mapping, list, tuple)) or (isinstance(second, np.ndarray) and second.ndim == 1)
+    if not isinstance(first, (list, tuple)) or not first:
+        return False
+    # (0, 1) begins an edge list and [0, 1, 1] a matrix, but (3, [...]) is a graph.
+    return is_pair(first[0]) or (len(first) > 1 and all(is_scalar(part) for part in first))
+
+
+def _object_kind(item: Any) -> str | None:
+    """Return the kind of a graph that is one object, or None."""
+    return next((module.KIND for module in OBJECTS if module.recognise(item)), None)
+
+
+def _kind(item: Any, index: int) -> str:
+    """Return the kind of an item, or say what is wrong with it."""
+    kind = _object_kind(item)
+    if kind is not None:
+        return kind
+    if isinstance(item, GraphCollection):
+        problem = "is a whole GraphCollection; pass it alone, or join several with GraphCollection.concatenate"
+    elif isinstance(item, (str, os.PathLike)):
+        problem = f"is the text {os.fspath(item)!r}; a path stands for a whole data set and is passed alone"
+    elif tuples.recognise(item):
+        return tuples.KIND
+    elif isinstance(item, (tuple, list)):
+        problem = f"is a {type(item).__name__} of {len(item)} members; graphs may be {ACCEPTED}"
+    else:
+        problem = f"is {'None' if item is None else 'of type ' + type(item).__name__}; graphs may be {ACCEPTED}"
+    raise GraphError(index, problem)

@@ -1,0 +1,212 @@
+"""Graphs as tuples of edges and labels: our own ``(n_nodes, edges, labels)`` and GraKeL's ``(edges, labels)``."""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relaxwl._validation import is_integer
+from relaxwl.graphs import DIRECTED, GraphCollection, GraphError, sort_labels
+from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.building import adjacency_arcs, join_vectors
+from relaxwl.inputs.reading import Names, Parts, build, refuse_names, with_weights
+
+KIND = "a tuple of edges"
+FORMS = "(n_nodes, edges[, labels[, edge labels]]) or (edges[, labels[, edge labels]])"
+
+
+def recognise(item: Any) -> bool:
+    """Whether the item is a tuple or list of as many members as a graph may have."""
+    return isinstance(item, (tuple, list)) and 1 <= len(item) <= 4
+
+
+def read(graphs: list[Any], names: Names) -> GraphCollection:
+    """Read graphs given as tuples; an edge without a weight weighs 1 if others have weights."""
+    refuse_names(names, KIND)
+    return build(with_weights([tuple_parts(graph, names.symmetrize, at) for at, graph in enumerate(graphs)]))
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """Edges between vertices of any name, as they were listed."""
+
+    edges: list[tuple[Any, Any]]
+    weights: Float64 | None = None
+    vertices: Iterable[Any] = ()  # beyond those that have edges
+    in_order: bool = False  # whether edge labels may be given in the order of the edges
+
+
+def tuple_parts(members: Sequence[Any], symmetrize: bool, index: int) -> Parts:
+    """Read ``(n_nodes, edges[, labels[, edge labels]])`` or GraKeL's ``(edges[, labels[, edge labels]])``."""
+    n_nodes, structure, node_labels, edge_labels = _split_members(members, index)
+    if node_labels is not None and not isinstance(node_labels, Mapping):
+        node_labels = _sized(node_labels, index)
+    n_labels = None if node_labels is None else len(node_labels)
+    if n_nodes is None and _is_matrix(structure, n_labels, index):
+        return matrix_parts(structure, node_labels, edge_labels, symmetrize, index)
+    listing = _listing(structure, symmetrize, index)
+    if isinstance(edge_labels, Mapping):
+        listing = _without_loops(listing)
+    edge_labels = _labels_of_edges(listing, edge_labels, index)
+    edges = listing.edges
+    if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
+        n_nodes = n_labels
+    if n_nodes is None:
+        numbers = _number_vertices(listing, node_labels, index)
+        n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
+        node_labels = _labels_of(numbers, node_labels, index)
+    return Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights)
+
+
+def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, symmetrize: bool, index: int) -> Parts:
+    """Read an adjacency matrix with labels beside it."""
+    n_nodes, arcs, weights = adjacency_arcs(matrix, index, symmetrize)
+    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights))
+    edge_labels = _labels_of_edges(listing, edge_labels, index)
+    return Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights)
+
+
+def _without_loops(listing: _Listing) -> _Listing:
+    """Drop edges from a vertex to itself, which need no label, and keep their vertices."""
+    proper = [position for position, (source, target) in enumerate(listing.edges) if source != target]
+    return _Listing(
+        [listing.edges[position] for position in proper],
+        None if listing.weights is None else listing.weights[proper],
+        vertices=[*listing.vertices, *(source for source, _ in listing.edges)],
+        in_order=listing.in_order,
+    )
+
+
+def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, Any, Any, Any]:
+    """Return the number of vertices if it is given, the edges, the labels and the edge labels."""
+    n_nodes = None
+    if is_integer(members[0]):
+        n_nodes, members = int(members[0]), members[1:]
+    if not 1 <= len(members) <= 3 or is_scalar(members[0]):
+        raise GraphError(index, f"expected {FORMS}; a single graph is put in a list, [graph]")
+    # GraKeL gives unlabelled graphs empty dictionaries.
+    labels = [None if isinstance(member, Mapping) and not member else member for member in members[1:]]
+    structure, node_labels, edge_labels = [members[0], *labels, None, None][:3]
+    return n_nodes, structure, node_labels, edge_labels
+
+
+def _sized(labels: Any, index: int) -> Any:
+    """Return labels as something with a length."""
+    if isinstance(labels, (str, Set)) or not isinstance(labels, Iterable):
+        raise GraphError(index, f"labels must be a sequence or a dictionary, not {type(labels).__name__} {labels!r}")
+    return labels if hasattr(labels, "__len__") else list(labels)
+
+
+def _is_matrix(structure: Any, n_labels: int | None, index: int) -> bool:
+    """Whether the first member of a tuple is an adjacency matrix; the notes of ``as_collection`` have the rules."""
+    if hasattr(structure, "tocoo"):
+        return True
+    if isinstance(structure, np.ndarray):
+        square = structure.ndim == 2 and structure.shape[0] == structure.shape[1]
+    else:
+        rows = structure if isinstance(structure, list) and structure else [None]
+        square = all(isinstance(row, list) and len(row) == len(rows) for row in rows)
+    if not square or len(structure) != 2:
+        return square
+    if n_labels is None and isinstance(structure, list):
+        problem = "two lists of two numbers can be two edges or a matrix"
+        raise GraphError(index, f"{problem}: write edges as tuples, [(0, 1), (1, 2)], or the matrix as an array")
+    return n_labels in (None, 2)
+
+
+def _listing(structure: Any, symmetrize: bool, index: int) -> _Listing:
+    """Read edges given as pairs, triples with a weight, or a dictionary."""
+    if isinstance(structure, Mapping):
+        neighbours = [isinstance(value, (Mapping, Set, list, tuple, np.ndarray)) for value in structure.values()]
+        if all(neighbours):
+            return _neighbour_listing(structure, symmetrize, index)
+        triples: list[Any] = [(*_pair(key, index), weight) for key, weight in structure.items()]
+    elif isinstance(structure, Iterable) and not isinstance(structure, str):
+        triples = structure.tolist() if isinstance(structure, np.ndarray) else list(structure)
+    else:
+        raise GraphError(index, f"the edges must be pairs of vertices, not {type(structure).__name__}")
+    edges = [_pair(edge, index) for edge in triples]
+    weights = [edge[2] if len(edge) == 3 else 1 for edge in triples]
+    return _Listing(edges, _weights(weights, index), in_order=not isinstance(structure, (Mapping, Set)))
+
+
+def _pair(edge: Any, index: int) -> tuple[Any, Any]:
+    if not isinstance(edge, (tuple, list, np.ndarray)) or len(edge) not in (2, 3):
+        raise GraphError(index, f"an edge must be a pair of vertices or a triple with a weight, not {edge!r}")
+    return edge[0], edge[1]
+
+
+def _weights(weights: list[Any], index: int) -> Float64 | None:
+    """Return weights as one attribute an edge, or None if all are 1."""
+    if all(weight == 1 for weight in weights):
+        return None
+    return join_vectors([weights], len(weights), index)
+
+
+def _neighbour_listing(structure: Mapping[Any, Any], symmetrize: bool, index: int) -> _Listing:
+    """Read a dictionary from vertices to their neighbours, which says each edge in both directions."""
+    arcs: dict[tuple[Any, Any], Any] = {}
+    for vertex, neighbours in structure.items():
+        weights = (
+            neighbours if isinstance(neighbours, Mapping) else dict.fromkeys(_names_of_vertices(neighbours, index), 1)
+        )
+        arcs.update({(vertex, other): weight for other, weight in weights.items()})
+    if symmetrize:
+        return _Listing(list(arcs), vertices=structure)
+    for (source, target), weight in arcs.items():
+        if arcs.get((target, source)) != weight:
+            raise GraphError(index, DIRECTED)
+    return _Listing(list(arcs), _weights(list(arcs.values()), index), vertices=structure)
+
+
+def _number_vertices(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
+    """Give the vertices numbers in the order of their names."""
+    ends = (vertex for edge in listing.edges for vertex in edge)
+    named = _names_of_vertices([*listing.vertices, *(labels or ()), *ends], index)
+    return {vertex: number for number, vertex in enumerate(named)}
+
+
+def _names_of_vertices(vertices: Iterable[Any], index: int) -> tuple[Any, ...]:
+    try:
+        return sort_labels(vertices)
+    except (TypeError, ValueError):
+        raise GraphError(index, "vertices must be named by numbers, strings or tuples of these") from None
+
+
+def _labels_of(vertices: Iterable[Any], labels: Mapping[Any, Any] | None, index: int) -> list[Any] | None:
+    if labels is None:
+        return None
+    for vertex in vertices:
+        if labels.get(vertex) is None:
+            raise GraphError(index, f"vertex {vertex!r} has no label; label all vertices or none")
+    return [labels[vertex] for vertex in vertices]
+
+
+def _labels_of_edges(listing: _Listing, labels: Any, index: int) -> Any:
+    """Look each edge up in either direction; a sequence is in the order of the edges already."""
+    if labels is None:
+        return None
+    if not isinstance(labels, Mapping):
+        if not listing.in_order:
+            raise GraphError(index, "edge labels must be a dictionary from pairs, as these edges have no order")
+        return labels
+    found = []
+    for source, target in listing.edges:
+        one, other = labels.get((source, target)), labels.get((target, source))
+        if one is None and other is None:
+            raise GraphError(index, f"edge ({source!r}, {target!r}) has no label; label all edges or none")
+        if one is not None and other is not None and one != other:
+            raise GraphError(index, f"edge ({source!r}, {target!r}) has the labels {one!r} and {other!r}")
+        found.append(other if one is None else one)
+    return found
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether the value can name a vertex or stand in a matrix."""
+    return isinstance(value, (str, int, float, np.generic))
+
+
+def is_pair(value: Any) -> bool:
+    """Whether the value can be an edge, with or without a weight."""
+    return isinstance(value, (tuple, list)) and len(value) in (2, 3) and all(is_scalar(part) for part in value)

@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from relaxwl._validation import (
+    ParameterError,
+    as_generator,
+    as_seed,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, -1, np.float64(2)])
+def test_what_is_no_natural_number_is_refused_by_name(value):
+    with pytest.raises(ParameterError, match=r"depth must be an integer >= 0, not "):
+        check_integer("depth", value)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"), [((2, 5), "from 2 to 5"), ((None, 5), "<= 5"), ((7, None), ">= 7"), ((None, None), "integer,")]
+)
+def test_bounds_are_told(bounds, words):
+    with pytest.raises(ParameterError, match=words):
+        check_integer("depth", 6 if bounds != (None, None) else "6", *bounds)
+
+
+def test_integers_come_back_as_python_integers():
+    assert type(check_integer("depth", np.int32(3))) is int
+    assert check_integer("depth", -3, least=None) == -3
+
+
+def test_a_refusal_is_both_a_value_error_and_a_type_error():
+    assert issubclass(ParameterError, ValueError)
+    assert issubclass(ParameterError, TypeError)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", True, None, 1j])
+def test_numbers_must_be_finite_and_positive(value):
+    with pytest.raises(ParameterError, match="cost must be a finite number > 0, not "):
+        check_number("cost", value)
+
+
+def test_zero_and_an_upper_bound_can_be_allowed():
+    assert check_number("cost", 0, zero=True) == 0.0
+    with pytest.raises(ParameterError, match=r">= 0 and <= 1, not 1\.5"):
+        check_number("share", 1.5, zero=True, most=1)
+
+
+def test_flags_and_choices():
+    assert check_flag("on", np.True_) is True
+    with pytest.raises(ParameterError, match="on must be True or False, not 'no'"):
+        check_flag("on", "no")
+    assert check_choice("base", "edge", ("subtree", "edge")) == "edge"
+    with pytest.raises(ParameterError, match="base must be one of subtree, edge, not 3"):
+        check_choice("base", 3, ("subtree", "edge"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: 3, lambda: np.random.SeedSequence(3), lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)],
+)
+def test_every_kind_of_random_state_repeats(make):
+    assert as_generator(make()).integers(2**40) == as_generator(make()).integers(2**40)
+    assert as_seed(make()) == as_seed(make())
+
+
+def test_an_integer_is_its_own_seed_and_a_generator_advances():
+    assert as_seed(2**40) == 2**40
+    rng = np.random.default_rng(0)
+    assert as_generator(rng) is rng
+    assert as_seed(rng) != as_seed(rng)
+    assert as_seed(None) != as_seed(None)
+
+
+@pytest.mark.parametrize("value", [-1, True, "7", 1.5])
+def test_other_random_states_are_refused(value):
+    for function in (as_generator, as_seed):
+        with pytest.raises(ParameterError, match="random_state must be an integer >= 0"):
+            function(value)
