@@ -22,8 +22,8 @@ def seconds_of(name: str, graphs: GraphCollection, limit: float, n_jobs: int) ->
     entry = get_kernel(name)
     begin = time.perf_counter()
     with time_limit(limit):
-        for _, kernel in entry.variants(random_state=0, n_jobs=n_jobs):
-            kernel.fit_candidates(graphs)
+        for variant in entry.variants(random_state=0, n_jobs=n_jobs):
+            variant.estimator.compare(variant.estimator.fit_prepare(graphs), None, variant.settings)
     return time.perf_counter() - begin
 
 

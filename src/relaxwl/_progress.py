@@ -35,4 +35,28 @@ def _time_left(share: float | None, since: float | None) -> str:
     if not share or since is None:
         return ""
     elapsed = time.perf_counter() - since
-    return f"; {elapsed:.1f} s so far, about {elapsed * (1 - share) / share:.1f} s left"
+    return f"; {duration(elapsed)} so far, about {duration(elapsed * (1 - share) / share)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people read it.
+
+    >>> [duration(value) for value in (0.0123, 2.5, 61.2, 725, 7300)]
+    ['0.012 s', '2.5 s', '61 s', '12 min', '2.0 h']
+    """
+    if seconds < 1:
+        return f"{seconds:.3f} s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def printable(name: str) -> str:
+    r"""Return a name that any file or terminal can take: lone surrogates, as in damaged file names, are spelt out.
+
+    >>> printable("caf\udce9"), printable("café")
+    ('caf\\udce9', 'café')
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

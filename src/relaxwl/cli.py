@@ -11,12 +11,13 @@ from typing import Any, NoReturn
 
 from relaxwl import __version__
 from relaxwl.commands.console import Console, UserError
+from relaxwl.kernels.registry import kernel_names
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 Subparsers = Any
-KERNELS = "ve-hist, wl, gs, sp, odd-sth, wwl, pwl, wl-oa, rwl, rwl-star, rwl-auto"
+KERNELS = ", ".join(kernel_names())
 DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), or a name of the TU collection"
 
 

@@ -10,7 +10,7 @@ def key(dataset="EGO-1", kernel="wl", data="d0", fingerprint=None):
     return Key(dataset, kernel, data, fingerprint or f"{dataset}/{kernel}/{data}")
 
 
-def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_unconverged=0, **of):
+def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_unconverged=0, offered=None, **of):
     predictions = ["a", "b"] if accuracy == 1 else ["a", "a"] if accuracy == 0.5 else ["b", "a"]
     identity = key(**of)
     return FoldRecord(
@@ -38,6 +38,7 @@ def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_uncon
         n_jobs=None,
         versions={"relaxwl": "1"},
         finished_at="2026-01-01T00:00:00+00:00",
+        offered=offered or {},
     )
 
 

@@ -8,44 +8,48 @@ import sys
 import numpy as np
 import pytest
 
-from relaxwl.evaluation.contestants import resolve
-from relaxwl.kernels import WeisfeilerLehman
-
-# Digests of the registry's kernels with the settings of their variants.
-IDENTITIES = {
-    "ve-hist": "be6010fbc43b",
-    "wl": "092c4bd55748",
-    "gs": "28b014553e1b",
-    "sp": "ffdfa903541f",
-    "odd-sth": "40f1769f4302",
-    "wwl": "9457fde8540d",
-    "pwl": "f7422960e96e",
-    "wl-oa": "dd92d5ac0d90",
-    "rwl": "6dadf79576f2",
-    "rwl-star": "1fb080a24a7a",
-    "rwl-auto": "33aaaa43ba9c",
-}
+from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.clustering.partitioners import KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.evaluation import cross_validate
+from relaxwl.evaluation.contestants import identity, require_recognisable, resolve
 
 
-def identity(**parameters):
-    return resolve(WeisfeilerLehman(**parameters))[0].identity()
+def of(kernel, name=None):
+    return identity(resolve(kernel if name is None else {name: kernel})[0])
+
+
+def plain(**parameters):
+    return of(WeisfeilerLehman(**parameters))
+
+
+def relaxed(name=None, **parameters):
+    return of(RelaxedWeisfeilerLehman(**parameters), name)
 
 
 def test_identity_is_that_of_the_kernel_not_of_its_means():
-    assert identity() == identity(n_jobs=2)
-    assert identity() != identity(max_depth=2)
-    assert identity(depth_weights=np.ones(5)) == identity(depth_weights=np.ones(5))
-    assert identity(depth_weights=np.ones(5)) != identity(depth_weights=np.arange(5.0))
+    assert plain() == plain(n_jobs=2) == plain(verbose=1)
+    assert plain() != plain(max_depth=2)
+    assert relaxed() == relaxed(random_state=3)
+    assert plain(depth_weights=np.ones(5)) == plain(depth_weights=np.ones(5))
+    assert plain(depth_weights=np.ones(5)) != plain(depth_weights=np.arange(5.0))
+    assert plain() == of(WeisfeilerLehman(), "named")  # plain data need no name
 
 
-def test_estimators_are_cloned_and_given_threads():
-    kernel = WeisfeilerLehman()
-    [(parameters, copy)] = resolve(kernel)[0].variants(7, 3, None)
-    assert parameters == {}
-    assert copy is not kernel
-    assert (copy.n_jobs, kernel.n_jobs) == (3, None)
-    [(_, own)] = resolve(WeisfeilerLehman(n_jobs=1))[0].variants(7, 3, None)
-    assert own.n_jobs == 1
+def test_the_choice_belongs_to_the_identity():
+    assert identity(resolve("wl")[0]) != identity(resolve("wl", (1, 2))[0])
+    assert len({identity(entry) for entry in resolve("ve-hist,wl,gs,sp,wwl,pwl,wl-oa,rwl,rwl-star,rwl-auto")}) == 10
+
+
+def test_estimators_are_cloned_and_given_threads_and_seeds():
+    kernel = RelaxedWeisfeilerLehman()
+    [variant] = resolve(kernel)[0].variants(7, 3)
+    assert variant.parameters == {}
+    assert variant.estimator is not kernel
+    assert (variant.estimator.n_jobs, variant.estimator.random_state) == (3, 7)
+    assert (kernel.n_jobs, kernel.random_state) == (None, None)
+    assert variant.settings == tuple({"max_depth": depth} for depth in range(5))
+    [own] = resolve(WeisfeilerLehman(n_jobs=1))[0].variants(7, 3)
+    assert own.estimator.n_jobs == 1
 
 
 def test_names_must_be_told_apart():
@@ -55,8 +59,9 @@ def test_names_must_be_told_apart():
 
 
 def test_what_is_no_kernel_is_refused():
-    with pytest.raises(TypeError, match="names or GraphKernel estimators"):
-        resolve([3])
+    for wrong in ([3], WeisfeilerLehman):
+        with pytest.raises(TypeError, match="names, GraphKernel estimators or predictors"):
+            resolve(wrong)
     with pytest.raises(ValueError, match="kernels is empty"):
         resolve([])
 
@@ -68,116 +73,62 @@ def test_names_are_those_of_the_registry():
         resolve("xl")
 
 
-def test_depths_are_restricted_where_there_is_a_choice():
-    wl, pwl, own = *resolve("wl,pwl"), *resolve(WeisfeilerLehman())
-    assert wl.depths_within(None) == (1, 2, 3, 4, 5)
-    assert wl.depths_within((0, 1, 2)) == (1, 2)
-    assert pwl.depths_within((1, 2)) == (5,)
-    assert own.depths_within(None) is None
-    assert own.depths_within((0, 1)) == (0, 1)
+def test_names_can_be_written_everywhere():
+    [entry] = resolve({"caf\udce9": WeisfeilerLehman()})
+    assert entry.name == entry.title == r"caf\udce9"
 
 
-def test_costs_and_functions_are_told_apart_by_content():
-    from relaxwl import EditCost, RelaxedWeisfeilerLehman
-
-    def of(**parameters):
-        return resolve(RelaxedWeisfeilerLehman(**parameters))[0].identity()
-
+def test_data_are_told_apart_by_content():
     cheap, dear = np.full((3, 3), 1.0) - np.eye(3), np.full((3, 3), 2.0) - 2 * np.eye(3)
-    assert of(cost=EditCost.from_matrix("ab", cheap)) == of(cost=EditCost.from_matrix("ab", cheap))
-    assert of(cost=EditCost.from_matrix("ab", cheap)) != of(cost=EditCost.from_matrix("ab", dear))
-    assert of(n_clusters=lambda n: n // 2) != of(n_clusters=lambda n: n // 3)
-    assert of(cost=EditCost.from_callable(lambda a, b: 1.0 * (a != b))) != of(
-        cost=EditCost.from_callable(lambda a, b: 2.0 * (a != b))
-    )
+    assert relaxed(cost=EditCost.from_matrix("ab", cheap)) == relaxed(cost=EditCost.from_matrix("ab", cheap))
+    assert relaxed(cost=EditCost.from_matrix("ab", cheap)) != relaxed(cost=EditCost.from_matrix("ab", dear))
+    assert relaxed(n_clusters=[2.0, "sqrt"]) != relaxed(n_clusters=["sqrt", 2.0])
+    assert relaxed(partitioner=KMedoidsPartitioner()) == relaxed(partitioner=KMedoidsPartitioner())
+    assert relaxed(partitioner=RadiusPartitioner(1.0)) != relaxed(partitioner=RadiusPartitioner(2.0))
 
 
-class Threshold:
-    """A partitioner, or a rule for the number of clusters, as users write them: with a ``repr`` that says nothing."""
-
-    def __init__(self, value):
-        self.value = value
+class Rule:
+    """A partitioner, or a rule for the number of groups, as users write them."""
 
     def fit(self, rows, ground, rng):
         return self
 
     def __call__(self, n):
-        return int(n // self.value)
-
-    def doubled(self, n):
-        return 2 * self(n)
+        return n // 2
 
 
-class OtherThreshold(Threshold):
-    def __call__(self, n):
-        return int(n // self.value) + 1
+CODE = {
+    "function": {"n_clusters": lambda n: n // 2},
+    "in a list": {"n_clusters": [2.0, lambda n: n // 2]},
+    "partial": {"n_clusters": functools.partial(max, 3)},
+    "object": {"n_clusters": Rule()},
+    "partitioner": {"partitioner": Rule()},
+    "cost": {"cost": EditCost.from_callable(lambda a, b: 1.0 * (a != b))},
+}
 
 
-class Slotted:
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __call__(self, n):
-        return self.value
-
-
-def share(n, divisor=2):
-    return n // divisor
+@pytest.mark.parametrize("parameters", CODE.values(), ids=CODE)
+def test_code_is_known_by_the_name_that_the_user_gives(parameters, tmp_path, toy):
+    kernel = RelaxedWeisfeilerLehman(**parameters)
+    assert relaxed("a", **parameters) == relaxed("a", **parameters)
+    assert relaxed("a", **parameters) != relaxed("b", **parameters)
+    require_recognisable(resolve({"a": kernel})[0])
+    [name] = parameters
+    with pytest.raises(ValueError, match=f"{name} of RelaxedWeisfeilerLehman is code"):
+        cross_validate(kernel, *toy, store=tmp_path / "results.jsonl")
 
 
-def nested(n, of=2):
-    return sum(1 for i in range(n) if i % of)
+def test_without_a_store_code_needs_no_name(toy):
+    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_clusters=lambda n: 2)
+    assert len(cross_validate(kernel, *toy, n_folds=2, n_repeats=1, C=(1.0,)).folds) == 2
 
 
-def other_nested(n, of=2):
-    return sum(2 for i in range(n) if i % of)
-
-
-other_nested.__qualname__ = nested.__qualname__  # as in a notebook where a cell was changed and run again
-
-
-def described(**parameters):
-    from relaxwl import RelaxedWeisfeilerLehman
-
-    return resolve(RelaxedWeisfeilerLehman(**parameters))[0].identity()
-
-
-@pytest.mark.parametrize("parameter", ["partitioner", "n_clusters"])
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (lambda: Threshold(2.0), lambda: Threshold(50.0)),
-        (lambda: Threshold(2.0), lambda: OtherThreshold(2.0)),
-        (lambda: Threshold(np.ones(3)), lambda: Threshold(np.zeros(3))),
-        (lambda: Threshold(np.random.default_rng(0)), lambda: Threshold(np.random.default_rng(1))),
-        (lambda: Slotted(1), lambda: Slotted(2)),
-        (lambda: functools.partial(share, divisor=2), lambda: functools.partial(share, divisor=3)),
-        (lambda: functools.partial(Threshold(2.0), 1), lambda: functools.partial(Threshold(3.0), 1)),
-        (lambda: Threshold(2.0).doubled, lambda: Threshold(3.0).doubled),
-        (lambda: nested, lambda: other_nested),
-    ],
-)
-def test_objects_are_told_apart_by_their_state_and_what_they_do(parameter, one, other):
-    assert described(**{parameter: one()}) == described(**{parameter: one()})
-    assert described(**{parameter: one()}) != described(**{parameter: other()})
-
-
-def test_an_object_that_refers_to_itself_has_an_identity():
-    first, second = Threshold(1.0), Threshold(2.0)
-    first.self, second.self = first, second
-    assert described(partitioner=first) != described(partitioner=second)
-
-
-def test_identity_of_an_object_is_the_same_in_another_process():
+def test_identity_is_the_same_in_another_process():
     program = """
-class Words:
-    def __init__(self, words): self.words = words
-    def __call__(self, n): return n in {"a", "b", "c", "d"}
-from relaxwl import RelaxedWeisfeilerLehman
-from relaxwl.evaluation.contestants import resolve
-print(resolve(RelaxedWeisfeilerLehman(n_clusters=Words({"x", "y", "z"})))[0].identity())
+from relaxwl import EditCost, RelaxedWeisfeilerLehman
+from relaxwl.evaluation.contestants import identity, resolve
+kernel = RelaxedWeisfeilerLehman(n_clusters=lambda n: 3, cost=EditCost(2.0))
+print(*[identity(entry) for entry in [*resolve("wl,rwl-auto"), *resolve({"mine": kernel})]])
 """
     found = {
         subprocess.run(
@@ -188,9 +139,3 @@ print(resolve(RelaxedWeisfeilerLehman(n_clusters=Words({"x", "y", "z"})))[0].ide
         for seed in ("1", "2")
     }  # fmt: skip
     assert len(found) == 1
-
-
-def test_identities_of_the_registry_stay_as_they_are():
-    """Records of long runs carry these: a change makes them unusable, and has to be meant."""
-    found = {contestant.name: contestant.identity()[:12] for contestant in resolve(",".join(IDENTITIES))}
-    assert found == IDENTITIES

@@ -25,13 +25,13 @@ class Foreign(WeisfeilerLehman):
 def fits(monkeypatch):
     """Numbers of graphs of all fits of WeisfeilerLehman."""
     seen = []
-    fit_candidates = WeisfeilerLehman.fit_candidates
+    fit_prepare = WeisfeilerLehman.fit_prepare
 
     def spied(self, X):
         seen.append(len(X))
-        return fit_candidates(self, X)
+        return fit_prepare(self, X)
 
-    monkeypatch.setattr(WeisfeilerLehman, "fit_candidates", spied)
+    monkeypatch.setattr(WeisfeilerLehman, "fit_prepare", spied)
     return seen
 
 
@@ -61,7 +61,7 @@ def test_kernels_from_elsewhere_do_not_take_part(toy, fits):
 
 
 def test_kernels_in_child_processes_are_known():
-    assert get_kernel("odd-sth").kernel_class().__module__ in IN_CHILD_PROCESSES
+    assert get_kernel("odd-sth").estimator_class().__module__ in IN_CHILD_PROCESSES
 
 
 def test_errors_are_for_the_run_that_counts(toy):

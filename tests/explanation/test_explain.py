@@ -316,7 +316,7 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
     values = [part.value for part in pair.shared]
     assert values == sorted(values, reverse=True)
     if normalize == "depth" or (not normalize and similarity != "tanimoto"):
-        prefixes = [matrix[1, 2] for matrix in kernel.depth_kernel_matrices(graphs)]
+        prefixes = [matrix[1, 2] for matrix in kernel.compare(kernel.prepare(graphs), None, kernel.variations())]
         for depth, added in enumerate(np.diff(prefixes, prepend=0.0)):
             of_depth = sum(part.value for part in pair.shared if part.cluster.depth == depth)
             assert of_depth == pytest.approx(added, abs=1e-12)

@@ -1,5 +1,8 @@
 """Every kernel by name."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -35,14 +38,15 @@ def test_every_kernel_runs_in_every_variant(name):
     assert "\n" not in entry.description
     if name == "odd-sth":
         pytest.importorskip("grakel")
-    for settings, kernel in entry.variants(random_state=0, n_jobs=1, time_limit=60):
+    for variant in entry.variants(random_state=0, n_jobs=1):
+        kernel = variant.estimator
         assert isinstance(kernel, GraphKernel)
         assert kernel.n_jobs == 1
         known = kernel.get_params()
-        assert {name: known[name] for name in settings} == settings
-        candidates = kernel.fit_candidates(small_graphs())
-        assert candidates
-        assert all(np.isfinite(candidate.matrix).all() for candidate in candidates)
+        assert {name: known[name] for name in variant.parameters} == variant.parameters
+        matrices = kernel.compare(kernel.fit_prepare(small_graphs()), None, variant.settings)
+        assert matrices
+        assert all(np.isfinite(matrix).all() for matrix in matrices)
 
 
 PROTOCOL = {  # number of variants, and of candidates from each
@@ -65,19 +69,34 @@ def test_settings_of_the_protocol(name):
     entry = get_kernel(name)
     variants = entry.variants(random_state=0)
     assert len(variants) == n_variants
-    assert len(fit_variant(*variants[0], small_graphs(), entry.depths).candidates) == n_candidates
+    assert len(fit_variant(variants[0], small_graphs()).candidates) == n_candidates
 
 
-def test_seeds_and_limits_reach_the_kernels_that_know_them():
-    assert get_kernel("gs").make(random_state=5, time_limit=9).get_params()["random_state"] == 5
-    assert get_kernel("gs").make(random_state=5, time_limit=9).time_limit == 9
-    assert get_kernel("rwl-star").make(random_state=5).random_state == 5
-    assert "time_limit" not in get_kernel("wl").make(time_limit=9).get_params()
+def test_seeds_and_threads_reach_the_kernels_that_know_them():
+    assert get_kernel("gs").make(random_state=5).random_state == 5
+    assert get_kernel("rwl-star").make(random_state=5, n_jobs=2).n_jobs == 2
+    assert "random_state" not in get_kernel("wl").make(random_state=5).get_params()
+
+
+def test_the_choice_of_depths_can_be_restricted():
+    assert get_kernel("wl").within((0, 1, 2)).settings == ({"max_depth": 1}, {"max_depth": 2})
+    assert get_kernel("pwl").within((1, 2)).settings == ({"max_depth": 5},)  # one depth is no choice
+    assert get_kernel("sp").within((1, 2)).settings == ({},)
+    assert len(get_kernel("rwl-auto").within((4,)).settings) == 2
+    assert len(get_kernel("wwl").within(None).settings) == 6
+    with pytest.raises(ValueError, match="depths 8, 9 were asked for, but the kernel wl offers 1, 2, 3, 4, 5"):
+        get_kernel("wl").within((8, 9))
+
+
+def test_the_registry_is_read_without_numerics():
+    program = "import sys, relaxwl.cli; print([m for m in ('numpy', 'scipy', 'sklearn', 'numba') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == "[]"
 
 
 def test_what_the_package_offers_is_there_after_importing_relaxwl():
     for name in relaxwl.kernels.__all__:
         assert getattr(relaxwl.kernels, name)
-    assert relaxwl.kernels.baselines.ShortestPath is get_kernel("sp").kernel_class()
+    assert relaxwl.kernels.baselines.ShortestPath is get_kernel("sp").estimator_class()
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         relaxwl.kernels.nonsense  # noqa: B018

@@ -13,7 +13,6 @@ from relaxwl.clustering.partitioners import (
     RadiusPartitioner,
 )
 from relaxwl.datasets import load_tu, make_egonets
-from relaxwl.kernels.relaxed import SelectedRelaxedWeisfeilerLehman
 from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 
 BASES = ("subtree", "edge", "shortest-path")
@@ -238,16 +237,13 @@ def test_wrong_normalization_is_named(normalize):
 def test_all_depths_from_one_fit(normalize):
     train, test = collection(TRAIN), collection(TEST)
     kernel = kernel_of({}, normalize=normalize).fit(train)
-    for depth, matrix in enumerate(kernel.depth_kernel_matrices(test, train)):
+    prepared, settings = kernel.prepare(train), kernel.variations()
+    for depth, matrix in enumerate(kernel.compare(kernel.prepare(test), prepared, settings)):
         single = kernel_of({}, normalize=normalize, max_depth=depth).fit(train)
         np.testing.assert_allclose(matrix, single.kernel_matrix(test, train), rtol=1e-12)
-    selected = SelectedRelaxedWeisfeilerLehman(2, 2, random_state=0)
-    candidates = selected.fit_candidates(train)
-    assert [tuple(candidate.parameters.values()) for candidate in candidates] == [
-        (depth, similarity) for similarity in ("dot", "intersection") for depth in range(3)
-    ]
-    minima = kernel_of({}, similarity="intersection").fit_kernel_matrix(train)
-    np.testing.assert_array_equal(candidates[-1].matrix, minima)
+    [cut] = kernel.compare(prepared, None, [{"max_depth": 2, "similarity": "intersection"}])
+    minima = kernel_of({}, similarity="intersection", normalize=normalize).fit_kernel_matrix(train)
+    np.testing.assert_array_equal(cut, minima)
 
 
 # ------------------------------------------------------------------------------------------------- unseen labels

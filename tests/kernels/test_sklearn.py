@@ -93,7 +93,7 @@ def test_transform_changes_nothing_and_fit_is_idempotent(kernel):
 @kernels
 def test_unfitted_kernels_say_so(kernel):
     graphs = collection(random_graphs(3))
-    for method in ("transform", "kernel_matrix", "depth_kernel_matrices", "candidates"):
+    for method in ("transform", "kernel_matrix", "prepare"):
         with pytest.raises(NotFittedError):
             getattr(clone(kernel), method)(graphs)
     with pytest.raises(NotFittedError):

@@ -82,18 +82,24 @@ def test_all_depths_from_one_fit(base, similarity, normalize):
     train, test = collection(random_graphs(10)), collection(random_graphs(6, seed=1))
     weights = [1.0, 0.5, 0.25]
     kernel = WeisfeilerLehman(2, base, similarity, depth_weights=weights, normalize=normalize).fit(train)
-    square, block = kernel.depth_kernel_matrices(train), kernel.depth_kernel_matrices(test, train)
-    fitted = kernel.fit_depth_kernel_matrices(train)
+    settings = kernel.variations()
+    assert settings == [{"max_depth": depth} for depth in range(3)]
+    prepared = kernel.prepare(train)
+    square, block = (kernel.compare(x, y, settings) for x, y in ((prepared, None), (kernel.prepare(test), prepared)))
+    fitted = kernel.compare(kernel.fit_prepare(train), None, settings)
     for depth in range(3):
         single = WeisfeilerLehman(depth, base, similarity, depth_weights=weights[: depth + 1], normalize=normalize)
         single.fit(train)
         np.testing.assert_allclose(square[depth], single.kernel_matrix(train), rtol=1e-12)
         np.testing.assert_allclose(block[depth], single.kernel_matrix(test, train), rtol=1e-12)
         np.testing.assert_array_equal(fitted[depth], square[depth])
-    candidates = kernel.candidates(test, train)
-    assert [candidate.parameters for candidate in candidates] == [{"max_depth": depth} for depth in range(3)]
-    np.testing.assert_array_equal(candidates[1].matrix, block[1])
-    assert len(kernel.fit_candidates(train)) == 3
+    [other, middle] = kernel.compare(prepared, None, [{"similarity": "intersection"}, {"max_depth": 1}])
+    np.testing.assert_array_equal(middle, square[1])
+    expected = WeisfeilerLehman(2, base, "intersection", depth_weights=weights, normalize=normalize)
+    np.testing.assert_array_equal(other, expected.fit_kernel_matrix(train))
+    for setting, message in (({"max_depth": 3}, "fitted to depth 2; 3"), ({"similarity": "x"}, "similarity must be")):
+        with pytest.raises(ValueError, match=message):
+            kernel.compare(prepared, None, [setting])
 
 
 # ------------------------------------------------------------------------------------------------- invariances
@@ -259,7 +265,8 @@ def grakel_grams(graphs, max_depth, base):
 
 
 def check_against_grakel(graphs, max_depth, base):
-    ours = WeisfeilerLehman(max_depth, base).fit_depth_kernel_matrices(graphs)
+    kernel = WeisfeilerLehman(max_depth, base)
+    ours = kernel.compare(kernel.fit_prepare(graphs), None, kernel.variations())
     for depth, theirs in grakel_grams(graphs, max_depth, base):
         np.testing.assert_array_equal(ours[depth], theirs)
 

@@ -108,17 +108,16 @@ def test_kernels_that_tie_are_all_named():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "1, 2, 3, 4, 5 (WL); 1, 2, 3, 4 (R-WL*); all that the kernel offers (mine)"),
-        ({"depths": [2, 5]}, "2, 5 (WL, mine); 2 (R-WL*)"),
-        ({"version": "0"}, "those of relaxwl 0 (WL, R-WL*); all that the kernel offers (mine)"),
+        ({}, "1, 2, 3 (WL, mine); not recorded (R-WL*)"),
+        ({"depths": [2, 5]}, "1, 2, 3 (WL, mine); 2, 5 (R-WL*)"),
     ],
 )
 def test_the_protocol_says_which_depths_there_were_to_choose_from(changes, words):
     settings = SETTINGS | {"version": relaxwl.__version__} | changes
     records = [
-        *repetitions((1.0, 1.0), kernel="wl", title="WL", settings=settings),
+        *repetitions((1.0, 1.0), kernel="wl", title="WL", settings=settings, offered={"max_depth": [1, 2, 3]}),
         *repetitions((1.0, 1.0), kernel="rwl-star", title="R-WL*", settings=settings),
-        *repetitions((1.0, 1.0), kernel="mine", settings=settings),
+        *repetitions((1.0, 1.0), kernel="mine", settings=settings, offered={"max_depth": [1, 2, 3]}),
     ]
     assert f"<dt>depths</dt><dd>{words}</dd>" in render_report(Results(records))
 

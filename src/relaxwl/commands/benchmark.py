@@ -145,8 +145,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     twice = [name for name in kernels if kernels.count(name) > 1]
     if twice:
         raise UserError(f"--kernels names {twice[0]} twice; name each kernel once")
-    for contestant in resolve(kernels):
-        contestant.depths_within(arguments.depths and tuple(arguments.depths))
+    resolve(kernels, arguments.depths and tuple(arguments.depths))
     return datasets, kernels
 
 

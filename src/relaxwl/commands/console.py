@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relaxwl._progress import duration
+
 # Seconds between two lines of progress where there is no terminal, and between two redraws where there is one.
 LINE_INTERVAL = 10.0
 REDRAW_INTERVAL = 0.1
@@ -91,7 +93,7 @@ class Bar:
             return
         self.shown = now
         share = min(done / total, 1.0) if total else 1.0
-        left = f"{_duration(now * (1 - share) / share)} left" if share > 0.005 else "…"
+        left = f"{duration(now * (1 - share) / share)} left" if share > 0.005 else "…"
         if self.console.is_terminal:
             self._draw(share, description, left)
         else:
@@ -133,19 +135,3 @@ class _BarHandler(logging.Handler):
             self.bar.restart()
         self.share = self.share if share is None else share
         self.bar.update(self.share, 1.0, getattr(record, "what", record.getMessage()))
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in the two largest units.
-
-    >>> _duration(75), _duration(7300), _duration(3.2)
-    ('1 min 15 s', '2 h 1 min', '3 s')
-    """
-    seconds = round(seconds)
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes, seconds = divmod(seconds, 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"

@@ -91,7 +91,7 @@ def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
             "rwl-auto chooses its setting by cross-validation; use relaxwl benchmark, or rwl-star with --clusters and "
             "--similarity"
         )
-    kernel = get_kernel(name).make(arguments.seed, arguments.jobs)
+    kernel: GraphKernel = get_kernel(name).make(arguments.seed, arguments.jobs)
     foreign = [setting for setting in settings if setting not in kernel.get_params()]
     if foreign:
         raise UserError(f"the kernel {name} has no option {', '.join(OPTIONS[setting] for setting in foreign)}")

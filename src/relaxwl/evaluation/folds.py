@@ -9,8 +9,10 @@ from sklearn.model_selection import StratifiedKFold
 
 import relaxwl
 from relaxwl.graphs.arrays import Int64
+from relaxwl.learning.svm import SOLVERS
 
 PROTOCOLS = ("transductive", "inductive")
+LATER_DEFAULTS = {"solver": "path"}
 DEFAULT_C = tuple(2.0**exponent for exponent in (-12, -8, -5, -3, -1, 1, 3, 5, 8, 12))
 
 
@@ -24,12 +26,16 @@ class Settings:
     C: tuple[float, ...]
     depths: tuple[int, ...] | None
     random_state: int
+    solver: str = "path"
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings, with the package's version, as they stand in the records."""
         values = asdict(self)
         depths = None if self.depths is None else list(self.depths)
-        return {**values, "C": list(self.C), "depths": depths, "version": relaxwl.__version__}
+        # What later versions added is left out where it is as it was before: records of old stay comparable.
+        later = {name: values.pop(name) for name in LATER_DEFAULTS}
+        changed = {name: value for name, value in later.items() if value != LATER_DEFAULTS[name]}
+        return {**values, "C": list(self.C), "depths": depths, "version": relaxwl.__version__, **changed}
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ def checked_settings(
     C: Sequence[float],
     depths: Sequence[int] | None,
     random_state: int,
+    solver: str = "path",
 ) -> Settings:
     """Return the settings that a user asked for, or say which of them makes no sense."""
     if protocol not in PROTOCOLS:
@@ -66,8 +73,10 @@ def checked_settings(
     penalties = tuple(sorted({float(value) for value in C}))
     if not penalties or not np.isfinite(penalties).all() or penalties[0] <= 0:
         raise ValueError(f"C must be finite numbers > 0, not {C!r}")
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}")
     chosen_depths = None if depths is None else tuple(sorted({int(depth) for depth in depths}))
-    return Settings(protocol, int(n_folds), int(inner_folds), penalties, chosen_depths, int(random_state))
+    return Settings(protocol, int(n_folds), int(inner_folds), penalties, chosen_depths, int(random_state), solver)
 
 
 def outer_splits(y: Int64, settings: Settings, repetition: int) -> list[Split]:

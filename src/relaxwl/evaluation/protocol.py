@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import forget_peak_memory
-from relaxwl.evaluation.contestants import Contestant, Variant, is_reseeded, resolve
+from relaxwl.evaluation.contestants import is_reseeded, require_recognisable, resolve
 from relaxwl.evaluation.folds import DEFAULT_C, Settings, Split, checked_settings, kernel_seed, outer_splits
 from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
 from relaxwl.evaluation.recording import DIGITS, OUT_OF_TIME, Data, Keeper, Recorder
@@ -32,6 +32,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.limits import Deadline
 from relaxwl.kernels.limits import time_limit as limited
+from relaxwl.kernels.registry import Entry, Variant
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
@@ -52,6 +53,7 @@ def cross_validate(
     inner_folds: int = 3,
     C: Sequence[float] = DEFAULT_C,
     depths: Sequence[int] | None = None,
+    solver: str = "path",
     n_jobs: int | None = None,
     random_state: int = 0,
     time_limit: float | None = None,
@@ -78,6 +80,9 @@ def cross_validate(
     depths : sequence of int, optional
         Restrict the choice among settings with a ``max_depth`` to these; by default all that the registry names, or
         that an estimator offers.
+    solver : {"path", "libsvm"}
+        Who fits the machines that choose parameters: our own compiled path of C values, or LIBSVM, with which anybody
+        can check a table against scikit-learn alone. The machine that predicts a fold is LIBSVM's in any case.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int
@@ -107,11 +112,12 @@ def cross_validate(
     >>> results.cell("toy", "WeisfeilerLehman").mean
     1.0
     """
-    settings = checked_settings(protocol, n_folds, n_repeats, inner_folds, C, depths, random_state)
+    settings = checked_settings(protocol, n_folds, n_repeats, inner_folds, C, depths, random_state, solver)
     Deadline(time_limit)  # refuses what is no time
-    contestants = resolve(kernels)
-    for contestant in contestants:
-        contestant.depths_within(settings.depths)
+    contestants = resolve(kernels, settings.depths)
+    if store is not None:
+        for contestant in contestants:
+            require_recognisable(contestant)
     data = _checked_data(graphs, y, dataset, settings, n_jobs, time_limit)
     keeper = Keeper(store)
     keeper.describe(data)
@@ -121,7 +127,7 @@ def cross_validate(
     return keeper.results()
 
 
-def _evaluate(contestant: Contestant, data: Data, n_repeats: int, keeper: Keeper, meter: Meter) -> None:
+def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, meter: Meter) -> None:
     """Compute, record by record, what the store does not hold yet."""
     recorder = Recorder.of(contestant, data)
     keeper.take_sketch(recorder.key)
@@ -173,13 +179,13 @@ def _evaluate_folds(
         keep(folds, choices, np.arange(len(data.y)))
 
 
-def _variants(contestant: Contestant, data: Data, repetition: int) -> list[Variant]:
+def _variants(contestant: Entry, data: Data, repetition: int) -> list[Variant]:
     seed = kernel_seed(data.settings.random_state, repetition)
-    return contestant.variants(seed, data.n_jobs, data.time_limit)
+    return contestant.variants(seed, data.n_jobs)
 
 
 def _transductive(
-    contestant: Contestant,
+    contestant: Entry,
     data: Data,
     repetition: int,
     splits: list[Split],
@@ -187,41 +193,42 @@ def _transductive(
     meter: Share,
 ) -> list[Choice]:
     """Choose for several folds from the same Gram matrices of all graphs, variant by variant."""
-    variants, depths = _variants(contestant, data, repetition), contestant.depths_within(data.settings.depths)
-    selection = Selection(splits, data.y, data.settings.C, data.n_jobs)
-    for number, (parameters, kernel) in enumerate(variants):
+    variants = _variants(contestant, data, repetition)
+    selection = Selection(splits, data.y, data.settings.C, data.n_jobs, data.settings.solver)
+    for number, variant in enumerate(variants):
         share = meter.part(len(variants))
         fitted = kept.get(number)
         if fitted is None:
             share.say("fitting")
-            fitted = fit_variant(parameters, kernel, data.graphs, depths)
-            if not is_reseeded(kernel) and fitted.nbytes + sum(other.nbytes for other in kept.values()) <= KEPT_BYTES:
+            fitted = fit_variant(variant, data.graphs)
+            kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
+            if not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
                 kept[number] = fitted
         selection.enter(fitted, share)
     return selection.choices
 
 
-def _inductive(contestant: Contestant, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
+def _inductive(contestant: Entry, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
     """Choose for one fold, with kernels that have seen its training graphs alone, and classes of these alone."""
-    variants, depths = _variants(contestant, data, repetition), contestant.depths_within(data.settings.depths)
+    variants = _variants(contestant, data, repetition)
     training, unseen = data.graphs[split.train], data.graphs[split.test]
-    selection = Selection([split.within_training()], data.y[split.train], data.settings.C, data.n_jobs)
-    for parameters, kernel in variants:
+    within, settings = [split.within_training()], data.settings
+    selection = Selection(within, data.y[split.train], settings.C, data.n_jobs, settings.solver)
+    for variant in variants:
         share = meter.part(len(variants))
         share.say("fitting")
-        fitted = fit_variant(parameters, kernel, training, depths)
-        selection.enter(fitted, share, partial(_unseen_matrix, fitted, unseen, training, selection.choices[0]))
+        fitted = fit_variant(variant, training)
+        selection.enter(fitted, share, partial(_unseen_matrix, fitted, unseen, selection.choices[0]))
     return selection.choices[0]
 
 
-def _unseen_matrix(
-    fitted: FittedVariant, unseen: GraphCollection, training: GraphCollection, choice: Choice, position: int
-) -> Float64:
+def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choice, position: int) -> Float64:
     """Return the Gram matrix between unseen and training graphs in the candidate at ``position``."""
     started = time.perf_counter()
-    matrix = fitted.kernel.candidates(unseen, training)[fitted.positions[position]].matrix
+    kernel, setting = fitted.variant.estimator, fitted.variant.settings[position]
+    [matrix] = kernel.compare(kernel.prepare(unseen), fitted.prepared, [setting])
     choice.transform_seconds += time.perf_counter() - started
-    return matrix
+    return np.asarray(matrix)
 
 
 def _checked_data(

@@ -14,7 +14,7 @@ import sklearn
 
 import relaxwl
 from relaxwl._memory import peak_memory
-from relaxwl.evaluation.contestants import Contestant
+from relaxwl.evaluation.contestants import identity
 from relaxwl.evaluation.folds import Settings, Split, kernel_seed
 from relaxwl.evaluation.results import FoldRecord, GivenUp, GramSketch, Key, Record, Results, ResultStore
 from relaxwl.evaluation.selection import Choice
@@ -22,6 +22,7 @@ from relaxwl.evaluation.sketches import sketch_gram
 from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
+from relaxwl.kernels.registry import Entry
 
 # Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
 DIGITS = 16
@@ -46,14 +47,14 @@ class Data:
 class Recorder:
     """Makes the records of one kernel on one data set."""
 
-    contestant: Contestant
+    contestant: Entry
     data: Data
     key: Key
 
     @classmethod
-    def of(cls, contestant: Contestant, data: Data) -> "Recorder":
+    def of(cls, contestant: Entry, data: Data) -> "Recorder":
         """Return the recorder of a kernel, with the fingerprint of everything that its numbers depend on."""
-        parts = [data.fingerprint, contestant.identity(), json.dumps(data.settings.as_json(), sort_keys=True)]
+        parts = [data.fingerprint, identity(contestant), json.dumps(data.settings.as_json(), sort_keys=True)]
         fingerprint = hashlib.sha256("|".join(parts).encode()).hexdigest()[:DIGITS]
         return cls(contestant, data, Key(data.name, contestant.name, data.fingerprint, fingerprint))
 
@@ -88,6 +89,7 @@ class Recorder:
             n_jobs=data.n_jobs,
             versions=versions(),
             finished_at=_now(),
+            offered={name: [_plain(value) for value in values] for name, values in choice.offered.items()},
         )
 
     def given_up(self, repetition: int, error: Exception) -> GivenUp:

@@ -10,7 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, overload
 
@@ -44,7 +44,8 @@ class FoldRecord:
     repetition share them. ``transform_seconds`` is the time for the Gram matrices between unseen and training graphs,
     ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts support vector machines of two classes,
     ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
-    during the repetition (where the system cannot tell: since its start), with what it held before.
+    during the repetition (where the system cannot tell: since its start), with what it held before. ``offered`` names
+    the values that each parameter was chosen from (empty in records of old).
     """
 
     key: Key
@@ -71,6 +72,7 @@ class FoldRecord:
     n_jobs: int | None
     versions: dict[str, str]
     finished_at: str
+    offered: dict[str, list[Scalar]] = field(default_factory=dict)
 
     @property
     def kernel_seconds(self) -> float:
@@ -474,8 +476,10 @@ def record_from_json(line: str | bytes) -> Record:
         raise ValueError(f"it is not a record of type {', '.join(RECORD_TYPES)}")
     record_type = RECORD_TYPES[values.pop("type")]
     names = {f.name for f in fields(record_type)}
-    if names != values.keys():
-        raise ValueError(f"the fields {', '.join(sorted(names ^ values.keys()))} are missing or unknown")
+    later = {f.name for f in fields(record_type) if f.default_factory is not MISSING or f.default is not MISSING}
+    wrong = (names ^ values.keys()) - (later - values.keys())
+    if wrong:
+        raise ValueError(f"the fields {', '.join(sorted(wrong))} are missing or unknown")
     if "key" in values:
         try:
             values["key"] = Key(**values["key"])

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from relaxwl._execution import map_chunks
-from relaxwl.evaluation.contestants import none_of_the_depths
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.progress import Share
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.base import Candidate, GraphKernel
+from relaxwl.kernels.registry import Variant
 from relaxwl.learning.svm import (
     PathScores,
     Prediction,
@@ -41,6 +40,15 @@ class Choice:
     transform_seconds: float = 0.0
     svm_seconds: float = 0.0
 
+    offered: dict[str, list[Any]] = field(default_factory=dict)
+
+    def offer(self, settings: Sequence[dict[str, Any]]) -> None:
+        """Note what there is to choose from: the values of each parameter, in the order in which they came."""
+        for name, value in (pair for setting in settings for pair in setting.items()):
+            values = self.offered.setdefault(name, [])
+            if value not in values:
+                values.append(value)
+
     def count(self, scores: PathScores) -> None:
         """Add up what a path of C values has cost."""
         self.n_fits += scores.n_fits
@@ -49,16 +57,22 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A Gram matrix and the parameters that gave it: what model selection chooses from."""
+
+    parameters: dict[str, Any]
+    matrix: Float64
+
+
+@dataclass(frozen=True)
 class FittedVariant:
     """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their price.
 
-    ``positions`` says where each candidate stands among all that the kernel offers. ``gram_seconds`` is the time for
-    the matrices, where the kernel tells it from that of the fit.
+    ``prepared`` is what the kernel knows of the graphs, for comparing others with them.
     """
 
-    parameters: dict[str, Any]
-    kernel: GraphKernel
-    positions: list[int]
+    variant: Variant
+    prepared: Any
     candidates: list[Candidate]
     fit_seconds: float
     gram_seconds: float
@@ -69,32 +83,27 @@ class FittedVariant:
         return sum(candidate.matrix.nbytes for candidate in self.candidates)
 
 
-def fit_variant(
-    parameters: dict[str, Any], kernel: GraphKernel, graphs: GraphCollection, depths: tuple[int, ...] | None
-) -> FittedVariant:
-    """Fit a kernel, and check the Gram matrices of the settings that are asked for: with one of the depths, or none."""
+def fit_variant(variant: Variant, graphs: GraphCollection) -> FittedVariant:
+    """Fit a kernel, and check the Gram matrices of its settings once for all folds."""
+    kernel = variant.estimator
     started = time.perf_counter()
-    offered = kernel.fit_candidates(graphs)
-    seconds = time.perf_counter() - started
-    positions = [i for i, candidate in enumerate(offered) if _is_wanted(candidate, depths)]
-    if not positions:
-        there = dict.fromkeys(candidate.parameters["max_depth"] for candidate in offered)
-        raise ValueError(none_of_the_depths(str(kernel), depths or (), there))
-    chosen = [_checked(offered[i], len(graphs), kernel) for i in positions]
-    gram_seconds = float(getattr(kernel, "gram_seconds_", 0.0))
-    return FittedVariant(parameters, kernel, positions, chosen, seconds - gram_seconds, gram_seconds)
+    prepared = kernel.fit_prepare(graphs)
+    fitted = time.perf_counter()
+    matrices = kernel.compare(prepared, None, variant.settings)
+    finished = time.perf_counter()
+    candidates = [
+        Candidate({**variant.parameters, **setting}, _checked(matrix, len(graphs), kernel, setting))
+        for setting, matrix in zip(variant.settings, matrices, strict=True)
+    ]
+    return FittedVariant(variant, prepared, candidates, fitted - started, finished - fitted)
 
 
-def _checked(candidate: Candidate, n_graphs: int, kernel: GraphKernel) -> Candidate:
-    """Return a candidate with a matrix that compiled code can take, checked once for all folds."""
-    matrix = np.ascontiguousarray(candidate.matrix, np.float64)
-    if matrix.shape != (n_graphs, n_graphs) or not np.isfinite(matrix).all():
-        raise ValueError(f"{kernel} gave no finite square Gram matrix with {candidate.parameters}")
-    return Candidate(candidate.parameters, matrix)
-
-
-def _is_wanted(candidate: Candidate, depths: tuple[int, ...] | None) -> bool:
-    return depths is None or "max_depth" not in candidate.parameters or candidate.parameters["max_depth"] in depths
+def _checked(matrix: Any, n_graphs: int, kernel: Any, setting: dict[str, Any]) -> Float64:
+    """Return a matrix that compiled code can take."""
+    checked: Float64 = np.ascontiguousarray(matrix, np.float64)
+    if checked.shape != (n_graphs, n_graphs) or not np.isfinite(checked).all():
+        raise ValueError(f"{kernel} gave no finite square Gram matrix with {setting}")
+    return checked
 
 
 class Selection:
@@ -113,10 +122,14 @@ class Selection:
         Penalties, ascending.
     n_jobs : int, optional
         Number of threads.
+    solver : {"path", "libsvm"}
+        Who fits the machines that choose; the final fit of a fold is LIBSVM's in any case.
     """
 
-    def __init__(self, splits: Sequence[Split], y: Int64, C: Sequence[float], n_jobs: int | None) -> None:
-        self.splits, self.y, self.C, self.n_jobs = splits, y, C, n_jobs
+    def __init__(
+        self, splits: Sequence[Split], y: Int64, C: Sequence[float], n_jobs: int | None, solver: str = "path"
+    ) -> None:
+        self.splits, self.y, self.C, self.n_jobs, self.solver = splits, y, C, n_jobs, solver
         self.choices = [Choice() for _ in splits]
 
     def enter(self, fitted: FittedVariant, meter: Share, unseen: Callable[[int], Float64] | None = None) -> None:
@@ -134,6 +147,8 @@ class Selection:
         map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
         for choice in self.choices:
             choice.n_candidates += len(fitted.candidates)
+            choice.offer([candidate.parameters for candidate in fitted.candidates])
+            choice.offer([{"C": penalty} for penalty in self.C])
             choice.fit_seconds += fitted.fit_seconds
             choice.gram_seconds += fitted.gram_seconds
 
@@ -149,7 +164,7 @@ class Selection:
         def scored(task: tuple[int, int, tuple[Int64, Int64]]) -> PathScores:
             fold, position, (fit, held_out) = task
             gram = fitted.candidates[position].matrix
-            scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C)
+            scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C, self.solver)
             meter.advance(1 / len(tasks), "choosing")
             return scores
 
@@ -181,6 +196,6 @@ class Selection:
         choice.n_fits += 1
         choice.svm_seconds += choice.prediction.seconds
         choice.correct = int(correct[fold].max())
-        choice.parameters = {**fitted.parameters, **candidate.parameters, "C": self.C[penalty]}
+        choice.parameters = {**candidate.parameters, "C": self.C[penalty]}
         # One picture of the matrix is enough, so the other folds let it go.
         choice.gram = candidate.matrix if fold == 0 else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxwl._progress import duration
 from relaxwl.evaluation.results import Cell, DatasetRecord, Results, best_cells
 
 # What stands in the place of an accuracy that there is not.
@@ -283,22 +284,7 @@ def _runtime_cell(cell: Cell) -> TableCell:
     gram = float(np.mean([record.gram_seconds for record in cell.records]))
     svm = float(np.mean([record.svm_seconds for record in cell.records]))
     peak = max((record.peak_memory_mb or 0.0 for record in cell.records), default=0.0)
-    return TableCell(f"{format_seconds(fit + gram)} + {format_seconds(svm)}", values=(fit, gram, svm, peak or ""))
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a duration as people read it.
-
-    >>> [format_seconds(value) for value in (0.0123, 2.5, 61.2, 725, 7300)]
-    ['0.012 s', '2.5 s', '61 s', '12 min', '2.0 h']
-    """
-    if seconds < 1:
-        return f"{seconds:.3f} s"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 600:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return TableCell(f"{duration(fit + gram)} + {duration(svm)}", values=(fit, gram, svm, peak or ""))
 
 
 def _dataset_row(record: DatasetRecord, n_depths: int) -> tuple[TableCell, ...]:

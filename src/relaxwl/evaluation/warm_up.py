@@ -9,10 +9,10 @@ import logging
 
 import numpy as np
 
-from relaxwl.evaluation.contestants import Contestant
+from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
-from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.limits import time_limit
+from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.svm import score_path
 
 N_GRAPHS = 10
@@ -27,19 +27,18 @@ IN_CHILD_PROCESSES = frozenset({"relaxwl.kernels.baselines.odd_sth"})
 logger = logging.getLogger(__name__)
 
 
-def warm_up(contestant: Contestant, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
+def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
     """Fit each variant on a few small graphs (and with ``unseen`` compare with them), and forget what comes out.
 
     Only kernels of this package take part: what a fit of others costs or changes is not for us to know.
     """
-    kernels = [kernel for _, kernel in contestant.variants(0, n_jobs, None) if _takes_part(kernel)]
     part = small_part(graphs)
-    if not kernels or len(part) == 0:
+    if not _takes_part(contestant) or len(part) == 0:
         return
-    for kernel in kernels:
+    for variant in contestant.variants(0, n_jobs):
         try:
             with time_limit(MOST_SECONDS):
-                _run(kernel, part, unseen)
+                _run(variant, part, unseen)
         # What is wrong with a kernel shows in the run that counts.
         except Exception as error:
             logger.debug("%s in a run that does not count: %s", contestant.name, error)
@@ -59,16 +58,16 @@ def small_part(graphs: GraphCollection) -> GraphCollection:
     return graphs[by_size[start : start + n_taken]]
 
 
-def _takes_part(kernel: GraphKernel) -> bool:
-    module = type(kernel).__module__
+def _takes_part(contestant: Entry) -> bool:
+    module = contestant.estimator_class().__module__
     return module.startswith("relaxwl.") and module not in IN_CHILD_PROCESSES
 
 
-def _run(kernel: GraphKernel, part: GraphCollection, unseen: bool) -> None:
+def _run(variant: Variant, part: GraphCollection, unseen: bool) -> None:
     """Do once what an evaluation does with a kernel."""
-    candidates = kernel.fit_candidates(part)
+    fitted = fit_variant(variant, part)
+    kernel = variant.estimator
     if unseen:
-        kernel.candidates(part, part)
+        kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
     everything = np.arange(len(part))
-    gram = np.ascontiguousarray(candidates[0].matrix, np.float64)
-    score_path(gram, everything % 2, everything, everything, 1.0, (1.0,))
+    score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))

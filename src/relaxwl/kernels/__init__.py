@@ -1,10 +1,14 @@
 """Graph kernels as scikit-learn transformers."""
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 from relaxwl.kernels.registry import get_kernel, kernel_names, load_kernel
-from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
-from relaxwl.kernels.wl import WeisfeilerLehman
+
+if TYPE_CHECKING:
+    from relaxwl.kernels import baselines
+    from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
+    from relaxwl.kernels.wl import WeisfeilerLehman
 
 __all__ = [
     "RelaxedWeisfeilerLehman",
@@ -17,7 +21,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Imported when first used: most users need no kernels to compare with.
+    # Imported when first used: the registry, which the command line reads for its help, does without numerics.
     if name == "baselines":
         return _import_module("relaxwl.kernels.baselines")
+    modules = {"RelaxedWeisfeilerLehman": "relaxed", "WeisfeilerLehman": "wl"}
+    if name in modules:
+        return getattr(_import_module(f"relaxwl.kernels.{modules[name]}"), name)
     raise AttributeError(f"module 'relaxwl.kernels' has no attribute {name!r}")

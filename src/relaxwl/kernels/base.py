@@ -1,10 +1,8 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
 import os
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,24 +18,20 @@ from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import gram
 from relaxwl.kernels.persistence import load_model, save_model
 
+# Parameters by name.
+Settings = dict[str, Any]
+
 BASES = ("subtree", "edge", "shortest-path")
 SIMILARITIES = ("dot", "intersection", "tanimoto")
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A Gram matrix and the parameters that gave it: what model selection chooses from."""
-
-    parameters: dict[str, Any]
-    matrix: Float64
-
-
 class GraphKernel(BaseEstimator):
-    """What every kernel of this package offers: ``fit`` and ``kernel_matrix``, and settings to choose from.
+    """What every kernel of this package offers: ``fit`` and ``kernel_matrix``.
 
-    ``kernel_matrix`` between fitted and unseen graphs is what scikit-learn's ``SVC(kernel="precomputed")`` wants. A
-    kernel that yields Gram matrices of several settings for the price of one (the depths of a Weisfeiler-Lehman
-    kernel, the λ of a Laplacian kernel) overrides the two ``candidates`` methods.
+    ``kernel_matrix`` between fitted and unseen graphs is what scikit-learn's ``SVC(kernel="precomputed")`` wants. Who
+    chooses among settings asks in two steps, so that one fit and one look at the graphs serve them all: :meth:`prepare`
+    (or :meth:`fit_prepare`) says what graphs look like to the kernel, and :meth:`compare` makes a Gram matrix of it for
+    each setting that the fit covers, such as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian one.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -49,26 +43,41 @@ class GraphKernel(BaseEstimator):
         raise NotImplementedError
 
     def fit_kernel_matrix(self, X: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``."""
-        return self.fit(X).kernel_matrix(X)
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass."""
+        return self.compare(self.fit_prepare(X))[0]
 
-    def fit_candidates(self, X: Any) -> list[Candidate]:
-        """Fit, and return the Gram matrix of ``X`` for every setting that this one fit covers.
+    def variations(self) -> list[Settings]:
+        """Return the settings that one fit covers: parameters that :meth:`compare` takes other values of."""
+        return [{}]
 
-        A kernel may leave in ``gram_seconds_`` how long the matrices took, without the fit.
+    def prepare(self, X: Any) -> Any:
+        """Return what :meth:`compare` needs to know about graphs; its form is the kernel's own affair."""
+        return as_collection(X)
+
+    def fit_prepare(self, X: Any) -> Any:
+        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
+        graphs = as_collection(X)
+        return self.fit(graphs).prepare(graphs)
+
+    def compare(self, x: Any, y: Any = None, settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return a Gram matrix for each of the settings, between graphs as :meth:`prepare` returns them.
+
+        Parameters
+        ----------
+        x, y : what ``prepare`` or ``fit_prepare`` returned
+            The graphs; without ``y`` those of ``x`` among themselves.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from what :meth:`variations` varies; ``{}`` changes
+            nothing.
         """
-        return [Candidate({}, self.fit_kernel_matrix(X))]
+        self._check_settings(settings)
+        return [self.kernel_matrix(x, y) for _ in settings]
 
-    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
-        """Return, in the same order as :meth:`fit_candidates`, the Gram matrices between ``X`` and ``Y``."""
-        return [Candidate({}, self.kernel_matrix(X, Y))]
-
-    def _timed(self, candidates: Callable[[], list[Candidate]]) -> list[Candidate]:
-        """Return the Gram matrices of :meth:`fit_candidates`, leaving their time in ``gram_seconds_``."""
-        started = time.perf_counter()
-        found = candidates()
-        self.gram_seconds_ = time.perf_counter() - started
-        return found
+    def _check_settings(self, settings: Sequence[Settings], *varied: str) -> None:
+        """Refuse settings that would need a fit of their own."""
+        for name in dict.fromkeys(name for setting in settings for name in setting):
+            if name not in varied:
+                raise ValueError(f"{name} cannot change after the fit of {type(self).__name__}; fit a kernel for each")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,32 +146,32 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
-        return self._gram(self._apply(X), None if Y is None else self._apply(Y))
+        return self.compare(self._apply(X), None if Y is None else self._apply(Y))[0]
 
-    def fit_kernel_matrix(self, X: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass."""
-        return self._gram(self._fit(X), None)
+    def variations(self) -> list[Settings]:
+        """Return the depths from 0 to ``max_depth``; ``similarity`` may vary too."""
+        return [{"max_depth": depth} for depth in range(self.max_depth + 1)]
 
-    def depth_kernel_matrices(self, X: Any, Y: Any = None) -> list[Float64]:
-        """Return the Gram matrices of this kernel cut at depth 0, 1, ... ``max_depth``, all from one fit."""
-        return self._prefix_grams(self._apply(X), None if Y is None else self._apply(Y), self.similarity)
+    def prepare(self, X: Any) -> list[Counts]:
+        """Return the counts of graphs at each depth, for :meth:`compare`."""
+        return self._apply(X)
 
-    def fit_depth_kernel_matrices(self, X: Any) -> list[Float64]:
-        """Fit, and return the Gram matrices of ``X`` for every depth up to ``max_depth``."""
-        return self._prefix_grams(self._fit(X), None, self.similarity)
+    def fit_prepare(self, X: Any) -> list[Counts]:
+        """Fit, and return the counts of ``X`` at each depth, in one pass."""
+        return self._fit(X)
 
-    def fit_candidates(self, X: Any) -> list[Candidate]:
-        """Fit, and return one Gram matrix of ``X`` for each depth from 0 to ``max_depth``."""
-        counts = self._fit(X)
-        return self._timed(lambda: self._candidates(counts, None))
-
-    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
-        """Return one Gram matrix between ``X`` and ``Y`` for each depth from 0 to ``max_depth``."""
-        return self._candidates(self._apply(X), None if Y is None else self._apply(Y))
-
-    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
-        matrices = self._prefix_grams(counts_x, counts_y, self.similarity)
-        return [Candidate({"max_depth": depth}, matrix) for depth, matrix in enumerate(matrices)]
+    def compare(
+        self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
+    ) -> list[Float64]:
+        """Return a Gram matrix for each of the settings: the kernel cut at a ``max_depth``, with a ``similarity``."""
+        self._check_settings(settings, "max_depth", "similarity")
+        wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth")) for setting in settings]
+        cuts = {}
+        for similarity in dict.fromkeys(similarity for similarity, _ in wanted):
+            _check_similarity(similarity)
+            depths = {depth for other, depth in wanted if other == similarity and depth is not None}
+            cuts[similarity] = self._prefix_grams(x, y, similarity, depths) if depths else {}
+        return [self._gram(x, y, kind) if depth is None else cuts[kind][depth] for kind, depth in wanted]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features; each says its depth and what it counts."""
@@ -206,8 +215,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             raise ValueError(f"max_depth must be an integer >= 0, not {self.max_depth!r}")
         if self.base not in BASES:
             raise ValueError(f"base must be one of {', '.join(BASES)}, not {self.base!r}")
-        if self.similarity not in SIMILARITIES:
-            raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity!r}")
+        _check_similarity(self.similarity)
         if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
         if not isinstance(self.verbose, (bool, int, np.integer)):
@@ -253,12 +261,12 @@ class CountKernel(TransformerMixin, GraphKernel):
         joined = self._joined(counts)
         return _of_length_one(joined).matrix if self.normalize else joined.matrix
 
-    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
+    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> Float64:
         if self.normalize == "depth":
-            *_, (total, _, _) = self._running_grams(counts_x, counts_y, self.similarity)
+            *_, (total, _, _) = self._running_grams(counts_x, counts_y, similarity)
             return total
-        matrix, own_x, own_y = self._joined_gram(counts_x, counts_y, self.similarity)
-        self._finish(matrix, own_x, own_y, self.similarity)
+        matrix, own_x, own_y = self._joined_gram(counts_x, counts_y, similarity)
+        self._finish(matrix, own_x, own_y, similarity)
         return matrix
 
     def _finish(self, matrix: Float64, own_x: Float64, own_y: Float64, similarity: str) -> None:
@@ -297,13 +305,20 @@ class CountKernel(TransformerMixin, GraphKernel):
             norms_x, norms_y = norms_x + squared_x, norms_y + squared_y
             yield total, norms_x, norms_y
 
-    def _prefix_grams(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> list[Float64]:
-        """Return the Gram matrices of the kernels cut at each depth, every one normalised by itself."""
-        prefixes = []
-        for total, norms_x, norms_y in self._running_grams(counts_x, counts_y, similarity):
-            prefixes.append(total.copy())
-            if self.normalize != "depth":
-                self._finish(prefixes[-1], norms_x, norms_y, similarity)
+    def _prefix_grams(
+        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str, depths: set[int]
+    ) -> dict[int, Float64]:
+        """Return the Gram matrices of the kernels cut at some depths, every one normalised by itself."""
+        if not depths <= set(range(len(counts_x))):
+            raise ValueError(f"the kernel was fitted to depth {len(counts_x) - 1}; {max(depths)} needs another fit")
+        prefixes = {}
+        for depth, (total, norms_x, norms_y) in enumerate(self._running_grams(counts_x, counts_y, similarity)):
+            if depth in depths:
+                prefixes[depth] = total.copy()
+                if self.normalize != "depth":
+                    self._finish(prefixes[depth], norms_x, norms_y, similarity)
+            if depth == max(depths):
+                break
         return prefixes
 
 
@@ -311,6 +326,11 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False: ``"no"`` would count as true."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, not {value!r}")
+
+
+def _check_similarity(similarity: str) -> None:
+    if similarity not in SIMILARITIES:
+        raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {similarity!r}")
 
 
 def _subclasses(kind: Any) -> list[Any]:

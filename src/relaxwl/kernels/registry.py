@@ -1,16 +1,17 @@
-"""Every kernel by name, with the settings that the evaluation protocol tries: what the command line speaks of."""
+"""Every contestant by name, with the settings that the evaluation protocol tries: what the command line speaks of.
 
-import inspect
+Classes are imported when they are asked for: a kernel that is not used costs nothing, nor does ``relaxwl --help``.
+"""
+
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from relaxwl.kernels.base import CountKernel, GraphKernel
+if TYPE_CHECKING:
+    from relaxwl.kernels.base import CountKernel
 
 Settings = dict[str, Any]
-Variant = tuple[Settings, GraphKernel]
 
 # The paper does not say whether it normalises. Where graphs differ much in size it helps; elsewhere it does no harm.
 NORMALIZED: tuple[Settings, ...] = ({"normalize": True},)
@@ -21,8 +22,17 @@ AUTO_MIXTURE = {"n_clusters": AUTO_CLUSTERS, "n_partitions": 24}
 
 
 @dataclass(frozen=True)
-class KernelEntry:
-    """A kernel as users and tables name it, and what model selection chooses from.
+class Variant:
+    """An estimator, not yet fitted: what sets it apart from its like, and the settings that its one fit covers."""
+
+    parameters: Settings
+    estimator: Any
+    settings: tuple[Settings, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel (or predictor) as users and tables name it, and what model selection chooses from.
 
     Attributes
     ----------
@@ -33,51 +43,80 @@ class KernelEntry:
     description : str
         One line.
     location : str
-        Module and class, imported on first use: a kernel that is not asked for costs nothing.
+        Module and class, imported on first use; empty where there is a ``prototype``.
     fixed : dict
         Parameters that are the same in every variant.
     grid : tuple of dict
-        Settings that need a fit of their own; what one fit covers comes from the kernel's ``fit_candidates``.
-    depths : tuple of int, optional
-        The depths among the kernel's candidates that the protocol chooses from; None: all candidates.
+        Settings that need a fit of their own.
+    settings : tuple of dict, optional
+        What to choose from among the settings that one fit covers; None: all that the kernel's ``variations`` names.
+    prototype : estimator, optional
+        An estimator of the user, which is cloned.
     """
 
     name: str
     title: str
-    description: str
-    location: str
-    fixed: Settings
+    description: str = ""
+    location: str = ""
+    fixed: Settings = field(default_factory=dict)
     grid: tuple[Settings, ...] = ({},)
-    depths: tuple[int, ...] | None = None
+    settings: tuple[Settings, ...] | None = None
+    prototype: Any = None
 
-    def kernel_class(self) -> Callable[..., GraphKernel]:
+    def estimator_class(self) -> Any:
         """Import and return the class."""
+        if self.prototype is not None:
+            return type(self.prototype)
         module, name = self.location.split(":")
-        return getattr(import_module(module), name)  # type: ignore[no-any-return]
+        return getattr(import_module(module), name)
 
-    def make(
-        self,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        **settings: Any,
-    ) -> GraphKernel:
-        """Return the kernel with its fixed parameters, the given settings, and those of the rest that it knows."""
-        kernel_class = self.kernel_class()
-        known = inspect.signature(kernel_class).parameters
-        shared = {"random_state": random_state, "n_jobs": n_jobs, "time_limit": time_limit}
-        given = {name: value for name, value in shared.items() if name in known}
-        return kernel_class(**{**self.fixed, **given, **settings})
+    def make(self, random_state: Any = None, n_jobs: int | None = None, **settings: Any) -> Any:
+        """Return the estimator with the given settings, the seed and the threads (unless it has its own of these)."""
+        from sklearn.base import clone
 
-    def variants(
-        self, random_state: Any = None, n_jobs: int | None = None, time_limit: float | None = None
-    ) -> list[Variant]:
-        """Return the settings that need separate fits, each with its kernel, not yet fitted."""
-        return [(dict(settings), self.make(random_state, n_jobs, time_limit, **settings)) for settings in self.grid]
+        estimator = self.estimator_class()(**self.fixed) if self.prototype is None else clone(self.prototype)
+        known = estimator.get_params(deep=False)
+        if "random_state" in known:
+            settings = {"random_state": random_state, **settings}
+        if "n_jobs" in known and known["n_jobs"] is None:
+            settings = {"n_jobs": n_jobs, **settings}
+        return estimator.set_params(**settings)
+
+    def variants(self, random_state: Any = None, n_jobs: int | None = None) -> list[Variant]:
+        """Return the estimators that need separate fits, each with the settings that its fit covers."""
+        made = [(dict(given), self.make(random_state, n_jobs, **given)) for given in self.grid]
+        return [Variant(given, estimator, self._covered_by(estimator)) for given, estimator in made]
+
+    def _covered_by(self, estimator: Any) -> tuple[Settings, ...]:
+        if self.settings is not None:
+            return self.settings
+        return tuple(estimator.variations()) if hasattr(estimator, "variations") else ({},)
+
+    def within(self, depths: tuple[int, ...] | None) -> "Entry":
+        """Return the entry with the choice of depths restricted; where there is one depth, there is no choice.
+
+        Raises
+        ------
+        ValueError
+            If the kernel offers none of these depths.
+        """
+        covered = self._covered_by(self.make())
+        offered = list(dict.fromkeys(setting["max_depth"] for setting in covered if "max_depth" in setting))
+        if depths is None or len(offered) < 2:
+            return replace(self, settings=covered)
+        kept = tuple(setting for setting in covered if setting.get("max_depth", depths[0]) in depths)
+        if not kept:
+            asked, there = (", ".join(map(str, found)) or "none" for found in (depths, offered))
+            raise ValueError(f"depths {asked} were asked for, but the kernel {self.name} offers {there}")
+        return replace(self, settings=kept)
 
 
-def _entry(name: str, title: str, description: str, location: str, **more: Any) -> KernelEntry:
-    return KernelEntry(name, title, description, f"relaxwl.kernels.{location}", **{"fixed": {}, **more})
+def _depths(first: int, last: int, **setting: Any) -> tuple[Settings, ...]:
+    return tuple({"max_depth": depth, **setting} for depth in range(first, last + 1))
+
+
+def _entry(name: str, title: str, description: str, location: str, **more: Any) -> Entry:
+    return Entry(name, title, description, f"relaxwl.kernels.{location}", **more)
 
 
 _RELAXED = "relaxed:RelaxedWeisfeilerLehman"
@@ -95,7 +134,7 @@ ENTRIES = (
         "Weisfeiler-Lehman subtree kernel, depths 1 to 5",
         "wl:WeisfeilerLehman",
         fixed={"max_depth": 5},
-        depths=(1, 2, 3, 4, 5),
+        settings=_depths(1, 5),
     ),
     _entry(
         "gs",
@@ -126,7 +165,7 @@ ENTRIES = (
         "persistent Weisfeiler-Lehman features, depth 5",
         "baselines.pwl:PersistentWL",
         fixed={"max_depth": 5},
-        depths=(5,),
+        settings=_depths(5, 5),
     ),
     _entry(
         "wl-oa",
@@ -134,7 +173,7 @@ ENTRIES = (
         "Weisfeiler-Lehman optimal assignment, depths 1 to 5",
         "baselines.wl_oa:WLOptimalAssignment",
         fixed={"max_depth": 5},
-        depths=(1, 2, 3, 4, 5),
+        settings=_depths(1, 5),
     ),
     _entry(
         "rwl",
@@ -143,7 +182,7 @@ ENTRIES = (
         _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3, "approximate": False},
         grid=NORMALIZED,
-        depths=(1, 2, 3, 4),
+        settings=_depths(1, 4),
     ),
     _entry(
         "rwl-star",
@@ -152,16 +191,16 @@ ENTRIES = (
         _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3},
         grid=NORMALIZED,
-        depths=(1, 2, 3, 4),
+        settings=_depths(1, 4),
     ),
     _entry(
         "rwl-auto",
         "R-WL* auto",
         "R-WL* with numbers of clusters (one, or a mixture), partitions, depth and similarity chosen by inner folds",
-        "relaxed:SelectedRelaxedWeisfeilerLehman",
+        _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3, "normalize": "depth"},
         grid=(AUTO_MIXTURE, *({"n_clusters": factor} for factor in AUTO_CLUSTERS)),
-        depths=(1, 2, 3, 4),
+        settings=_depths(1, 4, similarity="dot") + _depths(1, 4, similarity="intersection"),
     ),
 )
 
@@ -173,12 +212,12 @@ def kernel_names() -> list[str]:
     return [entry.name for entry in ENTRIES]
 
 
-def get_kernel(name: str) -> KernelEntry:
+def get_kernel(name: str) -> Entry:
     """Return the entry of a kernel.
 
     >>> get_kernel("gs").title
     'GS'
-    >>> [settings for settings, kernel in get_kernel("gs").variants(random_state=0)]
+    >>> [variant.parameters for variant in get_kernel("gs").variants(random_state=0)]
     [{'max_size': 3}, {'max_size': 4}, {'max_size': 5}]
     """
     try:
@@ -190,10 +229,11 @@ def get_kernel(name: str) -> KernelEntry:
 def import_kernels() -> None:
     """Import the classes of all kernels, so that each can be found among the subclasses of its base class."""
     for entry in ENTRIES:
-        entry.kernel_class()
+        if entry.location.startswith("relaxwl.kernels."):
+            entry.estimator_class()
 
 
-def load_kernel(path: str | os.PathLike[str]) -> CountKernel:
+def load_kernel(path: str | os.PathLike[str]) -> "CountKernel":
     """Read a fitted kernel of any class from the file that its ``save`` wrote; nothing in the file is executed.
 
     >>> from tempfile import TemporaryDirectory
@@ -204,4 +244,6 @@ def load_kernel(path: str | os.PathLike[str]) -> CountKernel:
     ...     load_kernel(f"{folder}/model.rwl")
     ShortestPath()
     """
+    from relaxwl.kernels.base import CountKernel
+
     return CountKernel.load(path)

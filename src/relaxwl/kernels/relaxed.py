@@ -21,7 +21,7 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import Candidate, CountKernel, check_flag
+from relaxwl.kernels.base import CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
@@ -315,17 +315,6 @@ class RelaxedWeisfeilerLehman(CountKernel):
                     for column in range(counter.n_columns)
                 ]
         return names
-
-
-class SelectedRelaxedWeisfeilerLehman(RelaxedWeisfeilerLehman):
-    """R-WL or R-WL* whose depth *and* similarity are left to model selection: twice the candidates from one fit."""
-
-    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
-        return [
-            Candidate({"max_depth": depth, "similarity": similarity}, matrix)
-            for similarity in ("dot", "intersection")
-            for depth, matrix in enumerate(self._prefix_grams(counts_x, counts_y, similarity))
-        ]
 
 
 def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:

@@ -14,10 +14,8 @@ from urllib.parse import quote
 
 import relaxwl
 from relaxwl._storage import atomic_write
-from relaxwl.evaluation.contestants import resolve
 from relaxwl.evaluation.results import Cell, GramSketch, Results, best_cells, finished_cells
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
-from relaxwl.kernels.registry import get_kernel, kernel_names
 from relaxwl.reports import plots
 
 if TYPE_CHECKING:
@@ -233,14 +231,13 @@ class _Part:
     # ------------------------------------------------------------------------------------------- inside
 
     def _depths(self) -> str:
-        """Say which depths inner folds chose from: those of the registry for its kernels, all of others."""
-        wanted = None if self.settings["depths"] is None else tuple(self.settings["depths"])
+        """Say which depths inner folds chose from, as the records have it (those of old do not)."""
         by_depths: dict[str, list[str]] = {}
         for kernel in self.results.kernels:
             folds = [record for record in self.results.folds if record.key.kernel == kernel]
             if any("max_depth" in record.parameters for record in folds):
-                words = _depths_in_words(kernel, folds[0].title, wanted, self.settings["version"])
-                by_depths.setdefault(words, []).append(folds[0].title)
+                depths = folds[0].offered.get("max_depth") or self.settings["depths"] or ["not recorded"]
+                by_depths.setdefault(", ".join(map(str, depths)), []).append(folds[0].title)
         return "; ".join(f"{words} ({', '.join(titles)})" for words, titles in by_depths.items()) or "nothing to choose"
 
     def _finished(self, dataset: str) -> list[Cell]:
@@ -292,18 +289,6 @@ def _lead(results: Results) -> str:
     return (
         f"{kernels} on {datasets}: accuracy of a support vector machine in {runs} of {n_folds}-fold cross-validation."
     )
-
-
-def _depths_in_words(kernel: str, title: str, wanted: tuple[int, ...] | None, version: str) -> str:
-    """Say which depths a kernel's settings had; the registry of another version may have had others than ours."""
-    entry = get_kernel(kernel) if kernel in kernel_names() else None
-    if entry is None or entry.title != title:  # an estimator of the user
-        return "all that the kernel offers" if wanted is None else ", ".join(map(str, wanted))
-    if version != relaxwl.__version__:
-        named = f"those of relaxwl {version}"
-        return named if wanted is None else f"{', '.join(map(str, wanted))} among {named}"
-    chosen = resolve(kernel)[0].depths_within(wanted)
-    return ", ".join(map(str, chosen or ())) or "all that the kernel offers"
 
 
 def _explorer_link(address: str | None) -> str:

@@ -20,7 +20,7 @@ from relaxwl.kernels.baselines import (
     WassersteinWL,
     WLOptimalAssignment,
 )
-from relaxwl.kernels.limits import TimeLimitReached
+from relaxwl.kernels.limits import TimeLimitReached, time_limit
 
 OURS = [
     VertexEdgeHistogram(),
@@ -93,16 +93,18 @@ def test_normalized(kernel):
 
 
 @named(EVERY)
-def test_candidates_of_fit_and_of_later(kernel):
+def test_one_fit_covers_all_variations(kernel):
     graphs = random_graphs(5)
     kernel = clone(kernel)
-    first = kernel.fit_candidates(graphs)
-    later = kernel.candidates(graphs, graphs)
-    assert [candidate.parameters for candidate in first] == [candidate.parameters for candidate in later]
-    for one, other in zip(first, later, strict=True):
-        assert np.allclose(one.matrix, other.matrix)
-        expected = clone(kernel).set_params(**one.parameters).fit_kernel_matrix(graphs)
-        assert np.allclose(one.matrix, expected)
+    settings = kernel.variations()
+    prepared = kernel.fit_prepare(graphs)
+    first = kernel.compare(prepared, None, settings)
+    later = kernel.compare(kernel.prepare(graphs), prepared, settings)
+    for setting, one, other in zip(settings, first, later, strict=True):
+        assert np.allclose(one, other)
+        assert np.allclose(one, clone(kernel).set_params(**setting).fit_kernel_matrix(graphs))
+    with pytest.raises(ValueError, match="verbose cannot change after the fit"):
+        kernel.compare(prepared, None, [{"verbose": 1}])
 
 
 @named([kernel for kernel in OURS if not isinstance(kernel, GraphletSampling)])
@@ -141,10 +143,8 @@ def test_graphs_without_vertices(kernel):
 
 @named(EVERY)
 def test_time_limit(kernel):
-    with pytest.raises(TimeLimitReached, match="1e-09 seconds"):
-        clone(kernel).set_params(time_limit=1e-9).fit_kernel_matrix(random_graphs(8))
-    with pytest.raises(ValueError, match="time_limit"):
-        clone(kernel).set_params(time_limit=-1).fit_kernel_matrix(random_graphs(8))
+    with time_limit(1e-9), pytest.raises(TimeLimitReached, match="1e-09 seconds"):
+        clone(kernel).fit_kernel_matrix(random_graphs(8))
 
 
 @named(FIXED_COLUMNS)

@@ -8,7 +8,7 @@ import pytest
 from kernels.baselines.graph_forms import grakel_graphs, random_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines import OddSth, _grakel
-from relaxwl.kernels.limits import TimeLimitReached
+from relaxwl.kernels.limits import TimeLimitReached, time_limit
 
 pytest.importorskip("grakel")
 
@@ -53,8 +53,8 @@ def test_graphs_without_vertices():
 def test_time_limit_stops_the_child():
     graphs = GraphCollection.from_edges([(150, [(i, j) for i in range(150) for j in range(i)])] * 20)
     begin = time.monotonic()
-    with pytest.raises(TimeLimitReached, match=r"0\.5 seconds"):
-        OddSth(time_limit=0.5).fit(graphs)
+    with time_limit(0.5), pytest.raises(TimeLimitReached, match=r"0\.5 seconds"):
+        OddSth().fit(graphs)
     assert time.monotonic() - begin < 10
 
 

@@ -95,11 +95,11 @@ def test_features_do_not_depend_on_what_else_was_fitted():
 
 def test_depth_prefixes():
     graphs = random_graphs(10)
-    candidates = PersistentWL(max_depth=3, cycles=True).fit_candidates(graphs)
-    assert [candidate.parameters for candidate in candidates] == [{"max_depth": depth} for depth in range(4)]
-    for candidate in candidates:
-        alone = PersistentWL(cycles=True, **candidate.parameters).fit_kernel_matrix(graphs)
-        assert np.array_equal(candidate.matrix, alone)
+    kernel = PersistentWL(max_depth=3, cycles=True)
+    assert kernel.variations() == [{"max_depth": depth} for depth in range(4)]
+    matrices = kernel.compare(kernel.fit_prepare(graphs), None, kernel.variations())
+    for setting, matrix in zip(kernel.variations(), matrices, strict=True):
+        assert np.array_equal(matrix, PersistentWL(cycles=True, **setting).fit_kernel_matrix(graphs))
 
 
 @pytest.mark.parametrize(("parameters", "message"), [({"power": 0.5}, "power"), ({"offset": -1}, "offset")])

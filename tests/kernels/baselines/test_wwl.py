@@ -80,15 +80,14 @@ def test_continuous_without_attributes_takes_the_degree():
     assert np.allclose(kernel.distance_matrix(graphs), [[0, 1 / 3], [1 / 3, 0]])
 
 
-def test_candidates_are_the_decays_of_one_distance():
+def test_variations_are_the_decays_of_one_distance():
     graphs = random_graphs(3)
     kernel = WassersteinWL()
-    candidates = kernel.fit_candidates(graphs)
-    assert [candidate.parameters["decay"] for candidate in candidates] == [1e-4, 1e-3, 1e-2, 1e-1, 1, 10]
-    for candidate in candidates:
-        expected = WassersteinWL(**candidate.parameters).fit(graphs).kernel_matrix(graphs)
-        assert np.array_equal(candidate.matrix, expected)
-        assert is_psd(candidate.matrix)
+    settings = kernel.variations()
+    assert [setting["decay"] for setting in settings] == [1e-4, 1e-3, 1e-2, 1e-1, 1, 10]
+    for setting, matrix in zip(settings, kernel.compare(kernel.fit_prepare(graphs), None, settings), strict=True):
+        assert np.array_equal(matrix, WassersteinWL(**setting).fit(graphs).kernel_matrix(graphs))
+        assert is_psd(matrix)
 
 
 def test_unseen_graphs_and_labels_are_compared_exactly():

@@ -2,13 +2,12 @@
 
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
-from relaxwl.kernels.base import Candidate, CountKernel
+from relaxwl.kernels.base import CountKernel, Settings
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import TimeLimited
 from relaxwl.kernels.wl import matched_codes
 
 
-class DepthFeatures(TimeLimited, CountKernel):
+class DepthFeatures(CountKernel):
     """A count kernel with a block of features for each depth, compared by the dot product, all depths alike."""
 
     base = "subtree"
@@ -36,8 +35,9 @@ class FlatFeatures(DepthFeatures):
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         return [self._block(graphs)]
 
-    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
-        return [Candidate({}, self._gram(counts_x, counts_y))]
+    def variations(self) -> list[Settings]:
+        """Return one setting: there is nothing to choose from."""
+        return [{}]
 
 
 def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:

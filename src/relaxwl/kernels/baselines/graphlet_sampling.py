@@ -53,8 +53,6 @@ class GraphletSampling(FlatFeatures):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     References
     ----------
@@ -80,7 +78,6 @@ class GraphletSampling(FlatFeatures):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.max_size = max_size
         self.n_samples = n_samples
@@ -90,7 +87,6 @@ class GraphletSampling(FlatFeatures):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()

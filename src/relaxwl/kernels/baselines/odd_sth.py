@@ -33,9 +33,6 @@ class OddSth(FlatFeatures):
         Number of child processes; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
-    time_limit : float, optional
-        Seconds after which the children are ended and a call ends with
-        :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     Notes
     -----
@@ -60,13 +57,11 @@ class OddSth(FlatFeatures):
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.height = height
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()

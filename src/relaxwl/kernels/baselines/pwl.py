@@ -59,8 +59,6 @@ class PersistentWL(DepthFeatures):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     Attributes
     ----------
@@ -91,7 +89,6 @@ class PersistentWL(DepthFeatures):
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.power = power
@@ -101,7 +98,6 @@ class PersistentWL(DepthFeatures):
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()

@@ -33,8 +33,6 @@ class ShortestPath(FlatFeatures):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     References
     ----------
@@ -57,13 +55,11 @@ class ShortestPath(FlatFeatures):
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.node_labels = node_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def _fit_block(self, graphs: GraphCollection) -> Counts:
         self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None

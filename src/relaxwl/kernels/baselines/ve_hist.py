@@ -1,11 +1,13 @@
 """VE-Hist: how often each vertex label and each edge label occurs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
-from relaxwl.kernels.base import Candidate
+from relaxwl.kernels.base import Settings
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, EdgeCounter, SubtreeCounter, join_counts
 
@@ -24,7 +26,7 @@ class VertexEdgeHistogram(FlatFeatures):
     Parameters
     ----------
     gamma : float, optional
-        The γ > 0 of a Gaussian kernel; None takes the dot product. :meth:`candidates` offers both.
+        The γ > 0 of a Gaussian kernel; None takes the dot product. model selection tries both.
     edge_labels : bool
         Whether edges count by their own labels where they have some.
     normalize : bool
@@ -33,8 +35,6 @@ class VertexEdgeHistogram(FlatFeatures):
         Number of threads for the Gram matrix; the result does not depend on it.
     verbose : int
         1 logs progress.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     References
     ----------
@@ -58,29 +58,31 @@ class VertexEdgeHistogram(FlatFeatures):
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.gamma = gamma
         self.edge_labels = edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
         if self.gamma is not None and not 0 < self.gamma < np.inf:
             raise ValueError(f"gamma must be a finite number > 0 or None, not {self.gamma!r}")
 
-    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
-        products = super()._gram(counts_x, counts_y)
-        return products if self.gamma is None else np.exp(-self.gamma * self._distances(products, counts_x, counts_y))
+    def variations(self) -> list[Settings]:
+        """Return the dot product (``gamma=None``) and some γ of the Gaussian kernel."""
+        return [{"gamma": gamma} for gamma in (None, *GAMMAS)]
 
-    def _candidates(self, counts_x: list[Counts], counts_y: list[Counts] | None) -> list[Candidate]:
-        products = super()._gram(counts_x, counts_y)
-        distances = self._distances(products, counts_x, counts_y)
-        gaussian = [Candidate({"gamma": gamma}, np.exp(-gamma * distances)) for gamma in GAMMAS]
-        return [Candidate({"gamma": None}, products), *gaussian]
+    def compare(
+        self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
+    ) -> list[Float64]:
+        """Return a Gram matrix for each ``gamma`` of the settings."""
+        self._check_settings(settings, "gamma")
+        gammas = [setting.get("gamma", self.gamma) for setting in settings]
+        products = self._gram(x, y, self.similarity)
+        distances = products if gammas == [None] else self._distances(products, x, y)
+        return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
 
     def _distances(self, products: Float64, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
         """Return squared distances of histograms, given their products; what was not met in fitting counts as well."""

@@ -1,10 +1,9 @@
 """WL-OA: the optimal assignment of vertices by their Weisfeiler-Lehman labels."""
 
-from relaxwl.kernels.limits import TimeLimited
 from relaxwl.kernels.wl import WeisfeilerLehman
 
 
-class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
+class WLOptimalAssignment(WeisfeilerLehman):
     """The Weisfeiler-Lehman optimal assignment kernel.
 
     Vertices of two graphs are matched one to one so that the number of depths at which matched vertices have the same
@@ -24,8 +23,6 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     References
     ----------
@@ -51,11 +48,9 @@ class WLOptimalAssignment(TimeLimited, WeisfeilerLehman):
         normalize: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.edge_labels = edge_labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit

@@ -1,6 +1,6 @@
 """WWL: graphs as distributions over vertex embeddings, compared by optimal transport."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -15,11 +15,11 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels._compiled import mirror
-from relaxwl.kernels.base import Candidate, GraphKernel
+from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
-from relaxwl.kernels.limits import time_limit, watched
+from relaxwl.kernels.limits import watched
 from relaxwl.unfolding import leaves, refine
 
 SCHEMES = ("categorical", "continuous")
@@ -62,7 +62,7 @@ class WassersteinWL(GraphKernel):
     max_depth : int
         The number h of refinement steps.
     decay : float
-        The λ > 0 of the kernel; :meth:`candidates` offers several.
+        The λ > 0 of the kernel; model selection tries several.
     scheme : {"categorical", "continuous"}
         What vertices are compared by.
     standardize : bool
@@ -72,8 +72,6 @@ class WassersteinWL(GraphKernel):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
-    time_limit : float, optional
-        Seconds after which a call ends with :class:`relaxwl.kernels.limits.TimeLimitReached`.
 
     Notes
     -----
@@ -105,7 +103,6 @@ class WassersteinWL(GraphKernel):
         standardize: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
-        time_limit: float | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.decay = decay
@@ -113,7 +110,6 @@ class WassersteinWL(GraphKernel):
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.time_limit = time_limit
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the graphs and learn the scale of their attributes; ``y`` is ignored."""
@@ -132,27 +128,25 @@ class WassersteinWL(GraphKernel):
     def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself)."""
         check_is_fitted(self)
-        with time_limit(self.time_limit):
-            x = as_collection(X)
-            y = None if Y is None else as_collection(Y)
-            if self.scheme == "categorical":
-                return self._categorical(x, y)
-            return self._continuous(x, y)
+        x = as_collection(X)
+        y = None if Y is None else as_collection(Y)
+        return self._categorical(x, y) if self.scheme == "categorical" else self._continuous(x, y)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
         return np.exp(-self.decay * self.distance_matrix(X, Y))
 
-    def fit_candidates(self, X: Any) -> list[Candidate]:
-        """Fit, and return the Gram matrix of ``X`` for each λ from 10⁻⁴ to 10."""
-        graphs = as_collection(X)
-        self.fit(graphs)
-        return self._timed(lambda: self.candidates(graphs))
+    def variations(self) -> list[Settings]:
+        """Return the λ from 10⁻⁴ to 10."""
+        return [{"decay": decay} for decay in DECAYS]
 
-    def candidates(self, X: Any, Y: Any = None) -> list[Candidate]:
-        """Return the Gram matrices between ``X`` and ``Y`` for each λ from 10⁻⁴ to 10: the distances are the same."""
-        distances = self.distance_matrix(X, Y)
-        return [Candidate({"decay": decay}, np.exp(-decay * distances)) for decay in DECAYS]
+    def compare(
+        self, x: GraphCollection, y: GraphCollection | None = None, settings: Sequence[Settings] = ({},)
+    ) -> list[Float64]:
+        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same."""
+        self._check_settings(settings, "decay")
+        distances = self.distance_matrix(x, y)
+        return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
 
     def _validate_parameters(self) -> None:
         if not isinstance(self.max_depth, (int, np.integer)) or isinstance(self.max_depth, bool) or self.max_depth < 0:
