@@ -43,6 +43,7 @@ lint: $(STAMP)  ## Check style, types and the import direction
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/oxlint --config .oxlintrc.json src
 
 format: $(STAMP)  ## Put the code into the house style
 	@$(BIN)/ruff check --fix .

@@ -5,7 +5,6 @@ The page holds its data as JSON and draws with plain JavaScript. It loads nothin
 
 import base64
 import hashlib
-import importlib.resources
 import json
 import os
 from html import escape
@@ -16,6 +15,7 @@ import relaxwl
 from relaxwl import drawing
 from relaxwl._storage import atomic_write
 from relaxwl.explanation import Explanation
+from relaxwl.reports import pages
 from relaxwl.reports.explorer_data import explorer_data
 
 
@@ -63,12 +63,12 @@ def render_explorer(
     data = explorer_data(
         explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest
     )
-    script = _template("explorer.js")
+    script = pages.script("explorer")
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
-    return Template(_template("explorer.html")).substitute(
+    return Template(pages.template("explorer.html")).substitute(
         title=escape(title),
         version=escape(relaxwl.__version__),
-        style=drawing.STYLE + _template("explorer.css"),
+        style=drawing.STYLE + pages.template("explorer.css"),
         script_hash=f"sha256-{digest}",
         lead=escape(_lead(explanation)),
         data=embedded_json(data),
@@ -97,7 +97,3 @@ def _lead(explanation: Explanation) -> str:
         right = f"{100 * explanation.model.accuracy:.0f} % of held-out graphs"
         words += f" A linear model on them is right for {right} (nested cross-validation)."
     return words
-
-
-def _template(name: str) -> str:
-    return (importlib.resources.files("relaxwl.reports") / "templates" / name).read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
 """One self-contained page with everything that an evaluation has found: tables, pictures, settings."""
 
-import importlib.resources
 import logging
 import math
 import os
@@ -16,7 +15,7 @@ import relaxwl
 from relaxwl._storage import atomic_write
 from relaxwl.evaluation.results import Cell, GramSketch, Results, best_cells, finished_cells
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
-from relaxwl.reports import plots
+from relaxwl.reports import pages, plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,10 +86,10 @@ def render_report(
     if not parts:
         raise ValueError("there are no results to report; run an evaluation first")
     body = [_Part(part, number, len(parts), reference).render() for number, part in enumerate(parts, 1)]
-    return Template(_template("report.html")).substitute(
+    return Template(pages.template("report.html")).substitute(
         title=escape(title),
         version=escape(relaxwl.__version__),
-        style=_template("report.css").strip(),
+        style=pages.template("report.css").strip(),
         lead=escape(_lead(results)),
         explorer=_explorer_link(explorer),
         provenance=escape(_provenance(results)),
@@ -266,9 +265,6 @@ class _Part:
         text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
         return f"<figure>{svg}{text}</figure>"
 
-
-def _template(name: str) -> str:
-    return (importlib.resources.files("relaxwl.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _sentence(words: str) -> str:

@@ -1,0 +1,34 @@
+"""What the pages are made of: templates, and scripts put together from their modules."""
+
+import importlib.resources
+import re
+from functools import cache
+
+_IMPORT = re.compile(r'^import \{.*?\} from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def template(name: str) -> str:
+    """Return a file of the folder ``templates``."""
+    return (importlib.resources.files("relaxwl.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def script(folder: str, entry: str = "page") -> str:
+    """Return the modules of a folder of ``templates`` as one script, each behind those that it imports.
+
+    A page that loads nothing cannot load modules: without their imports and exports they become one scope. So no two
+    modules may use the same name at their top level.
+    """
+    placed: dict[str, str] = {}
+
+    def place(module: str) -> None:
+        if module in placed:
+            return
+        source = template(f"{folder}/{module}.js")
+        for imported in _IMPORT.findall(source):
+            place(imported)
+        placed[module] = _EXPORT.sub("", _IMPORT.sub("", source))
+
+    place(entry)
+    return '"use strict";\n(() => {\n' + "\n".join(placed.values()) + "})();\n"
