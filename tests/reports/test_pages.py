@@ -4,7 +4,9 @@ from importlib.resources import files
 
 from relaxwl.reports import pages
 
-MODULES = sorted(path.name.removesuffix(".js") for path in (files("relaxwl.reports") / "templates" / "explorer").iterdir())
+MODULES = sorted(
+    path.name.removesuffix(".js") for path in (files("relaxwl.reports") / "templates" / "explorer").iterdir()
+)
 DECLARED = re.compile(r"^(?:export )?(?:const|let|function|class) (\w+)", re.MULTILINE)
 
 

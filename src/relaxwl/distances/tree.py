@@ -23,7 +23,8 @@ from scipy.optimize import linear_sum_assignment
 from relaxwl import drawing
 from relaxwl.costs import EditCost, check_finite, checked_cost, cost_text
 from relaxwl.graphs.labels import Label, sort_labels
-from relaxwl.unfolding.tree import MAX_DRAWN_SIZE, Branch, Cut, Outline, Path, UnfoldingTree, cuts
+from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Cut, Outline, Path, cuts
+from relaxwl.unfolding.tree import Branch, UnfoldingTree
 
 # A mapping names every vertex by its path: this bounds their number, and the total length of the paths.
 MAX_MAPPED_VERTICES = 200_000

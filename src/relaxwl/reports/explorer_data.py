@@ -10,7 +10,8 @@ from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, 
 from relaxwl.explanation.layout import plane
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
-from relaxwl.unfolding.tree import Branch, Path, UnfoldingTree
+from relaxwl.unfolding.outline import Path
+from relaxwl.unfolding.tree import Branch, UnfoldingTree
 
 # What became of a vertex of a tree, as the page's script knows it.
 KEPT, RELABELLED, DELETED, INSERTED = range(4)

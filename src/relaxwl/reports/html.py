@@ -266,7 +266,6 @@ class _Part:
         return f"<figure>{svg}{text}</figure>"
 
 
-
 def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 

@@ -6,8 +6,6 @@ out it would have billions of vertices. Nothing here recurses: a path of any len
 
 from __future__ import annotations
 
-import json
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
@@ -20,10 +18,10 @@ from numpy.typing import NDArray
 
 from relaxwl import drawing
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.labels import Label, check_nesting, label_order, plain_label
+from relaxwl.graphs.labels import Label, label_order, plain_label
 from relaxwl.inputs import as_collection
-
-Path = tuple[int, ...]
+from relaxwl.unfolding.notation import Reader, written
+from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Outline, Path, cuts
 
 # The label of every vertex of a graph without vertex labels.
 UNLABELLED = 0
@@ -31,12 +29,6 @@ UNLABELLED = 0
 # Larger trees are not written out vertex by vertex.
 MAX_WRITTEN_SIZE = 1_000_000
 MAX_REPR_SIZE = 30
-# Vertices in a picture, if the caller does not say how many.
-MAX_DRAWN_SIZE = 200
-
-_BARE_LABEL = re.compile(r"[^\s(),:\"\[\]]+")
-_INTEGER = re.compile(r"-?[0-9]+")
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 class GraphView(Protocol):
@@ -62,63 +54,6 @@ class Branch(NamedTuple):
     tree: UnfoldingTree
     edge: Label
     multiplicity: int
-
-
-class Cut(NamedTuple):
-    """How much of a tree is drawn: at most so many children of one vertex, and levels below the root."""
-
-    children: int
-    levels: int
-
-    def first(self, path: Path, n_children: int) -> Sequence[int]:
-        """Return the positions of the children that are drawn of a vertex, the first ones."""
-        return range(min(self.children, n_children) if len(path) < self.levels else 0)
-
-
-def cuts(depth: int) -> Iterator[Cut]:
-    """Yield ever smaller cuts of a tree: fewer children of a vertex as long as there are two, then fewer levels."""
-    yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
-    levels = min(depth, MAX_DRAWN_SIZE)
-    while levels > 1:
-        levels -= max(1, levels // 6)  # one by one in the end, faster where there are many
-        yield Cut(2, levels)
-
-
-class Outline(NamedTuple):
-    """The upper part of a tree as plain lists, parents before children, siblings in order."""
-
-    labels: list[Label]
-    parents: list[int]
-    positions: list[int]
-    edges: list[Label]
-    counts: list[int]
-    hidden: list[int]
-
-    def path(self, index: int) -> Path:
-        """Return the path of a vertex."""
-        upwards = []
-        while index:
-            upwards.append(self.positions[index])
-            index = self.parents[index]
-        return tuple(reversed(upwards))
-
-    def paths(self) -> list[Path]:
-        """Return the path of every vertex."""
-        return [self.path(index) for index in range(len(self.parents))]
-
-    def label_texts(self) -> list[str]:
-        """Return the labels as they are drawn."""
-        return [str(label) for label in self.labels]
-
-    def edge_texts(self) -> list[str]:
-        """Return the edge labels as they are drawn, empty where there is none."""
-        return ["" if edge is None else str(edge) for edge in self.edges]
-
-    def width(self) -> float:
-        """Return the width of a picture, without margins."""
-        return drawing.tree_width(
-            self.label_texts(), self.parents, edge_labels=self.edge_texts(), counts=self.counts, hidden=self.hidden
-        )
 
 
 class UnfoldingTree:
@@ -340,7 +275,7 @@ class UnfoldingTree:
         >>> print(tree)
         C(-:H,=:"7",=:"a (b)")
         """
-        return _Reader(text).read()
+        return Reader(text, lambda label, children: cls._of(label, _group(children))).read()
 
     def __str__(self) -> str:
         if self._size > MAX_WRITTEN_SIZE:
@@ -353,7 +288,7 @@ class UnfoldingTree:
                 parts.append(item)
                 continue
             tree, edge = item
-            parts.append(_written(tree._label) if edge is None else f"{_written(edge)}:{_written(tree._label)}")
+            parts.append(written(tree._label) if edge is None else f"{written(edge)}:{written(tree._label)}")
             inside: list[str | tuple[UnfoldingTree, Label]] = []
             for branch in _single_branches(tree):
                 inside += ["," if inside else "(", (branch.tree, branch.edge)]
@@ -664,111 +599,3 @@ def _from_table(table: Sequence[tuple[Label, Sequence[tuple[int, Label, int]]]])
 def _text_label(outline: Outline, index: int) -> str:
     count = outline.counts[index]
     return f"{outline.labels[index]}" + (f" ×{count}" if count > 1 else "")
-
-
-def _written(label: Label) -> str:
-    """Return a label in the notation of :meth:`UnfoldingTree.parse`."""
-    if isinstance(label, tuple):
-        return f"[{','.join(_written(part) for part in label)}]"
-    if not isinstance(label, str):
-        return repr(label)
-    bare = _BARE_LABEL.fullmatch(label) and not _NUMBER.fullmatch(label)
-    return label if bare else json.dumps(label, ensure_ascii=False)
-
-
-class _Reader:
-    """Reads the notation of :meth:`UnfoldingTree.parse` from left to right."""
-
-    def __init__(self, text: str) -> None:
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {type(text).__name__}")
-        self.text = text
-        self.place = 0
-
-    def read(self) -> UnfoldingTree:
-        """Return the tree; open brackets wait on a stack, so depth is not limited."""
-        # Of each open bracket: the label before it, the edge label before that, and the children so far.
-        waiting: list[tuple[Label, Label, list[tuple[UnfoldingTree, Label]]]] = []
-        while True:
-            edge, label = self._labels()
-            if self._take("("):
-                waiting.append((label, edge, []))
-                continue
-            tree = UnfoldingTree._of(label, ())
-            while waiting:
-                waiting[-1][2].append((tree, edge))
-                if self._take(","):
-                    break
-                if not self._take(")"):
-                    self._fail("',' or ')'")
-                label, edge, children = waiting.pop()
-                tree = self._close(label, children)
-            else:
-                break
-        if edge is not None:
-            raise ValueError(f"the root of a tree cannot have an edge label: {self._excerpt(0)}")
-        if self.place < len(self.text):
-            self._fail("the end")
-        return tree
-
-    def _close(self, label: Label, children: list[tuple[UnfoldingTree, Label]]) -> UnfoldingTree:
-        try:
-            return UnfoldingTree._of(label, _group(children))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{error} (before {self._excerpt(self.place)})") from None
-
-    def _labels(self) -> tuple[Label, Label]:
-        """Read a vertex label and the edge label before it, if there is one."""
-        label = self._label()
-        return (label, self._label()) if self._take(":") else (None, label)
-
-    def _label(self, nesting: int = 0) -> Label:
-        """Read one label: quoted, in square brackets, or bare; ``nesting`` counts the brackets around it."""
-        self._skip_space()
-        if self.text.startswith('"', self.place):
-            return self._quoted()
-        if self._take("["):
-            check_nesting(nesting)
-            parts: list[Label] = []
-            if not self._take("]"):
-                parts.append(self._label(nesting + 1))
-                while self._take(","):
-                    parts.append(self._label(nesting + 1))
-                if not self._take("]"):
-                    self._fail("',' or ']'")
-            return tuple(parts)
-        match = _BARE_LABEL.match(self.text, self.place)
-        if match is None:
-            self._fail("a label")
-        self.place = match.end()
-        self._skip_space()
-        word = match.group()
-        if _INTEGER.fullmatch(word):
-            return int(word)
-        return plain_label(float(word)) if _NUMBER.fullmatch(word) else word
-
-    def _quoted(self) -> str:
-        try:
-            label, self.place = json.JSONDecoder().raw_decode(self.text, self.place)
-        except json.JSONDecodeError:
-            self._fail("a closed quoted label")
-        self._skip_space()
-        return str(label)
-
-    def _take(self, character: str) -> bool:
-        """Step over a character, and white space after it, if it is the next one."""
-        if not self.text.startswith(character, self.place):
-            return False
-        self.place += 1
-        self._skip_space()
-        return True
-
-    def _skip_space(self) -> None:
-        while self.place < len(self.text) and self.text[self.place].isspace():
-            self.place += 1
-
-    def _fail(self, expected: str) -> NoReturn:
-        raise ValueError(f"expected {expected} at position {self.place}: {self._excerpt(self.place)}")
-
-    def _excerpt(self, place: int) -> str:
-        return repr(self.text[place : place + 20]) if place < len(self.text) else "the end of the text"

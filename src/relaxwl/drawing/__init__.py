@@ -1,0 +1,34 @@
+"""Pictures of trees, of mappings between trees, and of graphs, as SVG text.
+
+The functions take lists and numbers, never objects of this package. A picture is self-contained: it carries
+its own style, follows a light or dark background, and says in words what it shows to those who cannot see it.
+"""
+
+from relaxwl.drawing.graphs import graph_svg
+from relaxwl.drawing.layout import spring_layout, vertices_to_draw
+from relaxwl.drawing.svg import STYLE
+from relaxwl.drawing.trees import (
+    DELETED,
+    INSERTED,
+    KEPT,
+    RELABELLED,
+    TREE_ROOM,
+    mapping_svg,
+    tree_svg,
+    tree_width,
+)
+
+__all__ = [
+    "DELETED",
+    "INSERTED",
+    "KEPT",
+    "RELABELLED",
+    "STYLE",
+    "TREE_ROOM",
+    "graph_svg",
+    "mapping_svg",
+    "spring_layout",
+    "tree_svg",
+    "tree_width",
+    "vertices_to_draw",
+]

@@ -1,0 +1,88 @@
+"""Pictures of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from relaxwl.drawing.layout import MAX_LAID_OUT_NODES, fit, simple_edges, spring_layout, vertices_to_draw
+from relaxwl.drawing.svg import document, escaped, line, text, text_width
+
+
+def graph_svg(
+    n_nodes: int,
+    edges: Iterable[tuple[int, int]],
+    *,
+    labels: Sequence[str] | None = None,
+    highlight: Iterable[int] | Mapping[int, float] = (),
+    positions: ArrayLike | None = None,
+    max_nodes: int = 300,
+    size: float = 360.0,
+    title: str | None = None,
+    embed_style: bool = True,
+) -> str:
+    """Draw an undirected graph, some of its vertices highlighted.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of vertices.
+    edges : iterable of (int, int)
+        The edges; loops and repeated ones are not drawn.
+    labels : sequence of str, optional
+        A label for each vertex.
+    highlight : iterable of int, or mapping of int to float
+        Vertices to highlight; a mapping says how strongly, from 0 to 1.
+    positions : array-like of shape (n_nodes, 2), optional
+        Where the vertices are; laid out by springs if not given, the same way each time.
+    max_nodes : int, default=300
+        Vertices that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
+    size : float, default=360
+        Width and height of the picture in pixels.
+    title : str, optional
+        What a screen reader says.
+    embed_style : bool, default=True
+        As in :func:`tree_svg`.
+    """
+    strength = dict(highlight) if isinstance(highlight, Mapping) else dict.fromkeys(highlight, 1.0)
+    pairs = simple_edges(n_nodes, edges)
+    for vertex in strength:
+        if not 0 <= vertex < n_nodes:
+            raise ValueError(f"highlight names vertex {vertex}, but the graph has {n_nodes}")
+    if labels is not None and len(labels) != n_nodes:
+        raise ValueError(f"labels has {len(labels)} entries for {n_nodes} vertices")
+    kept = vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_LAID_OUT_NODES))
+    place = {vertex: i for i, vertex in enumerate(kept)}
+    drawn = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
+    if positions is None:
+        points = spring_layout(len(kept), drawn)
+    else:
+        points = np.asarray(positions, dtype=np.float64)[kept].reshape(len(kept), 2)
+    x, y, radius, height = fit(points, size)
+    body = [line(x[a], y[a], x[b], y[b], "link") for a, b in drawn]
+    # Highlighted vertices come last, on top of all others.
+    for vertex in sorted(kept, key=lambda vertex: (vertex in strength, vertex)):
+        i, name = place[vertex], None if labels is None else labels[vertex]
+        body.append(_graph_node(x[i], y[i], radius, name, strength.get(vertex), f"vertex {vertex}"))
+    if len(kept) < n_nodes:
+        body.append(text(size / 2, height + 6, f"… +{n_nodes - len(kept):,} more vertices", "small faint"))
+        height += 20
+    words = title or f"Graph with {n_nodes:,} vertices and {len(pairs):,} edges, {len(strength):,} highlighted"
+    return document(size, height, words, body, embed_style)
+
+
+def _graph_node(x: float, y: float, radius: float, label: str | None, strength: float | None, name: str) -> str:
+    """Return a vertex of a graph; strength None is one that is not highlighted."""
+    shape = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
+    shown = "" if label is None else f": {label}"
+    circle = f'<circle class="node" {shape}><title>{escaped(name + shown)}</title></circle>'
+    if strength is not None:
+        # A second circle over the first: through a pale highlight no edge may shine.
+        opacity = 0.25 + 0.75 * min(max(strength, 0.0), 1.0)
+        circle += f'<circle class="node lit" fill-opacity="{opacity:.2f}" pointer-events="none" {shape}/>'
+    # Letters that do not fit would only blot the picture; the full label shows when pointed at.
+    if label is None or radius < 8 or text_width(label) > 2 * radius:
+        return circle
+    return circle + text(x, y, label, "small on" if strength is None else "small ink")

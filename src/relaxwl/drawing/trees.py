@@ -1,0 +1,324 @@
+"""Pictures of rooted trees, and of mappings between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from relaxwl.drawing.svg import MARGIN, SMALL, amount, document, line, shortened, text, text_width
+
+# More elements than this in one picture help nobody and make pages heavy.
+MAX_DRAWN_NODES = 5000
+NODE_RADIUS = 13.0
+SIBLING_GAP = 12.0
+LEVEL_HEIGHT = 58.0
+TREE_GAP = 60.0
+# Trees of one picture get this much room if the caller names no size: with margins about 1,600 pixels.
+TREE_ROOM = 1500.0
+# What became of a vertex, as it is called in the style sheet and in the legend.
+KEPT, RELABELLED, DELETED, INSERTED = "kept", "relabelled", "deleted", "inserted"
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """A tree with marks for what is left out as further vertices at its end, laid out."""
+
+    labels: list[str]
+    parents: list[int]
+    edges: list[str]
+    n_nodes: int
+    x: list[float]
+    y: list[float]
+    half: list[float]
+    width: float
+    height: float
+
+
+def tree_svg(
+    labels: Sequence[str],
+    parents: Sequence[int],
+    *,
+    edge_labels: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    hidden: Sequence[int] | None = None,
+    title: str = "Tree",
+    embed_style: bool = True,
+) -> str:
+    """Draw a rooted tree.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The label of each vertex.
+    parents : sequence of int
+        The parent of each vertex, before it in the sequence; -1 for the first, which is the root.
+    edge_labels : sequence of str, optional
+        The label of the edge above each vertex; that of the root is not used.
+    counts : sequence of int, optional
+        How many equal siblings a vertex stands for; shown where it is more than one.
+    hidden : sequence of int, optional
+        How many vertices below each vertex are left out; a mark says so.
+    title : str
+        What a screen reader says.
+    embed_style : bool, default=True
+        Whether the picture carries its style sheet; a page with many pictures holds ``STYLE`` once instead.
+
+    Examples
+    --------
+    >>> tree_svg(["a", "b", "c"], [-1, 0, 0]).count("<circle")
+    3
+    """
+    tree = _layout_tree(labels, parents, edge_labels, hidden, counts)
+    body = _tree_elements(tree, (MARGIN, MARGIN), [KEPT] * len(labels), counts=counts)
+    return document(tree.width + 2 * MARGIN, tree.height + 2 * MARGIN, title, body, embed_style)
+
+
+def tree_width(
+    labels: Sequence[str],
+    parents: Sequence[int],
+    *,
+    edge_labels: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    hidden: Sequence[int] | None = None,
+) -> float:
+    """Return how wide :func:`tree_svg` draws a tree, without margins."""
+    return _layout_tree(labels, parents, edge_labels, hidden, counts).width
+
+
+def mapping_svg(
+    source: tuple[Sequence[str], Sequence[int]],
+    target: tuple[Sequence[str], Sequence[int]],
+    pairs: Iterable[tuple[int, int]],
+    *,
+    states: tuple[Sequence[str], Sequence[str]] | None = None,
+    edge_labels: tuple[Sequence[str], Sequence[str]] | None = None,
+    relabelled_edges: Iterable[tuple[int, int]] = (),
+    hidden: tuple[Sequence[int], Sequence[int]] | None = None,
+    title: str = "Mapping between two trees",
+    captions: tuple[str, str] = ("", ""),
+    embed_style: bool = True,
+) -> str:
+    """Draw two trees side by side and how the vertices of one are mapped to those of the other.
+
+    Mapped vertices are joined by dashed lines, yellow where their labels differ; vertices without a partner are
+    red in the first tree (deleted) and blue in the second (inserted).
+
+    Parameters
+    ----------
+    source, target : (labels, parents)
+        The two trees, each as in :func:`tree_svg`.
+    pairs : iterable of (int, int)
+        Mapped vertices, as indices into the two trees.
+    states : pair of sequences of {"kept", "relabelled", "deleted", "inserted"}, optional
+        What becomes of each vertex; by default it follows from ``pairs`` and the labels.
+    edge_labels, hidden : pair of sequences, optional
+        For the two trees, as in :func:`tree_svg`.
+    relabelled_edges : iterable of (int, int)
+        The pairs whose edges to their parents have different labels.
+    title : str
+        What a screen reader says.
+    captions : (str, str)
+        A line below each tree.
+    embed_style : bool, default=True
+        As in :func:`tree_svg`.
+    """
+    pairs = sorted(pairs)
+    edges = edge_labels or (None, None)
+    cut = hidden or (None, None)
+    trees = [_layout_tree(*tree, edges[i], cut[i]) for i, tree in enumerate((source, target))]
+    states = states or _states(source[0], target[0], pairs)
+    offsets = [(MARGIN, MARGIN), (MARGIN + trees[0].width + TREE_GAP, MARGIN)]
+    height = max(tree.height for tree in trees)
+    body = _match_lines(trees, offsets, pairs)
+    changed = list(relabelled_edges)
+    for side in (0, 1):
+        marked = {pair[side] for pair in changed}
+        body += _tree_elements(trees[side], offsets[side], states[side], changed_edges=marked)
+        middle = offsets[side][0] + trees[side].width / 2
+        body.append(text(middle, MARGIN + height + 20, captions[side], "small faint"))
+    below = MARGIN + height + (42 if any(captions) else 22)
+    legend, legend_width = _legend(below, {*states[0], *states[1]}, bool(pairs))
+    width = max(trees[0].width + TREE_GAP + trees[1].width, legend_width) + 2 * MARGIN
+    return document(width, below + 8 + MARGIN, title, body + legend, embed_style)
+
+
+def _states(
+    source: Sequence[str], target: Sequence[str], pairs: Sequence[tuple[int, int]]
+) -> tuple[list[str], list[str]]:
+    """Return what becomes of every vertex of the two trees."""
+    before, after = [DELETED] * len(source), [INSERTED] * len(target)
+    for i, j in pairs:
+        before[i] = after[j] = KEPT if source[i] == target[j] else RELABELLED
+    return before, after
+
+
+def _layout_tree(
+    labels: Sequence[str],
+    parents: Sequence[int],
+    edge_labels: Sequence[str] | None,
+    hidden: Sequence[int] | None,
+    counts: Sequence[int] | None = None,
+) -> _Tree:
+    """Lay a tree out: parents over the middle of their children, subtrees as close as their outlines allow."""
+    _check_tree(labels, parents)
+    names = [shortened(label) for label in labels]
+    above = list(parents)
+    edges = [""] * len(names) if edge_labels is None else ["", *(shortened(edge) for edge in edge_labels[1:])]
+    half = [max(NODE_RADIUS, text_width(name) / 2 + 7) for name in names]
+    # Half-way up, edges are half as far apart as the vertices: a label there needs twice the room.
+    half = [max(h, text_width(edge)) if edge else h for h, edge in zip(half, edges, strict=True)]
+    if counts is not None:
+        half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
+    for index, count in enumerate(hidden or ()):
+        if count:
+            names.append(f"… +{amount(count)} more")
+            above.append(index)
+            edges.append("")
+            half.append(SMALL * text_width(names[-1]) / 2 + 4)
+    x = _place_subtrees(above, half)
+    depth = [0] * len(above)
+    for index in range(1, len(above)):
+        depth[index] = depth[above[index]] + 1
+    y = [NODE_RADIUS + LEVEL_HEIGHT * level for level in depth]
+    left = min(center - h for center, h in zip(x, half, strict=True))
+    right = max(center + h for center, h in zip(x, half, strict=True))
+    shifted = [center - left for center in x]
+    return _Tree(names, above, edges, len(labels), shifted, y, half, right - left, max(y) + NODE_RADIUS)
+
+
+def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float]:
+    """Return the horizontal centre of every vertex, children placed before their parents.
+
+    Each subtree has an outline, its leftmost and rightmost reach on every level; a subtree moves right until its
+    outline clears that of its left siblings by a gap.
+    """
+    below: list[list[int]] = [[] for _ in parents]
+    for index in range(1, len(parents)):
+        below[parents[index]].append(index)
+    shift = [0.0] * len(parents)
+    outlines: list[tuple[list[float], list[float]]] = [([], [])] * len(parents)
+    for node in range(len(parents) - 1, -1, -1):
+        left: list[float] = []
+        right: list[float] = []
+        for child in below[node]:
+            child_left, child_right = outlines[child]
+            outlines[child] = ([], [])
+            move = max((r + SIBLING_GAP - c for r, c in zip(right, child_left, strict=False)), default=0.0)
+            shift[child] = move
+            left += [edge + move for edge in child_left[len(left) :]]
+            right = [edge + move for edge in child_right] + right[len(child_right) :]
+        if below[node]:
+            middle = (shift[below[node][0]] + shift[below[node][-1]]) / 2
+            for child in below[node]:
+                shift[child] -= middle
+            left = [edge - middle for edge in left]
+            right = [edge - middle for edge in right]
+        outlines[node] = ([-half[node], *left], [half[node], *right])
+    for node in range(1, len(parents)):
+        shift[node] += shift[parents[node]]
+    return shift
+
+
+def _tree_elements(
+    tree: _Tree,
+    offset: tuple[float, float],
+    states: Sequence[str],
+    *,
+    counts: Sequence[int] | None = None,
+    changed_edges: Iterable[int] = (),
+) -> list[str]:
+    """Return the edges of a tree and, over them, its vertices and marks."""
+    x = [center + offset[0] for center in tree.x]
+    y = [center + offset[1] for center in tree.y]
+    changed = set(changed_edges)
+    # From the foot of a vertex to the top of its child: so even a flat line passes above the child's siblings.
+    elements = [
+        line(x[up], y[up] + NODE_RADIUS, x[node], y[node] - NODE_RADIUS, "edge")
+        for node, up in enumerate(tree.parents)
+        if node
+    ]
+    for node in range(1, tree.n_nodes):
+        up = tree.parents[node]
+        # A little over half of the way down, on the outer side of the edge.
+        side = -1 if x[node] < x[up] - 1 else 1
+        kind = ("end" if side < 0 else "start") + (" small changed" if node in changed else " small")
+        beside = x[up] + 0.56 * (x[node] - x[up]) + side * 6
+        elements.append(text(beside, y[up] + 0.56 * (y[node] - y[up]) - 3, tree.edges[node], kind))
+    for node in range(tree.n_nodes):
+        half = max(NODE_RADIUS, text_width(tree.labels[node]) / 2 + 7)
+        elements.append(_vertex(x[node], y[node], half, tree.labels[node], states[node]))
+        if counts is not None and counts[node] > 1:
+            elements.append(text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{counts[node]}", "start small"))
+    marks = range(tree.n_nodes, len(tree.parents))
+    return elements + [_note(x[mark], y[mark], tree.labels[mark]) for mark in marks]
+
+
+def _match_lines(
+    trees: Sequence[_Tree], offsets: Sequence[tuple[float, float]], pairs: Sequence[tuple[int, int]]
+) -> list[str]:
+    """Return dashed arcs between mapped vertices, those of one level at different heights."""
+    levels: dict[float, list[tuple[int, int]]] = {}
+    for i, j in pairs:
+        levels.setdefault(trees[0].y[i], []).append((i, j))
+    lines = []
+    for y, level in levels.items():
+        level.sort(key=lambda pair: trees[0].x[pair[0]])
+        for rank, (i, j) in enumerate(level):
+            # From the shoulder of one vertex to the facing one of the other.
+            start = offsets[0][0] + trees[0].x[i] + 0.7 * NODE_RADIUS
+            end = offsets[1][0] + trees[1].x[j] - 0.7 * NODE_RADIUS
+            top = offsets[0][1] + y - 0.7 * NODE_RADIUS
+            # Nothing stands between the roots; elsewhere an arc keeps clear of the vertices on its level.
+            rise = 4.0 if i == 0 else 16 + 26 * (len(level) - rank) / len(level)
+            bend = min(70.0, (end - start) / 3)
+            lines.append(
+                f'<path class="match" d="M{start:.1f} {top:.1f}C{start + bend:.1f} {top - rise:.1f} '
+                f'{end - bend:.1f} {top - rise:.1f} {end:.1f} {top:.1f}"/>'
+            )
+    return lines
+
+
+def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]:
+    """Return a line that explains what occurs in the picture, and its width."""
+    elements: list[str] = []
+    x = MARGIN
+    for state in (RELABELLED, DELETED, INSERTED):
+        if state in states:
+            elements.append(f'<circle class="node {state}" cx="{x + 6:.1f}" cy="{y:.1f}" r="6"/>')
+            elements.append(text(x + 17, y, state, "start small"))
+            x += 17 + SMALL * text_width(state) + 16
+    if mapped:
+        elements.append(f'<path class="match" d="M{x:.1f} {y:.1f}h22"/>')
+        elements.append(text(x + 27, y, "mapped", "start small"))
+        x += 27 + SMALL * text_width("mapped")
+    return elements, x - MARGIN
+
+
+def _note(x: float, y: float, words: str) -> str:
+    """Return the mark for what is left out, clear of the edge that leads to it."""
+    half = SMALL * text_width(words) / 2 + 4
+    box = f'<rect class="note" x="{x - half:.1f}" y="{y - 9:.1f}" width="{2 * half:.1f}" height="18" rx="9"/>'
+    return box + text(x, y, words, "small on")
+
+
+def _vertex(x: float, y: float, half: float, label: str, state: str) -> str:
+    """Return a circle, or a pill where the label is long, with the label on it."""
+    kind = "node" if state == KEPT else f"node {state}"
+    if half <= NODE_RADIUS:
+        shape = f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{NODE_RADIUS:g}"/>'
+    else:
+        shape = (
+            f'<rect class="{kind}" x="{x - half:.1f}" y="{y - NODE_RADIUS:.1f}" width="{2 * half:.1f}" '
+            f'height="{2 * NODE_RADIUS:g}" rx="{NODE_RADIUS:g}"/>'
+        )
+    return shape + text(x, y, label, "on" if state == KEPT else "ink")
+
+
+def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
+    """Raise unless the two sequences describe one tree, parents first, of a size that can be drawn."""
+    if len(labels) != len(parents) or not labels:
+        raise ValueError(f"a tree needs as many labels as parents, got {len(labels)} and {len(parents)}")
+    if len(labels) > MAX_DRAWN_NODES:
+        raise ValueError(f"{len(labels):,} vertices are too many for a picture: at most {MAX_DRAWN_NODES:,}")
+    if parents[0] != -1 or any(not 0 <= parent < index for index, parent in enumerate(parents) if index):
+        raise ValueError("parents must be -1 for the root, which is first, and an earlier vertex for all others")

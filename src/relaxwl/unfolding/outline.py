@@ -1,0 +1,69 @@
+"""The upper part of a tree as plain lists: what is drawn of it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from relaxwl import drawing
+from relaxwl.graphs.labels import Label
+
+Path = tuple[int, ...]
+
+# Vertices in a picture, if the caller does not say how many.
+MAX_DRAWN_SIZE = 200
+
+
+class Cut(NamedTuple):
+    """How much of a tree is drawn: at most so many children of one vertex, and levels below the root."""
+
+    children: int
+    levels: int
+
+    def first(self, path: Path, n_children: int) -> Sequence[int]:
+        """Return the positions of the children that are drawn of a vertex, the first ones."""
+        return range(min(self.children, n_children) if len(path) < self.levels else 0)
+
+
+def cuts(depth: int) -> Iterator[Cut]:
+    """Yield ever smaller cuts of a tree: fewer children of a vertex as long as there are two, then fewer levels."""
+    yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
+    levels = min(depth, MAX_DRAWN_SIZE)
+    while levels > 1:
+        levels -= max(1, levels // 6)  # one by one in the end, faster where there are many
+        yield Cut(2, levels)
+
+
+class Outline(NamedTuple):
+    """The upper part of a tree as plain lists, parents before children, siblings in order."""
+
+    labels: list[Label]
+    parents: list[int]
+    positions: list[int]
+    edges: list[Label]
+    counts: list[int]
+    hidden: list[int]
+
+    def path(self, index: int) -> Path:
+        """Return the path of a vertex."""
+        upwards = []
+        while index:
+            upwards.append(self.positions[index])
+            index = self.parents[index]
+        return tuple(reversed(upwards))
+
+    def paths(self) -> list[Path]:
+        """Return the path of every vertex."""
+        return [self.path(index) for index in range(len(self.parents))]
+
+    def label_texts(self) -> list[str]:
+        """Return the labels as they are drawn."""
+        return [str(label) for label in self.labels]
+
+    def edge_texts(self) -> list[str]:
+        """Return the edge labels as they are drawn, empty where there is none."""
+        return ["" if edge is None else str(edge) for edge in self.edges]
+
+    def width(self) -> float:
+        """Return the width of a picture, without margins."""
+        return drawing.tree_width(
+            self.label_texts(), self.parents, edge_labels=self.edge_texts(), counts=self.counts, hidden=self.hidden
+        )

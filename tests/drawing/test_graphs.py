@@ -1,0 +1,54 @@
+"""Pictures of graphs."""
+
+import numpy as np
+import pytest
+
+from drawn_pictures import parsed, shapes, texts
+from relaxwl import drawing
+
+
+def test_graph():
+    svg = drawing.graph_svg(4, [(0, 1), (1, 0), (1, 2), (3, 3)], labels=["<", "b", "c", "d"], highlight=[1])
+    assert len(shapes(svg, "link")) == 2
+    assert len(shapes(svg, "node")) == 4 + 1
+    assert len(shapes(svg, "lit")) == 1
+    assert "vertex 0: &lt;" in svg
+    assert svg == drawing.graph_svg(4, [(2, 1), (0, 1)], labels=["<", "b", "c", "d"], highlight={1: 1.0})
+
+
+def test_weaker_highlights_are_paler():
+    svg = drawing.graph_svg(2, [(0, 1)], highlight={0: 0.0, 1: 1.0})
+    assert [element.get("fill-opacity") for element in shapes(svg, "lit")] == ["0.25", "1.00"]
+
+
+def test_large_graphs_are_cut_around_the_highlights():
+    edges = [(v, v + 1) for v in range(9999)]
+    svg = drawing.graph_svg(10_000, edges, highlight=[5000], max_nodes=50)
+    assert len(shapes(svg, "lit")) == 1
+    assert "vertex 5010<" in svg
+    assert "… +9,950 more vertices" in texts(svg)
+    assert len(svg) < 20_000
+    assert "+9,997 more" in drawing.graph_svg(10_000, edges[:1], max_nodes=3)
+
+
+def test_given_positions_are_kept():
+    svg = drawing.graph_svg(3, [], positions=[[0, 0], [1, 0], [2, 0]])
+    x = [float(element.get("cx")) for element in shapes(svg, "node")]
+    assert np.diff(x)[0] == pytest.approx(np.diff(x)[1], abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"edges": [(0, 5)]}, "outside of 0 … 1"),
+        ({"edges": [], "highlight": [2]}, "highlight names vertex 2, but the graph has 2"),
+        ({"edges": [], "labels": ["a"]}, "labels has 1 entries for 2"),
+    ],
+)
+def test_bad_graphs(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        drawing.graph_svg(2, **arguments)
+
+
+def test_empty_graph():
+    assert parsed(drawing.graph_svg(0, [])) is not None
