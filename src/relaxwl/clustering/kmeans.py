@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
+from relaxwl.clustering._search_compiled import ABANDONED, SOLVED
 from relaxwl.clustering.barycenter import CenterUpdate, Method, center_update
-from relaxwl.clustering.nearest import Search
+from relaxwl.clustering.nearest import Search, nearest
 from relaxwl.distances.transport import check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows, check_rows
@@ -162,7 +163,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             centers = self._rounds(search, centers, weights)
         self.centers_, self.labels_, self.distances_ = centers, search.labels, search.distances
         self.inertia_ = float(weights @ search.distances)
-        solved, abandoned, _ = search.counters
+        solved, abandoned = search.counters[[SOLVED, ABANDONED]]
         self.n_solves_, self.n_abandoned_, self.n_measured_ = (
             int(count) / len(X) / (self.n_iter_ + 1) for count in (solved, abandoned, search.n_measured)
         )
@@ -202,7 +203,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         k = len(centers)
         moved = np.zeros(k, bool)
         changes = np.bincount(search.labels, minlength=k)  # rows that came or went since a centre's last update
-        solved = int(search.counters[0])
+        solved = int(search.counters[SOLVED])
         while self.n_iter_ < self.max_iter:
             due = _due(moved, changes, np.bincount(search.labels, minlength=k))
             distances_before = search.distances.copy()
@@ -223,21 +224,10 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
                 self.verbose,
                 "  round %d: objective %.6g, %d centres moved, %d rows changed cluster, %.2f exact solves a row",
                 self.n_iter_, weights @ search.distances, moved.sum(), changed.sum(),
-                (int(search.counters[0]) - solved) / len(search.rows),
+                (int(search.counters[SOLVED]) - solved) / len(search.rows),
             )  # fmt: skip
-            solved = int(search.counters[0])
+            solved = int(search.counters[SOLVED])
         return centers
-
-
-def nearest(
-    rows: Rows, centers: Rows, ground: Float64, root_cost: Float64, n_jobs: int | None = None
-) -> tuple[Int32, Float64]:
-    """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
-    if len(rows) == 0:
-        return np.empty(0, np.int32), np.empty(0)
-    search = Search(rows, ground, root_cost, n_jobs)
-    search.assign(centers)
-    return search.labels, search.distances
 
 
 def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:

@@ -1,26 +1,45 @@
 """Exact nearest-centre search, pruned by bounds that never exceed the true distance."""
 
+import math
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
-from relaxwl.clustering import _compiled
-from relaxwl.distances.batched import paired_distances
+from relaxwl.clustering import _search_compiled as compiled
+from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
+from relaxwl.distances.batched import is_whole, paired_distances
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows
+from relaxwl.unfolding.rows import RowArrays
+
+Float32 = NDArray[np.float32]
 
 # Rows of one task; fixed, so that results do not depend on the number of workers.
 CHUNK_ROWS = 1024
-# Pivots of the first bound: few, because that bound is computed for every centre.
-N_PIVOTS = 12
+# Numbers in a table that one task fills.
+CHUNK_TABLE = 1 << 16
 # Pivots of the second bound, computed only for centres that the first could not rule out.
 MAX_PIVOTS = 256
 # Pairs of rows that pivots are judged by.
 SAMPLE = 256
+# Rows that show which bounds suit the data, and the number of pairs (row, centre) from which on they are asked.
+TRIAL_ROWS = 48
+TRIAL_PAIRS = 1 << 23
+# About what things cost, in nanoseconds: a group of pivots for one centre; an entry of a row for one pivot of the
+# second bound; a centre that the first bound leaves; an exact solve.
+GROUP_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.2, 60.0, 700.0
+
+
+class Plan(NamedTuple):
+    """Which bounds to use: pivots of the first; whether ⊥ is discounted in the tables; the second pivots."""
+
+    n_pivots: int = 4
+    discounted: bool = True
+    deep: bool = True
 
 
 def lipschitz_functions(ground: NDArray[Any]) -> Float64:
@@ -51,9 +70,17 @@ def choose_pivots(embeddings: Float64, n_pivots: int) -> Int64:
     return np.array(chosen, np.int64)
 
 
+def evenly(n: int, size: int) -> Int64:
+    """Return at most ``size`` of the numbers below ``n``, evenly spread.
+
+    Over the canonical order that sees every kind of row, without random numbers and whatever ``n_jobs`` is.
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64))
+
+
 @dataclass
 class Search:
-    """Rows with everything that bounds their distances, ready to be searched against changing centres.
+    """Rows ready to be searched for their nearest among changing centres.
 
     Attributes
     ----------
@@ -61,16 +88,19 @@ class Search:
         The nearest centre of each row and its distance; -1 where none was searched yet.
     others : float64 array (n_rows,)
         A lower bound on each row's distance to all other centres.
-    counters : int64 array (3,)
-        Exact solves that ended within the best distance so far, solves that passed it, rows searched.
+    counters : int64 array
+        What the bounds did; see ``_search_compiled``.
     n_measured : int
         Exact solves by :meth:`measure`.
+    plan : Plan, optional
+        Which bounds to use; the first search chooses, by a sample of the rows.
     """
 
     rows: Rows
     ground: NDArray[Any]
     root_cost: Float64
     n_jobs: int | None = None
+    plan: Plan | None = None
     labels: Int32 = field(init=False)
     distances: Float64 = field(init=False)
     others: Float64 = field(init=False)
@@ -82,31 +112,25 @@ class Search:
         self.labels = np.full(n_rows, -1, np.int32)
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
-        self.counters = np.zeros(3, np.int64)
+        self.counters = np.zeros(compiled.N_COUNTERS, np.int64)
         self.measures = self.rows.measures()
         self.masses = self.measures.counts
         self.tolerance = 1e-9 * float(self.ground.max(initial=0) + self.root_cost.max(initial=0))
-        self.functions = lipschitz_functions(self.ground)
-        # An even spread over the canonical order sees every kind of row; no random numbers, no dependence on n_jobs.
-        sample = np.unique(np.linspace(0, n_rows - 1, min(n_rows, SAMPLE)).astype(np.int64))
-        sample = np.concatenate([sample[0::2], sample[1::2]])
-        self.pivots = choose_pivots(self._embed(self.rows.take(sample), self.functions), N_PIVOTS)
-        self.embeddings = self._embed(self.rows, np.ascontiguousarray(self.functions[:, self.pivots]))
-
-    def _embed(self, rows: "Rows", functions: Float64) -> Float64:
-        out = np.empty((len(rows), functions.shape[1]))
-        masses = rows.counts.astype(np.float64)
-        task = partial(_embed_span, rows.indptr, rows.points, masses, functions, out)
-        map_chunks(task, spans(len(rows), 16 * CHUNK_ROWS), self.n_jobs)
-        return out
+        self.costs = Costs(self.ground, self.root_cost)
 
     def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
         """Search the nearest centre of the rows ``subset`` among the ``allowed`` centres and their present ones."""
         subset = np.arange(len(self.rows)) if subset is None else subset
-        allowed = np.ones(len(centers), bool) if allowed is None else allowed
-        deep = self._embed(centers, self.functions)
-        shallow = np.ascontiguousarray(deep[:, self.pivots].T)
-        task = partial(_assign_span, self, centers, deep, shallow, subset, allowed)
+        if not len(subset):
+            return
+        if self.plan is None:
+            self.plan = self._chosen_plan(centers, len(subset))
+        numbers = np.arange(len(centers)) if allowed is None else np.flatnonzero(allowed)
+        side = self._center_side(centers, numbers, self.plan)
+        found = Found(self.labels, self.distances, self.others)
+        task = partial(
+            _assign_span, subset, (self.measures.arrays, self._row_side), side, self.costs, self.tolerance, found
+        )
         self.counters += np.sum(map_chunks(task, spans(len(subset), CHUNK_ROWS), self.n_jobs), axis=0, dtype=np.int64)
 
     def measure(self, centers: Rows, subset: Int64) -> Float64:
@@ -122,31 +146,202 @@ class Search:
         each = np.arange(len(old))
         return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.root_cost, self.n_jobs)
 
+    # ----------------------------------------------------------------------------------------------- bounds
+
+    def _chosen_plan(self, centers: Rows, n_searched: int) -> Plan:
+        """Return the plan that is cheapest for a few rows; for a small search, one that is never bad."""
+        if n_searched * len(centers) < TRIAL_PAIRS:
+            return Plan()
+        cost = partial(_expected_cost, self, self.rows.take(evenly(len(self.rows), TRIAL_ROWS)), centers)
+        best = cost(Plan()), Plan()
+        for change in ({"discounted": False}, {"n_pivots": 0}, {"n_pivots": 12}, {"deep": False}):
+            changed = best[1]._replace(**change)
+            best = min(best, (cost(changed), changed))
+        return best[1]
+
+    @cached_property
+    def _row_side(self) -> RowSide:
+        slots, factors, _, _ = self._slots
+        functions, shallow = np.empty((self.rows.n_points, 0)), np.empty((len(self.rows), 0), np.float32)
+        if self.plan.deep:
+            functions = self._functions
+        if self.plan.n_pivots:
+            shallow = self._scaled(self._embed(self.measures, self._pivot_functions))
+        return RowSide(slots, factors, shallow, functions)
+
+    def _center_side(self, centers: Rows, numbers: Int64, plan: Plan) -> tuple[RowArrays, CenterSide]:
+        """Return the centres with these numbers in the order of their mass, and all that bounds need of them."""
+        totals = centers.masses[numbers].astype(np.float64)
+        order = np.argsort(totals, kind="stable")
+        numbers, totals = numbers[order], totals[order]
+        sorted_centers = centers.take(numbers).measures()
+        places = np.full(len(centers), -1, np.int64)
+        places[numbers] = np.arange(len(numbers))
+        discount = self._blank_discount if plan.discounted else 0.0
+        heavy, light = self._tables(sorted_centers, discount)
+        shallow = np.empty((0, heavy.shape[1]), np.float32)
+        if plan.n_pivots:
+            shallow = np.zeros((plan.n_pivots, heavy.shape[1]), np.float32)
+            shallow[:, : len(numbers)] = self._scaled(self._embed(sorted_centers, self._pivot_functions)).T
+        deep = self._embed(sorted_centers, self._functions) if plan.deep else np.empty((len(numbers), 0))
+        blank_costs, blank_masses = _by_blank_cost(sorted_centers, self.ground)
+        rounding = 0.0 if self._is_exact and sorted_centers.is_integral else compiled.ROUNDING
+        side = CenterSide(
+            self._scale, rounding, numbers, places, totals, heavy, light, discount, blank_costs, blank_masses, shallow,
+            rounding * _largest(self._row_side.shallow, shallow), deep,
+        )  # fmt: skip
+        return sorted_centers.arrays, side
+
+    def _tables(self, centers: Rows, discount: float) -> tuple[Float32, Float32]:
+        _, _, slot_points, slot_masses = self._slots
+        padded = -(-len(centers) // BLOCK) * BLOCK
+        heavy, light = np.zeros((2, len(slot_points), padded), np.float32)
+        task = partial(
+            _fill_span, slot_points, slot_masses, centers.arrays, self.ground, discount, self._scale, (heavy, light)
+        )
+        map_chunks(task, spans(len(slot_points), max(64, CHUNK_TABLE // max(padded, 1))), self.n_jobs)
+        return heavy, light
+
+    @cached_property
+    def _slots(self) -> tuple[Int32, Float32, Int32, Float64]:
+        """Return the table row of each entry and a factor; and of each table row a point and a mass.
+
+        Few distinct pairs (point, count) have a table row each; else each point has one, for infinite mass.
+        """
+        rows = self.rows
+        numbers, points, counts = _distinct_pairs(rows)
+        if len(points) <= 4 * len(np.unique(points)) + len(rows.points) // 16:
+            return numbers, np.ones(len(numbers), np.float32), points, counts
+        used = np.unique(rows.points)
+        return (
+            np.searchsorted(used, rows.points).astype(np.int32),
+            self.masses.astype(np.float32),
+            used.astype(np.int32),
+            np.full(len(used), np.inf),
+        )
+
+    @cached_property
+    def _functions(self) -> Float64:
+        return lipschitz_functions(self.ground)
+
+    @cached_property
+    def _pivot_functions(self) -> Float64:
+        """The functions of the first bound, some repeated where there are too few points."""
+        sample = evenly(len(self.rows), SAMPLE)
+        sample = np.concatenate([sample[0::2], sample[1::2]])
+        chosen = choose_pivots(self._embed(self.rows.take(sample), self._functions), self.plan.n_pivots)
+        return np.ascontiguousarray(self._functions[:, np.resize(chosen, self.plan.n_pivots)])
+
+    @cached_property
+    def _blank_discount(self) -> float:
+        """The least cost of deleting a unit."""
+        return float(self.ground[:-1, -1].min(initial=np.inf)) if len(self.ground) > 1 else 0.0
+
+    @cached_property
+    def _exponent(self) -> int:
+        """The power of two that no sum of costs exceeds by much."""
+        cost = max(float(self.ground.max(initial=0)), float(self.root_cost.max(initial=0)))
+        return math.frexp(cost)[1] + math.frexp(float(self.rows.masses.max(initial=0)))[1]
+
+    @cached_property
+    def _scale(self) -> float:
+        """A power of two that takes every sum of costs to the middle of the range of single precision."""
+        return 2.0 ** -min(max(self._exponent, -1000), 1000)
+
+    @cached_property
+    def _is_exact(self) -> bool:
+        """Whether sums of costs of rows and centres made of them are whole numbers that single precision holds."""
+        return self._exponent < 22 and self.rows.is_integral and is_whole(self.ground) and is_whole(self.root_cost)
+
+    def _scaled(self, embeddings: Float64) -> Float32:
+        return (embeddings * self._scale).astype(np.float32)
+
+    def _embed(self, rows: Rows, functions: Float64) -> Float64:
+        out = np.empty((len(rows), functions.shape[1]))
+        masses = rows.counts.astype(np.float64)
+        task = partial(_embed_span, rows.indptr, rows.points, masses, functions, out)
+        map_chunks(task, spans(len(rows), 16 * CHUNK_ROWS), self.n_jobs)
+        return out
+
+
+def nearest(
+    rows: Rows, centers: Rows, ground: Float64, root_cost: Float64, n_jobs: int | None = None
+) -> tuple[Int32, Float64]:
+    """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
+    search = Search(rows, ground, root_cost, n_jobs)
+    search.assign(centers)
+    return search.labels, search.distances
+
+
+def _expected_cost(search: Search, sample: Rows, centers: Rows, plan: Plan) -> float:
+    """Return about how many nanoseconds a row takes under a plan, from what the search of a sample counts."""
+    trial = Search(sample, search.ground, search.root_cost, search.n_jobs, plan)
+    trial.assign(centers)
+    n_rows, left, _, _, solved, abandoned = trial.counters.tolist()
+    groups = plan.n_pivots // compiled.GROUP
+    deep = sample.counts.size / n_rows * DEEP_COST * min(len(search.ground), MAX_PIVOTS) if plan.deep else 0.0
+    return groups * GROUP_COST * len(centers) + deep + (LEFT_COST * left + SOLVE_COST * (solved + abandoned)) / n_rows
+
+
+def _distinct_pairs(rows: Rows) -> tuple[Int32, Int32, Float64]:
+    """Return which distinct pair (point, count) each entry is, and the pairs, sorted."""
+    width = int(rows.counts.max(initial=0)) + 1
+    if rows.n_points * width > max(1 << 22, 4 * len(rows.points)):
+        keys, numbers = np.unique(rows.points * np.int64(width) + rows.counts, return_inverse=True)
+        return numbers.astype(np.int32), (keys // width).astype(np.int32), (keys % width).astype(np.float64)
+    seen = np.zeros(rows.n_points * width, np.int32)
+    compiled.mark_pairs(rows.points, rows.counts, width, seen)
+    keys = np.flatnonzero(seen)
+    seen[keys] = np.arange(len(keys))
+    numbers = np.empty(len(rows.points), np.int32)
+    compiled.look_up_pairs(rows.points, rows.counts, width, seen, numbers)
+    return numbers, (keys // width).astype(np.int32), (keys % width).astype(np.float64)
+
+
+def _by_blank_cost(centers: Rows, ground: NDArray[Any]) -> tuple[Float64, Float64]:
+    """Return each centre's entries by rising cost from ⊥: these costs, and the masses."""
+    costs = ground[-1, centers.points].astype(np.float64)
+    order = np.lexsort((costs, np.repeat(np.arange(len(centers)), np.diff(centers.indptr))))
+    return costs[order], centers.counts[order]
+
+
+def _largest(*values: Float32) -> float:
+    return max(float(np.abs(some).max(initial=0)) for some in values)
+
 
 def _embed_span(
     indptr: Int64, points: Int32, masses: Float64, functions: Float64, out: Float64, span: tuple[int, int]
 ) -> None:
     start, stop = span
-    _compiled.embed_rows(start, stop, indptr, points, masses, functions, out)
+    compiled.embed_rows(start, stop, indptr, points, masses, functions, out)
+
+
+def _fill_span(
+    slot_points: Int32,
+    slot_masses: Float64,
+    centers: RowArrays,
+    ground: NDArray[Any],
+    discount: float,
+    scale: float,
+    tables: tuple[Float32, Float32],
+    span: tuple[int, int],
+) -> None:
+    start, stop = span
+    compiled.fill_tables(
+        start, stop, slot_points, slot_masses, centers.indptr, centers.points, centers.counts, ground, discount, scale,
+        *tables,
+    )  # fmt: skip
 
 
 def _assign_span(
-    search: Search,
-    centers: Rows,
-    deep: Float64,
-    shallow: Float64,
     subset: Int64,
-    allowed: NDArray[np.bool_],
+    rows: tuple[RowArrays, RowSide],
+    centers: tuple[RowArrays, CenterSide],
+    costs: Costs,
+    tolerance: float,
+    found: Found,
     span: tuple[int, int],
 ) -> Int64:
-    counters = np.zeros(3, np.int64)
     start, stop = span
-    rows = search.rows
-    _compiled.nearest_centers(
-        start, stop, subset,
-        rows.roots, rows.indptr, rows.points, search.masses, search.embeddings,
-        centers.roots, centers.indptr, centers.points, centers.counts, shallow, deep,
-        search.ground, search.functions, search.root_cost, allowed, search.tolerance,
-        search.labels, search.distances, search.others, counters,
-    )  # fmt: skip
+    counters: Int64 = compiled.nearest_centers(start, stop, subset, *rows, *centers, costs, tolerance, found)
     return counters

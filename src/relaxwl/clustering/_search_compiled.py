@@ -1,0 +1,516 @@
+"""Compiled search of nearest centres: bounds for all centres at once, dearer bounds for those left, exact solves last.
+
+Rows and centres are measures (``RowArrays`` with real masses). Centres stand in the order of their mass, so that for any row those lighter
+than it come first. Every bound is one on the transport problem in which the lighter side is filled up at ⊥:
+
+1. *row side*: each mass of the row goes to the centre as if it were alone (`fill_tables`), which is a sum of rows of a
+   table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centres, in single precision.
+2. *all pivots*, for centres that are left.
+3. *centre side*: each mass of the centre comes from the nearest point of the row.
+4. the exact distance, given up when it passes the best one so far.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from relaxwl.distances._compiled import make_scratch, pair_distance, widest_row
+
+# What a search counts: rows; centres left by the first bounds; those of them ruled out by all pivots and by the centre
+# side; exact solves that ended within the best distance so far, and those given up.
+SEARCHED, LEFT, BY_PIVOTS, BY_CENTER_SIDE, SOLVED, ABANDONED = range(6)
+N_COUNTERS = 6
+# Centres are looked at in blocks that fill vector registers; tables are padded to whole blocks.
+BLOCK = 16
+# Pivots of the first bound come in groups that one sweep over the centres serves together.
+GROUP = 4
+# Centres that are bounded again before the first one is solved, so that it is a good one.
+TRIES = 4
+# A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
+ROUNDING = 2.0**-23
+
+
+class Costs(NamedTuple):
+    """Costs between points, ⊥ last, and between root codes."""
+
+    ground: NDArray[np.float64]
+    roots: NDArray[np.float64]
+
+
+class RowSide(NamedTuple):
+    """What bounds need of the rows.
+
+    Attributes
+    ----------
+    slots : int32 (n_entries,)
+        The row of the tables that an entry adds, ``factors`` (float32) times.
+    shallow : float32 (n_rows, n_pivots)
+        Values of a few 1-Lipschitz functions; a multiple of GROUP columns.
+    functions : float64 (n_points, n_functions)
+        Many such functions, for the second bound.
+    """
+
+    slots: NDArray[np.int32]
+    factors: NDArray[np.float32]
+    shallow: NDArray[np.float32]
+    functions: NDArray[np.float64]
+
+
+class CenterSide(NamedTuple):
+    """What bounds need of the centres, which stand in the order of their mass.
+
+    Attributes
+    ----------
+    scale : float
+        A power of two that takes costs to the range of single precision: all float32 numbers are scaled by it.
+    rounding : float
+        What a term may add to a sum in single precision, as a part of the sum; 0 where all sums are whole numbers.
+    numbers : int64 (k,)
+        The centres' own numbers.
+    places : int64 (largest number + 1,)
+        Where a number stands here; -1 where it does not.
+    totals : float64 (k,)
+        Masses, ascending.
+    heavy, light : float32 (n_slots, padded k)
+        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the centre.
+    discount : float
+        What `heavy` takes off the cost of each unit that goes to ⊥.
+    blank_costs, blank_masses : float64 (n_entries,)
+        Each centre's entries by rising cost of coming from ⊥.
+    shallow, margin : float32 (n_pivots, padded k), float
+        Values of the few functions, and what rounding may add to a gap.
+    deep : float64 (k, n_functions)
+        Values of the many.
+    """
+
+    scale: float
+    rounding: float
+    numbers: NDArray[np.int64]
+    places: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    heavy: NDArray[np.float32]
+    light: NDArray[np.float32]
+    discount: float
+    blank_costs: NDArray[np.float64]
+    blank_masses: NDArray[np.float64]
+    shallow: NDArray[np.float32]
+    margin: float
+    deep: NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    """Read and written, one a row: nearest centre (-1: not known yet), its distance, a bound on all other centres."""
+
+    labels: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    others: NDArray[np.float64]
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+@njit(nogil=True, cache=True)
+def mark_pairs(points, counts, width, seen):
+    """Mark ``seen[point * width + count]``."""
+    for entry in range(len(points)):
+        seen[points[entry] * width + counts[entry]] = 1
+
+
+@njit(nogil=True, cache=True)
+def look_up_pairs(points, counts, width, numbers, out):
+    """Write ``out[entry] = numbers[point * width + count]``."""
+    for entry in range(len(points)):
+        out[entry] = numbers[points[entry] * width + counts[entry]]
+
+
+@njit(nogil=True, cache=True)
+def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, ground, discount, scale, heavy, light):
+    """Write rows ``start`` to ``stop - 1`` of the tables: what a mass at a point costs at least to send to each centre.
+
+    The mass takes the centre's points from the nearest on, each as far as its mass reaches, as if nothing else were
+    sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
+    for one unit, whatever the points' masses. Slots with one point stand side by side, their masses rising.
+    """
+    blank = ground.shape[0] - 1
+    costs = np.empty(widest_row(indptr), np.float64)
+    room = np.empty(len(costs), np.float64)
+    first = start
+    while first < stop:
+        last = first + 1
+        while last < stop and slot_points[last] == slot_points[first]:
+            last += 1
+        from_here = ground[slot_points[first]]
+        to_blank = from_here[blank] - discount
+        for center in range(len(indptr) - 1):
+            size = _by_cost(from_here, indptr[center], indptr[center + 1], points, masses, costs, room)
+            if slot_masses[first] == np.inf:
+                light[first, center] = scale * costs[0] if size > 0 else 0.0
+                heavy[first, center] = scale * (min(costs[0], to_blank) if size > 0 else to_blank)
+            else:
+                _send(slot_masses, first, last, costs[:size], room, to_blank, scale, heavy[:, center])
+                _send(slot_masses, first, last, costs[:size], room, np.inf, scale, light[:, center])
+        first = last
+
+
+@njit(nogil=True, cache=True)
+def _by_cost(row, begin, end, points, masses, costs, room):
+    """Write the costs ``row[point]`` of some entries in rising order, and their masses; return their number."""
+    for entry in range(begin, end):
+        cost = float(row[points[entry]])
+        place = entry - begin
+        while place > 0 and costs[place - 1] > cost:
+            costs[place] = costs[place - 1]
+            room[place] = room[place - 1]
+            place -= 1
+        costs[place] = cost
+        room[place] = masses[entry]
+    return end - begin
+
+
+@njit(nogil=True, cache=True)
+def _send(slot_masses, first, last, costs, room, to_blank, scale, out):
+    """Write, for rising masses, what it costs to fill ``room`` in order; the rest costs ``to_blank``, or 0 if infinite."""
+    filled, spent, place = 0.0, 0.0, 0
+    beyond = to_blank if to_blank < np.inf else 0.0
+    for slot in range(first, last):
+        mass = slot_masses[slot]
+        while place < len(costs) and costs[place] < to_blank and filled + room[place] <= mass:
+            filled += room[place]
+            spent += room[place] * costs[place]
+            place += 1
+        price = costs[place] if place < len(costs) and costs[place] < to_blank else beyond
+        out[slot] = scale * (spent + (mass - filled) * price)
+
+
+@njit(nogil=True, cache=True)
+def embed_row(begin, end, points, masses, functions, out):
+    """Write ``out[:] = Σ mass · functions[point]`` over the entries ``begin`` to ``end - 1``.
+
+    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
+    """
+    out[:] = 0.0
+    for entry in range(begin, end):
+        mass = masses[entry]
+        values = functions[points[entry]]
+        for pivot in range(len(out)):
+            out[pivot] += mass * values[pivot]
+
+
+@njit(nogil=True, cache=True)
+def embed_rows(start, stop, indptr, points, masses, functions, out):
+    """Embed the rows ``start`` to ``stop - 1`` into the rows of ``out`` with the same numbers."""
+    for row in range(start, stop):
+        embed_row(indptr[row], indptr[row + 1], points, masses, functions, out[row])
+
+
+# ------------------------------------------------------------------------------------------------------- bounds
+
+
+@njit(nogil=True, cache=True)
+def start_bounds(root, total, centers, side, costs, starts, root_costs):
+    """Write what bounds begin with for rows of this root and mass; return how many centres are lighter than they are.
+
+    ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
+    ``root_costs`` (float32, padded): the cost between the roots alone.
+    """
+    k = len(side.numbers)
+    n_lighter = np.searchsorted(side.totals, total)
+    for center in range(k):
+        root_cost = costs.roots[root, centers.roots[center]]
+        root_costs[center] = side.scale * root_cost
+        if center < n_lighter:
+            starts[center] = side.scale * (root_cost + side.discount * (total - side.totals[center]))
+        else:
+            missing = side.totals[center] - total
+            starts[center] = side.scale * (root_cost + _from_blank(missing, center, centers.indptr, side))
+    return n_lighter
+
+
+@njit(nogil=True, cache=True)
+def _from_blank(missing, center, indptr, side):
+    """Return the least cost of moving this much mass from ⊥ to a centre's points, each as far as its mass reaches."""
+    spent = 0.0
+    for entry in range(indptr[center], indptr[center + 1]):
+        amount = min(missing, side.blank_masses[entry])
+        if amount <= 0.0:
+            break
+        spent += amount * side.blank_costs[entry]
+        missing -= amount
+    return spent
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _add(bounds, table, factor):
+    for center in range(len(bounds)):
+        bounds[center] += factor * table[center]
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _widen(bounds, values, pivots, root_costs, margin):
+    """Raise ``bounds`` to the largest of GROUP gaps plus the root cost, where that is more."""
+    a, b, c, d = pivots[0], pivots[1], pivots[2], pivots[3]
+    for center in range(len(bounds)):
+        gap = max(
+            max(abs(values[0] - a[center]), abs(values[1] - b[center])),
+            max(abs(values[2] - c[center]), abs(values[3] - d[center])),
+        )
+        bounds[center] = max(bounds[center], gap - margin + root_costs[center])
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _least(values):
+    """Return the least of BLOCK numbers."""
+    least = values[0]
+    for place in range(1, BLOCK):
+        least = min(least, values[place])
+    return least
+
+
+@njit(nogil=True, cache=True)
+def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds, minima):
+    """Write the first bounds on the distance of one row to all centres, and the least of each block of them."""
+    bounds[:] = starts
+    for entry in range(begin, end):
+        slot, factor = rows.slots[entry], rows.factors[entry]
+        _add(bounds[:n_lighter], side.heavy[slot][:n_lighter], factor)
+        _add(bounds[n_lighter:], side.light[slot][n_lighter:], factor)
+    margin = np.float32(side.margin)
+    for group in range(0, side.shallow.shape[0], GROUP):
+        values = rows.shallow[row, group : group + GROUP]
+        _widen(bounds, values, side.shallow[group : group + GROUP], root_costs, margin)
+    for block in range(len(minima)):
+        minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _largest_gap(a, b):
+    largest = 0.0
+    for place in range(len(a)):
+        largest = max(largest, abs(a[place] - b[place]))
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def pivot_bound(embedding, center_embedding, limit):
+    """Return max_p |embedding[p] - center_embedding[p]|, or some gap above ``limit``."""
+    largest = 0.0
+    for start in range(0, len(embedding), 4 * BLOCK):
+        stop = min(start + 4 * BLOCK, len(embedding))
+        largest = max(largest, _largest_gap(embedding[start:stop], center_embedding[start:stop]))
+        if largest > limit:
+            break
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def center_side_bound(begin, end, points, total, center, centers, center_total, ground):
+    """Return a bound on the transport distance: each mass of the centre comes from the nearest point of the row.
+
+    Where the centre is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
+    """
+    blank = ground.shape[0] - 1
+    bound = 0.0
+    for entry in range(centers.indptr[center], centers.indptr[center + 1]):
+        from_here = ground[centers.points[entry]]
+        least = float(from_here[blank]) if center_total > total else np.inf
+        for other in range(begin, end):
+            least = min(least, float(from_here[points[other]]))
+        bound += centers.counts[entry] * least
+    if total > center_total:
+        least = np.inf
+        for other in range(begin, end):
+            least = min(least, float(ground[blank, points[other]]))
+        bound += (total - center_total) * least
+    return bound
+
+
+# ------------------------------------------------------------------------------------------------------- search
+
+
+@njit(nogil=True, cache=True)
+def _lowest(bounds, minima):
+    """Return the place of the lowest bound; the first of equals."""
+    block = np.argmin(minima)
+    place = block * BLOCK
+    while bounds[place] != minima[block]:
+        place += 1
+    return place
+
+
+@njit(nogil=True, cache=True)
+def first_candidate(bounds, minima, deep, side, root_costs):
+    """Return a promising centre: the lowest bound, of those that stay low when bounded by all pivots."""
+    place = _lowest(bounds, minima)
+    for _ in range(TRIES if len(deep) else 0):
+        bound = np.float32(root_costs[place] + side.scale * pivot_bound(deep, side.deep[place], np.inf))
+        if bound <= bounds[place]:
+            break
+        bounds[place] = bound
+        block = place // BLOCK
+        minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
+        lowest = _lowest(bounds, minima)
+        if lowest == place:
+            break
+        place = lowest
+    return place
+
+
+@njit(nogil=True, cache=True)
+def list_candidates(bounds, minima, limit, candidates):
+    """Write the places of all bounds up to ``limit``; return their number and the least of the other bounds."""
+    size = 0
+    least = np.float32(np.inf)
+    for block in range(len(minima)):
+        if minima[block] > limit:
+            least = min(least, minima[block])
+            continue
+        for place in range(block * BLOCK, (block + 1) * BLOCK):
+            if bounds[place] <= limit:
+                candidates[size] = place
+                size += 1
+            else:
+                least = min(least, bounds[place])
+    return size, least
+
+
+@njit(nogil=True, cache=True)
+def _allowance(best, label, number, tolerance):
+    """Return how far a centre may be to win: with a lower number as far as the best one, with a higher one less."""
+    return best + tolerance if number < label else best - tolerance
+
+
+@njit(nogil=True, cache=True)
+def sift_down(heap, keys, place, size):
+    """Let the element at ``place`` of a heap sink to where its key (``keys[element]``) belongs; the least is on top."""
+    element = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and keys[heap[child + 1]] < keys[heap[child]]:
+            child += 1
+        if keys[heap[child]] >= keys[element]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = element
+
+
+@njit(nogil=True, cache=True)
+def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, tolerance, found):
+    """Find the nearest centre of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
+
+    Parameters
+    ----------
+    rows, centers : RowArrays
+        The centres in the order of ``center_side``. A row's present centre takes part whether it is among them or not.
+    tolerance : float
+        Distances that differ by no more than this are equal.
+    found : Found
+        Read and written for the rows searched.
+
+    Returns
+    -------
+    counters : int64 (N_COUNTERS,)
+        See SEARCHED and so on.
+    """
+    counters = np.zeros(N_COUNTERS, np.int64)
+    k, padded = len(center_side.numbers), center_side.light.shape[1]
+    bounds = np.empty(padded, np.float32)
+    starts = np.full(padded, np.inf, np.float32)
+    root_costs = np.full(padded, np.inf, np.float32)
+    minima = np.empty(padded // BLOCK, np.float32)
+    candidates = np.empty(k, np.int64)
+    values = np.empty(k, np.float64)
+    deep = np.empty(row_side.functions.shape[1], np.float64)
+    widest = widest_row(centers.indptr)
+    for place in range(start, stop):
+        widest = max(widest, rows.indptr[subset[place] + 1] - rows.indptr[subset[place]])
+    vectors, indices, tables = make_scratch(widest)
+    root, total, n_lighter = -1, -1.0, 0
+    for position in range(start, stop):
+        row = subset[position]
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        mass = 0.0
+        for entry in range(begin, end):
+            mass += rows.counts[entry]
+        # Neighbours in canonical order mostly have the same root and the same mass.
+        if rows.roots[row] != root or mass != total:
+            root, total = rows.roots[row], mass
+            n_lighter = start_bounds(root, total, centers, center_side, costs, starts, root_costs)
+        # A bound in single precision that exceeds this times a distance exceeds the distance, whatever the rounding.
+        slack = center_side.scale * (1.0 + (end - begin + 8) * center_side.rounding)
+        bound_all(row, begin, end, row_side, center_side, n_lighter, starts, root_costs, bounds, minima)
+        counters[SEARCHED] += 1
+        best, label, other = np.inf, -1, np.inf
+        embedded = False
+        if found.labels[row] >= 0:
+            label, best = found.labels[row], found.distances[row]
+            own = center_side.places[label]
+        else:
+            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
+            embedded = True
+            own = first_candidate(bounds, minima, deep, center_side, root_costs)
+            label = center_side.numbers[own]
+            best = costs.roots[root, centers.roots[own]] + pair_distance(
+                rows.points, rows.counts, begin, end,
+                centers.points, centers.counts, centers.indptr[own], centers.indptr[own + 1],
+                costs.ground, np.inf, vectors, indices, tables,
+            )  # fmt: skip
+            counters[SOLVED] += 1
+        if own >= 0:
+            bounds[own] = np.inf
+        size, least = list_candidates(bounds, minima, np.float32((best + tolerance) * slack), candidates)
+        other = float(least) / slack
+        if size > 0 and not embedded:
+            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
+        left = 0
+        for candidate in range(size):
+            center = candidates[candidate]
+            value = float(bounds[center]) / slack
+            root_cost = costs.roots[root, centers.roots[center]]
+            limit = _allowance(best, label, center_side.numbers[center], tolerance)
+            if value <= limit:
+                counters[LEFT] += 1
+                value = max(value, root_cost + pivot_bound(deep, center_side.deep[center], limit - root_cost))
+                if value > limit:
+                    counters[BY_PIVOTS] += 1
+                else:
+                    value = max(value, root_cost + center_side_bound(
+                        begin, end, rows.points, total, center, centers, center_side.totals[center], costs.ground,
+                    ))  # fmt: skip
+                    if value > limit:
+                        counters[BY_CENTER_SIDE] += 1
+            if value > limit:
+                other = min(other, value)
+            else:
+                values[center] = value
+                candidates[left] = center
+                left += 1
+        for place in range(left // 2 - 1, -1, -1):
+            sift_down(candidates, values, place, left)
+        while left > 0 and values[candidates[0]] <= best + tolerance:
+            center = candidates[0]
+            left -= 1
+            candidates[0] = candidates[left]
+            sift_down(candidates, values, 0, left)
+            number = center_side.numbers[center]
+            limit = _allowance(best, label, number, tolerance)
+            distance = values[center]
+            if distance <= limit:
+                root_cost = costs.roots[root, centers.roots[center]]
+                distance = root_cost + pair_distance(
+                    rows.points, rows.counts, begin, end,
+                    centers.points, centers.counts, centers.indptr[center], centers.indptr[center + 1],
+                    costs.ground, limit - root_cost, vectors, indices, tables,
+                )  # fmt: skip
+                counters[SOLVED if distance <= limit else ABANDONED] += 1
+            if distance <= limit:
+                other = min(other, best)
+                best, label = min(best, distance), number
+            else:
+                other = min(other, distance)
+        if left > 0:
+            other = min(other, values[candidates[0]])
+        found.labels[row], found.distances[row], found.others[row] = label, best, other
+    return counters
