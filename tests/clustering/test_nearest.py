@@ -4,11 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from clustering_rows import tree_rows
-from relaxwl.clustering import _compiled
+from clustering_rows import random_ground, tree_rows
+from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering import nearest as nearest_module
-from relaxwl.clustering.kmeans import nearest
-from relaxwl.clustering.nearest import Search, choose_pivots, lipschitz_functions
+from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.clustering.partitioners import Ground
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances, row_distances
@@ -37,13 +36,62 @@ def make_centers(content, n_points=N_POINTS):
     )
 
 
-@settings(max_examples=25)
-@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3))
-def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost):
-    labels, distances = nearest(tree_rows(rows, N_POINTS), make_centers(centers), ground, root_cost)
+PLANS = st.builds(Plan, st.sampled_from([0, 4, 12]), st.booleans(), st.booleans())
+# Whole costs, real ones, and ones far beyond single precision, all exact in binary.
+UNITS = st.sampled_from([1.0, 0.375, 2.0**300, 2.0**-300])
+
+
+@settings(max_examples=60)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, UNITS)
+def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost, plan, unit):
+    search = Search(tree_rows(rows, N_POINTS), ground * unit, root_cost * unit, plan=plan)
+    search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
-    np.testing.assert_allclose(distances, expected, atol=1e-9)
-    assert labels.tolist() == expected_labels
+    np.testing.assert_allclose(search.distances / unit, expected, atol=1e-9)
+    assert search.labels.tolist() == expected_labels
+
+
+@settings(max_examples=30)
+@given(CENTERS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS)
+def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
+    search = Search(make_centers(rows), ground, root_cost, plan=plan)
+    search.assign(make_centers(centers))
+    expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
+    np.testing.assert_allclose(search.distances, expected, atol=1e-9)
+    assert search.labels.tolist() == expected_labels
+
+
+@settings(max_examples=40)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.data())
+def test_a_known_centre_takes_part_beside_the_allowed_ones(rows, centers, ground, root_cost, plan, data):
+    content, measures = tree_rows(rows, N_POINTS), make_centers(centers)
+    allowed = data.draw(st.lists(st.booleans(), min_size=len(centers), max_size=len(centers)))
+    own = data.draw(st.lists(st.integers(0, len(centers) - 1), min_size=len(rows), max_size=len(rows)))
+    distances = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
+    search = Search(content, ground, root_cost, plan=plan)
+    search.labels[:], search.distances[:] = own, distances[np.arange(len(rows)), own]
+    search.assign(measures, allowed=np.array(allowed))
+    for row in range(len(rows)):
+        choice = [c for c in range(len(centers)) if allowed[c] or c == own[row]]
+        least = min(distances[row, choice])
+        winner = next(c for c in choice if distances[row, c] <= least + 1e-7)
+        assert search.labels[row] == winner
+        assert search.distances[row] == pytest.approx(least, abs=1e-7)
+        assert all(search.others[row] <= distances[row, c] + 1e-7 for c in choice if c != winner)
+
+
+def test_many_centres_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeypatch):
+    rng = np.random.default_rng(3)
+    content = [
+        (int(rng.integers(3)), {int(p): int(rng.integers(1, 6)) for p in rng.choice(12, 4, False)}) for _ in range(300)
+    ]
+    rows, ground = tree_rows(content, 12), random_ground(12)
+    centers = rows.take(np.arange(0, 300, 7)).measures()
+    expected = row_distances(rows, centers, ground, 1 - np.eye(3))
+    monkeypatch.setattr(nearest_module, "TRIAL_PAIRS", 1)
+    labels, distances = nearest(rows, centers, ground, 1 - np.eye(3))
+    np.testing.assert_array_equal(labels, expected.argmin(axis=1))
+    np.testing.assert_array_equal(distances, expected.min(axis=1))
 
 
 @settings(max_examples=40)
@@ -101,47 +149,104 @@ def test_the_bound_on_other_centers_is_one():
     for row, label, bound in zip(content, search.labels, search.others, strict=True):
         distances = [naive.row_distance(row, center, ground, np.zeros((1, 1))) for center in content[:8]]
         assert bound <= min(d for c, d in enumerate(distances) if c != label) + 1e-9
-    solved, abandoned, searched = search.counters
+    searched, left, by_pivots, by_center_side, solved, abandoned = search.counters
     assert searched == 40
-    assert 0 < solved + abandoned < 40 * 8  # brute force would solve all
+    # The first solve of a row needs no bound; brute force would solve all.
+    assert 40 <= solved + abandoned <= 40 + left - by_pivots - by_center_side < 40 * 8
 
 
 def bounds_of_the_search(search, centers):
-    """Return both bounds of every pair of a row and a centre, (n_rows, n_centers) each, computed as the search does."""
-    deep_rows, deep = (search._embed(measures, search.functions) for measures in (search.rows, centers))
-    shallow = np.ascontiguousarray(deep[:, search.pivots].T)
-    first, second = np.empty((2, len(search.rows), len(centers)))
-    for row, root in enumerate(search.rows.roots):
-        root_costs = search.root_cost[root, centers.roots]
-        _compiled.bound_all(search.embeddings[row], shallow, root_costs, first[row])
-        for center in range(len(centers)):
-            second[row, center] = root_costs[center] + _compiled.pivot_bound(deep_rows[row], deep[center], np.inf)
-    return first, second
+    """Return the three bounds of every pair, (3, n_rows, n_centers), computed as the search does; centres by mass."""
+    rows = search.measures.arrays
+    measures, side = search._center_side(centers, np.arange(len(centers)), search.plan)
+    row_side, k, padded = search._row_side, len(centers), side.light.shape[1]
+    starts, root_costs = np.full((2, padded), np.inf, np.float32)
+    bounds, minima = np.empty(padded, np.float32), np.empty(padded // compiled.BLOCK, np.float32)
+    out = np.empty((3, len(search.rows), k))
+    for row, (root, total) in enumerate(zip(rows.roots, search.rows.masses.astype(float), strict=True)):
+        span = rows.indptr[row], rows.indptr[row + 1]
+        n_lighter = compiled.start_bounds(root, total, measures, side, search.costs, starts, root_costs)
+        compiled.bound_all(row, *span, row_side, side, n_lighter, starts, root_costs, bounds, minima)
+        assert minima.min() == bounds.min()
+        slack = side.scale * (1 + (span[1] - span[0] + 8) * side.rounding)
+        out[0, row] = bounds[:k] / slack
+        deep = np.empty(row_side.functions.shape[1])
+        compiled.embed_row(*span, rows.points, rows.counts, row_side.functions, deep)
+        for center in range(k):
+            root_cost = search.root_cost[root, measures.roots[center]]
+            out[1, row, center] = root_cost + compiled.pivot_bound(deep, side.deep[center], np.inf)
+            out[2, row, center] = root_cost + compiled.center_side_bound(
+                *span, rows.points, total, center, measures, side.totals[center], search.ground
+            )
+    return out[:, :, side.places]
 
 
-@settings(max_examples=40)
-@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), st.booleans(), st.sampled_from([2, 256]))
-def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, coincide, max_pivots):
+@settings(max_examples=60)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.booleans(), UNITS)
+def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, plan, coincide, unit):
     # Rows and centres of any mass, empty ones among them: what ⊥ fills up does not change a bound.
     if coincide:
         ground[1], ground[:, 1] = ground[0], ground[:, 0]
         ground[0, 1] = ground[1, 0] = 0.0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearest_module, "MAX_PIVOTS", max_pivots)
-        search = Search(tree_rows(rows, N_POINTS), ground, root_cost)
-    first, second = bounds_of_the_search(search, make_centers(centers))
+    search = Search(tree_rows(rows, N_POINTS), ground * unit, root_cost * unit, plan=plan._replace(deep=True))
+    bounds = bounds_of_the_search(search, make_centers(centers)) / unit
     exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
-    assert (first <= second + 1e-9).all()
-    assert (second <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
+    assert (bounds <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
     # The distance to nothing is found in full: ⊥ is always a pivot.
-    to_nothing = bounds_of_the_search(search, make_centers([(0, {})]))[1][:, 0]
+    to_nothing = bounds_of_the_search(search, make_centers([(0, {})]))[1][:, 0] / unit
     expected = [naive.row_distance(row, (0, {}), ground, root_cost) for row in rows]
     np.testing.assert_allclose(to_nothing, expected)
 
 
+@settings(max_examples=30)
+@given(ROWS, ROWS, st.sampled_from([1.0, 0.5, 3.0]))
+def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, centers, cost):
+    # Two trees of depth 1 differ by cost · (the larger number of leaves - the leaves that match).
+    ground, root_cost = cost * (1 - np.eye(N_POINTS + 1)), cost * (1 - np.eye(3))
+    search = Search(tree_rows(rows, N_POINTS), ground, root_cost, plan=Plan(0, discounted=False))
+    search._slots = pairs_as_slots(search.rows)
+    first = bounds_of_the_search(search, make_centers(centers))[0]
+    exact = [[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows]
+    np.testing.assert_allclose(first, exact, rtol=1e-5)
+
+
+def pairs_as_slots(rows):
+    numbers, points, counts = nearest_module._distinct_pairs(rows)
+    return numbers, np.ones(len(numbers), np.float32), points, counts
+
+
+def test_distinct_pairs_are_found_by_marks_and_by_sorting(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = tree_rows([(0, {int(p): int(rng.integers(1, 9)) for p in rng.choice(9, 3, False)}) for _ in range(50)], 9)
+    marked = nearest_module._distinct_pairs(rows)
+    wide = tree_rows([(0, {0: 10**6}), (0, {0: 2, 7: 1})], 9)
+    numbers, points, counts = nearest_module._distinct_pairs(wide)
+    assert (points.tolist(), counts.tolist(), numbers.tolist()) == ([0, 0, 7], [2, 10**6, 1], [1, 0, 2])
+    numbers, points, counts = marked
+    np.testing.assert_array_equal(points[numbers], rows.points)
+    np.testing.assert_array_equal(counts[numbers], rows.counts)
+    assert len(set(zip(points.tolist(), counts.tolist(), strict=True))) == len(points)
+
+
 def test_a_bound_ends_early_with_a_gap_above_the_limit():
-    embedding, center = np.array([1.0, 5.0, 0.0]), np.array([2.0, 2.0, 9.0])
-    assert [_compiled.pivot_bound(embedding, center, limit) for limit in (np.inf, 4.0, 2.0, 0.5)] == [9, 9, 3, 1]
+    embedding, center = np.zeros(200), np.zeros(200)
+    center[[3, 150]] = 2, 9
+    assert [compiled.pivot_bound(embedding, center, limit) for limit in (np.inf, 4.0, 1.0)] == [9, 9, 2]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
+def test_the_heap_gives_candidates_by_rising_bound(size):
+    values = np.random.default_rng(size).integers(0, 9, 50).astype(float)
+    heap = np.random.default_rng(size).permutation(50)[:size]
+    expected = sorted(values[heap])
+    for place in range(size // 2 - 1, -1, -1):
+        compiled.sift_down(heap, values, place, size)
+    taken = []
+    for left in range(size - 1, -1, -1):
+        taken.append(values[heap[0]])
+        heap[0] = heap[left]
+        compiled.sift_down(heap, values, 0, left)
+    assert taken == expected
 
 
 @pytest.mark.shared
@@ -155,11 +260,15 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
-    first, second = bounds_of_the_search(Search(sample, ground, costs), others.take(np.arange(70)).measures())
+    bounds = bounds_of_the_search(Search(sample, ground, costs, plan=Plan()), others.measures())
     exact = row_distances(sample, others, ground, costs)
-    assert (first <= second).all()
-    assert (second <= exact).all()
-    assert second.sum() >= 0.6 * exact.sum()  # worth having
+    assert (bounds <= exact).all()
+    assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
+
+
+def test_samples_are_spread_evenly():
+    assert evenly(10, 4).tolist() == [0, 3, 6, 9]
+    assert evenly(3, 9).tolist() == [0, 1, 2]
 
 
 @given(metric_matrices(6))

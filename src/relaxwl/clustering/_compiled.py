@@ -1,4 +1,4 @@
-"""Compiled loops of Wasserstein k-means: nearest centres under exact pruning, and one step of the median centre.
+"""Compiled loops of centres: steps of the median, medoids and means.
 
 Rows and centres are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
 (float64). All distances are a root cost plus a transport distance.
@@ -20,11 +20,7 @@ from relaxwl.distances._compiled import (
     make_scratch,
     pair_distance,
     successive_paths,
-    widest_row,
 )
-
-# What a search counts: exact solves that ended within the best distance so far, solves that passed it, rows searched.
-SOLVED, ABANDONED, SEARCHED = range(3)
 
 
 @njit(nogil=True, cache=True)
@@ -34,135 +30,6 @@ def widest_member(members, indptr):
     for place in range(len(members)):
         widest = max(widest, indptr[members[place] + 1] - indptr[members[place]])
     return widest
-
-
-@njit(nogil=True, cache=True)
-def embed_row(begin, end, points, masses, functions, out):
-    """Write ``out[:] = Σ mass · functions[point]`` over the entries ``begin`` to ``end - 1``.
-
-    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
-    """
-    out[:] = 0.0
-    for entry in range(begin, end):
-        mass = masses[entry]
-        values = functions[points[entry]]
-        for pivot in range(len(out)):
-            out[pivot] += mass * values[pivot]
-
-
-@njit(nogil=True, cache=True)
-def embed_rows(start, stop, indptr, points, masses, functions, out):
-    """Embed the rows ``start`` to ``stop - 1`` into the rows of ``out`` with the same numbers."""
-    for row in range(start, stop):
-        embed_row(indptr[row], indptr[row + 1], points, masses, functions, out[row])
-
-
-@njit(nogil=True, cache=True)
-def bound_all(embedding, center_embeddings, root_costs, bounds):
-    """Write ``bounds[c] = root_costs[c] + max_p |embedding[p] - center_embeddings[p, c]|``: never above the distance.
-
-    Laid out so that the inner loop runs over centres and fills vector registers.
-    """
-    for center in range(len(bounds)):
-        bounds[center] = 0.0
-    for pivot in range(len(embedding)):
-        value = embedding[pivot]
-        column = center_embeddings[pivot]
-        for center in range(len(bounds)):
-            gap = abs(value - column[center])
-            bounds[center] = gap if gap > bounds[center] else bounds[center]
-    for center in range(len(bounds)):
-        bounds[center] += root_costs[center]
-
-
-@njit(nogil=True, cache=True)
-def pivot_bound(embedding, center_embedding, limit):
-    """Return max_p |embedding[p] - center_embedding[p]|, or the first gap found above ``limit``."""
-    largest = 0.0
-    for pivot in range(len(embedding)):
-        gap = abs(embedding[pivot] - center_embedding[pivot])
-        if gap > largest:
-            largest = gap
-            if largest > limit:
-                break
-    return largest
-
-
-@njit(nogil=True, cache=True)
-def nearest_centers(
-    start, stop, subset,
-    roots, indptr, points, masses, embeddings,
-    center_roots, center_indptr, center_points, center_masses, center_embeddings, center_deep,
-    ground, functions, root_cost, allowed, tolerance,
-    labels, distances, others, counters,
-):  # fmt: skip
-    """Find the nearest centre of the rows ``subset[start:stop]``, exactly; ties go to the lowest index.
-
-    Centres are met in the order of a cheap bound. Each is bounded again by many pivots, then solved with the best
-    distance so far as cutoff; the search ends when the cheapest bound left lies above the best distance.
-
-    Parameters
-    ----------
-    embeddings, center_embeddings : float64 (n_rows, p) and (p, k)
-        Values of a few 1-Lipschitz functions.
-    center_deep, functions : float64 (k, P) and (n_points, P)
-        The same for many more pivots: of the centres, and of the points for embedding a row when it is first needed.
-    allowed : bool (k,)
-        Centres to look at. A row's present centre and distance (``labels[row] >= 0``) take part in any case.
-    tolerance : float
-        Distances that differ by no more than this are equal.
-    labels, distances, others : int32, float64, float64 (n_rows,)
-        Read and written: the nearest centre, its distance, and a lower bound on the distance to every other centre
-        that was looked at (infinity if there was none).
-    counters : int64 (3,)
-        Added to: see SOLVED, ABANDONED, SEARCHED.
-    """
-    k = len(center_roots)
-    bounds = np.empty(k, np.float64)
-    root_costs = np.empty(k, np.float64)
-    deep = np.empty(center_deep.shape[1], np.float64)
-    widest = max(widest_member(subset[start:stop], indptr), widest_row(center_indptr))
-    vectors, indices, tables = make_scratch(widest)
-    for place in range(start, stop):
-        row = subset[place]
-        begin, end = indptr[row], indptr[row + 1]
-        for center in range(k):
-            root_costs[center] = root_cost[roots[row], center_roots[center]]
-        bound_all(embeddings[row], center_embeddings, root_costs, bounds)
-        best, label, other = np.inf, -1, np.inf
-        if labels[row] >= 0:
-            label, best = labels[row], distances[row]
-            bounds[label] = np.inf
-        embedded = False
-        counters[SEARCHED] += 1
-        while True:
-            center, lowest = -1, np.inf
-            for candidate in range(k):
-                if bounds[candidate] < lowest and allowed[candidate]:
-                    center, lowest = candidate, bounds[candidate]
-            other = min(other, lowest) if lowest > best + tolerance else other
-            if center < 0 or lowest > best + tolerance:
-                break
-            bounds[center] = np.inf
-            cutoff = best + tolerance - root_costs[center]
-            if not embedded:
-                embed_row(begin, end, points, masses, functions, deep)
-                embedded = True
-            distance = pivot_bound(deep, center_deep[center], cutoff)
-            if distance <= cutoff:
-                distance = pair_distance(
-                    points, masses, begin, end,
-                    center_points, center_masses, center_indptr[center], center_indptr[center + 1],
-                    ground, cutoff, vectors, indices, tables,
-                )  # fmt: skip
-                counters[SOLVED if distance <= cutoff else ABANDONED] += 1
-            distance += root_costs[center]
-            if distance < best - tolerance or (distance <= best + tolerance and center < label):
-                other = min(other, best)
-                best, label = min(best, distance), center
-            else:
-                other = min(other, distance)
-        labels[row], distances[row], others[row] = label, best, other
 
 
 # ------------------------------------------------------------------------------------------------- median centres

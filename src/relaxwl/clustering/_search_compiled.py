@@ -1,7 +1,8 @@
 """Compiled search of nearest centres: bounds for all centres at once, dearer bounds for those left, exact solves last.
 
-Rows and centres are measures (``RowArrays`` with real masses). Centres stand in the order of their mass, so that for any row those lighter
-than it come first. Every bound is one on the transport problem in which the lighter side is filled up at ⊥:
+Rows and centres are measures (``RowArrays`` with real masses). Centres stand in the order of their mass, so that for
+any row those lighter than it come first. Every bound is one on the transport problem in which the lighter side is
+filled up at ⊥:
 
 1. *row side*: each mass of the row goes to the centre as if it were alone (`fill_tables`), which is a sum of rows of a
    table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centres, in single precision.
@@ -30,6 +31,8 @@ GROUP = 4
 TRIES = 4
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
 ROUNDING = 2.0**-23
+# The largest number that bounds reach: costs are scaled to about 1.
+LARGEST = 2.0**100
 
 
 class Costs(NamedTuple):
@@ -171,7 +174,7 @@ def _by_cost(row, begin, end, points, masses, costs, room):
 
 @njit(nogil=True, cache=True)
 def _send(slot_masses, first, last, costs, room, to_blank, scale, out):
-    """Write, for rising masses, what it costs to fill ``room`` in order; the rest costs ``to_blank``, or 0 if infinite."""
+    """Write, for rising masses, the cost of filling ``room`` in order; the rest costs ``to_blank`` (0 if infinite)."""
     filled, spent, place = 0.0, 0.0, 0
     beyond = to_blank if to_blank < np.inf else 0.0
     for slot in range(first, last):
@@ -460,7 +463,9 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             counters[SOLVED] += 1
         if own >= 0:
             bounds[own] = np.inf
-        size, least = list_candidates(bounds, minima, np.float32((best + tolerance) * slack), candidates)
+        # Whatever the best distance is, what fills up the last block is beyond it.
+        limit = np.float32(min((best + tolerance) * slack, LARGEST))
+        size, least = list_candidates(bounds, minima, limit, candidates)
         other = float(least) / slack
         if size > 0 and not embedded:
             embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Float32 = NDArray[np.float32]
 CHUNK_ROWS = 1024
 # Numbers in a table that one task fills.
 CHUNK_TABLE = 1 << 16
+# Up to this number of points whole costs are turned into real ones: one compiled version less.
+SMALL_GROUND = 2048
 # Pivots of the second bound, computed only for centres that the first could not rule out.
 MAX_PIVOTS = 256
 # Pairs of rows that pivots are judged by.
@@ -29,9 +31,9 @@ SAMPLE = 256
 # Rows that show which bounds suit the data, and the number of pairs (row, centre) from which on they are asked.
 TRIAL_ROWS = 48
 TRIAL_PAIRS = 1 << 23
-# About what things cost, in nanoseconds: a group of pivots for one centre; an entry of a row for one pivot of the
-# second bound; a centre that the first bound leaves; an exact solve.
-GROUP_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.2, 60.0, 700.0
+# About what things cost, in nanoseconds: a group of pivots for one centre; a pivot of the second bound for one centre,
+# or for an entry of a row; a centre that the first bound leaves; an exact solve.
+GROUP_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.5, 60.0, 700.0
 
 
 class Plan(NamedTuple):
@@ -109,6 +111,8 @@ class Search:
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows)
+        if len(self.ground) <= SMALL_GROUND:
+            self.ground = self.ground.astype(np.float64, copy=False)
         self.labels = np.full(n_rows, -1, np.int32)
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
@@ -159,13 +163,18 @@ class Search:
             best = min(best, (cost(changed), changed))
         return best[1]
 
+    @property
+    def _settled(self) -> Plan:
+        """The plan, once a search has chosen it."""
+        return cast(Plan, self.plan)
+
     @cached_property
     def _row_side(self) -> RowSide:
         slots, factors, _, _ = self._slots
         functions, shallow = np.empty((self.rows.n_points, 0)), np.empty((len(self.rows), 0), np.float32)
-        if self.plan.deep:
+        if self._settled.deep:
             functions = self._functions
-        if self.plan.n_pivots:
+        if self._settled.n_pivots:
             shallow = self._scaled(self._embed(self.measures, self._pivot_functions))
         return RowSide(slots, factors, shallow, functions)
 
@@ -209,16 +218,12 @@ class Search:
         Few distinct pairs (point, count) have a table row each; else each point has one, for infinite mass.
         """
         rows = self.rows
-        numbers, points, counts = _distinct_pairs(rows)
-        if len(points) <= 4 * len(np.unique(points)) + len(rows.points) // 16:
-            return numbers, np.ones(len(numbers), np.float32), points, counts
-        used = np.unique(rows.points)
-        return (
-            np.searchsorted(used, rows.points).astype(np.int32),
-            self.masses.astype(np.float32),
-            used.astype(np.int32),
-            np.full(len(used), np.inf),
-        )
+        if rows.counts.dtype.kind in "iu":
+            numbers, points, counts = _distinct_pairs(rows)
+            if len(points) <= 4 * len(np.unique(points)) + len(rows.points) // 16:
+                return numbers, np.ones(len(numbers), np.float32), points, counts
+        used, places = np.unique(rows.points, return_inverse=True)
+        return places.astype(np.int32), self.masses.astype(np.float32), used, np.full(len(used), np.inf)
 
     @cached_property
     def _functions(self) -> Float64:
@@ -229,13 +234,14 @@ class Search:
         """The functions of the first bound, some repeated where there are too few points."""
         sample = evenly(len(self.rows), SAMPLE)
         sample = np.concatenate([sample[0::2], sample[1::2]])
-        chosen = choose_pivots(self._embed(self.rows.take(sample), self._functions), self.plan.n_pivots)
-        return np.ascontiguousarray(self._functions[:, np.resize(chosen, self.plan.n_pivots)])
+        wanted = self._settled.n_pivots
+        chosen = choose_pivots(self._embed(self.rows.take(sample), self._functions), wanted)
+        return np.ascontiguousarray(np.take(self._functions, np.resize(chosen, wanted), axis=1))
 
     @cached_property
     def _blank_discount(self) -> float:
         """The least cost of deleting a unit."""
-        return float(self.ground[:-1, -1].min(initial=np.inf)) if len(self.ground) > 1 else 0.0
+        return float(self.ground[:-1, -1].min()) if len(self.ground) > 1 else 0.0
 
     @cached_property
     def _exponent(self) -> int:
@@ -274,21 +280,22 @@ def nearest(
 
 
 def _expected_cost(search: Search, sample: Rows, centers: Rows, plan: Plan) -> float:
-    """Return about how many nanoseconds a row takes under a plan, from what the search of a sample counts."""
+    """Return about how many nanoseconds a sample takes under a plan, from what its search counts."""
     trial = Search(sample, search.ground, search.root_cost, search.n_jobs, plan)
     trial.assign(centers)
-    n_rows, left, _, _, solved, abandoned = trial.counters.tolist()
-    groups = plan.n_pivots // compiled.GROUP
-    deep = sample.counts.size / n_rows * DEEP_COST * min(len(search.ground), MAX_PIVOTS) if plan.deep else 0.0
-    return groups * GROUP_COST * len(centers) + deep + (LEFT_COST * left + SOLVE_COST * (solved + abandoned)) / n_rows
+    counted: list[int] = trial.counters.tolist()
+    n_rows, left, _, _, solved, abandoned = counted
+    first = GROUP_COST * n_rows * (plan.n_pivots // compiled.GROUP) * len(centers)
+    second = DEEP_COST * (len(sample.points) + left) * min(len(search.ground), MAX_PIVOTS) if plan.deep else 0.0
+    return first + second + LEFT_COST * left + SOLVE_COST * (solved + abandoned)
 
 
 def _distinct_pairs(rows: Rows) -> tuple[Int32, Int32, Float64]:
     """Return which distinct pair (point, count) each entry is, and the pairs, sorted."""
     width = int(rows.counts.max(initial=0)) + 1
     if rows.n_points * width > max(1 << 22, 4 * len(rows.points)):
-        keys, numbers = np.unique(rows.points * np.int64(width) + rows.counts, return_inverse=True)
-        return numbers.astype(np.int32), (keys // width).astype(np.int32), (keys % width).astype(np.float64)
+        keys, places = np.unique(rows.points * np.int64(width) + rows.counts, return_inverse=True)
+        return places.astype(np.int32), (keys // width).astype(np.int32), (keys % width).astype(np.float64)
     seen = np.zeros(rows.n_points * width, np.int32)
     compiled.mark_pairs(rows.points, rows.counts, width, seen)
     keys = np.flatnonzero(seen)

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, nearest, number_of_clusters
+from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
+from relaxwl.clustering.nearest import nearest
 from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows
