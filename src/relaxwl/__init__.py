@@ -9,9 +9,12 @@ __all__ = [
     "EditCost",
     "Graph",
     "GraphCollection",
+    "KernelDistance",
+    "KernelMatrix",
     "RelaxedWeisfeilerLehman",
     "TreeMapping",
     "UnfoldingTree",
+    "VertexGroups",
     "WassersteinKMeans",
     "WeisfeilerLehman",
     "as_collection",
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import as_collection
     from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+    from relaxwl.predictors import KernelDistance, KernelMatrix, VertexGroups
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
     # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
@@ -46,9 +50,12 @@ else:
         "EditCost": "costs",
         "Graph": "graphs",
         "GraphCollection": "graphs",
+        "KernelDistance": "predictors",
+        "KernelMatrix": "predictors",
         "RelaxedWeisfeilerLehman": "kernels",
         "TreeMapping": "distances.tree",
         "UnfoldingTree": "unfolding.tree",
+        "VertexGroups": "predictors",
         "WassersteinKMeans": "clustering.kmeans",
         "WeisfeilerLehman": "kernels",
         "as_collection": "inputs",
@@ -72,6 +79,7 @@ else:
             "graphs",
             "inputs",
             "kernels",
+            "predictors",
             "learning",
             "reports",
             "unfolding",

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._execution import spans
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
@@ -18,6 +19,8 @@ from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import gram
 from relaxwl.kernels.persistence import load_model, save_model
 
+# Graphs that are compared with each other to know the similarity of each with itself.
+OWN_AT_ONCE = 32
 # Parameters by name.
 Settings = dict[str, Any]
 
@@ -72,6 +75,20 @@ class GraphKernel(BaseEstimator):
         """
         self._check_settings(settings)
         return [self.kernel_matrix(x, y) for _ in settings]
+
+    def compare_own(self, x: Any, settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return, for each of the settings, the similarity of each graph with itself.
+
+        ``x`` is what :meth:`prepare` returned. What was not met in fitting is included, as it is in a graph's norm.
+        """
+        parts = [self.compare(x[start:stop], None, settings) for start, stop in spans(len(x), OWN_AT_ONCE)]
+        return [
+            np.concatenate([np.zeros(0), *(part[place].diagonal() for part in parts)]) for place in range(len(settings))
+        ]
+
+    def kernel_diagonal(self, X: Any) -> Float64:
+        """Return the similarity of each graph with itself, what was not met in fitting included."""
+        return self.compare_own(self.prepare(X))[0]
 
     def _check_settings(self, settings: Sequence[Settings], *varied: str) -> None:
         """Refuse settings that would need a fit of their own."""
@@ -172,6 +189,23 @@ class CountKernel(TransformerMixin, GraphKernel):
             depths = {depth for other, depth in wanted if other == similarity and depth is not None}
             cuts[similarity] = self._prefix_grams(x, y, similarity, depths) if depths else {}
         return [self._gram(x, y, kind) if depth is None else cuts[kind][depth] for kind, depth in wanted]
+
+    def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return the similarity of each graph with itself, for ``max_depth`` and ``similarity`` of each setting."""
+        self._check_settings(settings, "max_depth", "similarity")
+        return [
+            self._own(x[: setting.get("max_depth", len(x) - 1) + 1], setting.get("similarity", self.similarity))
+            for setting in settings
+        ]
+
+    def _own(self, counts: list[Counts], similarity: str) -> Float64:
+        intersect = similarity != "dot"
+        weights = self._weights(self.max_depth + 1)[: len(counts)]
+        of_depths = [_squared_norms(part, intersect) for part in counts]
+        if self.normalize == "depth":
+            return np.asarray(weights @ [own > 0 for own in of_depths], np.float64)
+        own: Float64 = weights @ np.array(of_depths)
+        return (own > 0).astype(np.float64) if self.normalize or similarity == "tanimoto" else own
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features; each says its depth and what it counts."""

@@ -84,6 +84,13 @@ class VertexEdgeHistogram(FlatFeatures):
         distances = products if gammas == [None] else self._distances(products, x, y)
         return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
 
+    def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return the similarity of each graph with itself, for each ``gamma`` of the settings."""
+        self._check_settings(settings, "gamma")
+        gammas = [setting.get("gamma", self.gamma) for setting in settings]
+        own = self._own(x, self.similarity)
+        return [own if gamma is None else np.ones_like(own) for gamma in gammas]
+
     def _distances(self, products: Float64, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
         """Return squared distances of histograms, given their products; what was not met in fitting counts as well."""
         squares_x = self._squares(counts_x)

@@ -1,0 +1,266 @@
+"""Kernels as steps of scikit-learn pipelines: Gram matrices, distances, and groups of single vertices."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.inputs import as_collection
+from relaxwl.kernels import WeisfeilerLehman
+from relaxwl.kernels.base import GraphKernel
+
+
+class _OnKernel(TransformerMixin, BaseEstimator):
+    """A transformer with a kernel inside, whose parameters a search reaches as ``kernel__max_depth``."""
+
+    kernel: GraphKernel | None
+
+    def _new_kernel(self, default: GraphKernel) -> Any:
+        if self.kernel is not None and not hasattr(self.kernel, "kernel_matrix"):
+            raise TypeError(f"kernel must be a graph kernel of relaxwl, not {self.kernel!r}")
+        return clone(default if self.kernel is None else self.kernel)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+class _AgainstTraining(_OnKernel):
+    """A transformer that compares graphs with those that it was fitted on: one column for each of them."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each graph of the fit: ``graph0``, ``graph1``, ..."""
+        check_is_fitted(self)
+        return np.array([f"graph{place}" for place in range(len(self.graphs_))], dtype=object)
+
+    def _fit_matrix(self, X: Any) -> Float64:
+        self.kernel_ = self._new_kernel(WeisfeilerLehman())
+        self.graphs_: GraphCollection = as_collection(X)
+        return np.asarray(self.kernel_.fit_kernel_matrix(self.graphs_), np.float64)
+
+    def _matrix(self, graphs: GraphCollection) -> Float64:
+        return np.asarray(self.kernel_.kernel_matrix(graphs, self.graphs_), np.float64)
+
+
+class KernelMatrix(_AgainstTraining):
+    """A transformer that yields Gram matrices, for estimators with ``kernel="precomputed"``.
+
+    A kernel's own ``transform`` returns features, on which neither ``similarity`` nor an optimal assignment acts, and a
+    kernel such as WWL has none at all. With this step all of them can be tuned in a pipeline.
+
+    Parameters
+    ----------
+    kernel : graph kernel, optional
+        Any kernel of relaxwl; it is cloned. ``WeisfeilerLehman()`` by default.
+
+    Attributes
+    ----------
+    kernel_ : graph kernel
+        The fitted kernel.
+    graphs_ : GraphCollection
+        The graphs of the fit, with which others are compared.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, y = make_egonets(24, level=1, random_state=0)
+    >>> model = make_pipeline(KernelMatrix(WeisfeilerLehman(2, normalize=True)), SVC(kernel="precomputed"))
+    >>> grid = {"kernelmatrix__kernel__similarity": ["dot", "intersection", "tanimoto"]}
+    >>> search = GridSearchCV(model, grid, cv=2).fit(graphs, y)
+    >>> search.predict(graphs).shape
+    (24,)
+    """
+
+    def __init__(self, kernel: GraphKernel | None = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the kernel and keep the graphs; ``y`` is ignored."""
+        self.kernel_ = self._new_kernel(WeisfeilerLehman())
+        self.graphs_ = as_collection(X)
+        self.kernel_.fit(self.graphs_)
+        return self
+
+    def transform(self, X: Any) -> Float64:
+        """Return the kernel values between graphs and those of the fit: (n_graphs, n_fitted)."""
+        check_is_fitted(self)
+        return self._matrix(as_collection(X))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        return self._fit_matrix(X)
+
+
+class KernelDistance(_AgainstTraining):
+    """A transformer that yields distances, for estimators with ``metric="precomputed"``: neighbours, t-SNE, clusters.
+
+    The distance of two graphs is that of their features: √(k(G, G) + k(H, H) − 2·k(G, H)). What was not met in fitting
+    counts in k(G, G), so that a graph of unknown parts is far from all.
+
+    Parameters
+    ----------
+    kernel : graph kernel, optional
+        Any kernel of relaxwl; it is cloned. ``WeisfeilerLehman(normalize=True)`` by default.
+
+    Attributes
+    ----------
+    kernel_ : graph kernel
+        The fitted kernel.
+    graphs_ : GraphCollection
+        The graphs of the fit, to which distances are measured.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> graphs = GraphCollection.from_edges(
+    ...     [(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)]), (4, [(0, 1), (1, 2)])]
+    ... )
+    >>> KernelDistance(WeisfeilerLehman(max_depth=1, normalize=True)).fit_transform(graphs).round(2)
+    array([[0.  , 0.7 , 0.25],
+           [0.7 , 0.  , 0.7 ],
+           [0.25, 0.7 , 0.  ]])
+    >>> model = make_pipeline(KernelDistance(), KNeighborsClassifier(1, metric="precomputed"))
+    >>> model.fit(graphs, ["path", "ring", "path"]).predict(graphs)
+    array(['path', 'ring', 'path'], dtype='<U4')
+    """
+
+    def __init__(self, kernel: GraphKernel | None = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the kernel and keep the graphs; ``y`` is ignored."""
+        self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
+        self.graphs_ = as_collection(X)
+        self.kernel_.fit(self.graphs_)
+        self._own: Float64 = self.kernel_.kernel_diagonal(self.graphs_)
+        return self
+
+    def transform(self, X: Any) -> Float64:
+        """Return the distances between graphs and those of the fit: (n_graphs, n_fitted)."""
+        check_is_fitted(self)
+        graphs = as_collection(X)
+        return _distances(self._matrix(graphs), self.kernel_.kernel_diagonal(graphs), self._own)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
+        """Fit, and return the distances within ``X``, with zeros on the diagonal."""
+        self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
+        self.graphs_ = as_collection(X)
+        matrix = self.kernel_.fit_kernel_matrix(self.graphs_)
+        self._own = np.diagonal(matrix).copy()
+        distances = _distances(matrix, self._own, self._own)
+        np.fill_diagonal(distances, 0.0)  # rounding leaves a little
+        return distances
+
+
+def _distances(matrix: Float64, own_x: Float64, own_y: Float64) -> Float64:
+    squared = own_x[:, None] + own_y - 2 * matrix
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+class VertexGroups(_OnKernel):
+    """A transformer from vertices to the groups of their neighbourhoods: roles in one large network.
+
+    Its rows are vertices, not graphs: all vertices of all graphs, in order. Two vertices share as many columns as there
+    are depths and partitions at which their neighbourhoods fall into the same group, so any clustering or linear model
+    on the rows finds roles that are alike without being linked.
+
+    Parameters
+    ----------
+    kernel : graph kernel with ``node_groups``, optional
+        ``WeisfeilerLehman`` or ``RelaxedWeisfeilerLehman``; it is cloned. ``WeisfeilerLehman(2)`` by default.
+    sparse_output : bool
+        Whether to return a sparse array; False suits ``set_output(transform="pandas")``.
+
+    Attributes
+    ----------
+    kernel_ : graph kernel
+        The fitted kernel.
+    n_groups_ : list of list of int
+        Number of groups, by partition and depth.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> roles = VertexGroups(WeisfeilerLehman(max_depth=1)).fit_transform(nx.star_graph(3))
+    >>> roles.toarray()
+    array([[1., 0., 1.],
+           [1., 1., 0.],
+           [1., 1., 0.],
+           [1., 1., 0.]])
+    """
+
+    def __init__(self, kernel: GraphKernel | None = None, sparse_output: bool = True) -> None:
+        self.kernel = kernel
+        self.sparse_output = sparse_output
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the groups from one graph, or from several; ``y`` is ignored."""
+        self._fit_groups(X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return one row for each vertex: 1 in the column of each group that it belongs to.
+
+        A neighbourhood that belongs to no group that was met in fitting has no column.
+        """
+        check_is_fitted(self)
+        return self._columns(self.kernel_.node_groups(_network(X)))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, and return the rows of the vertices; the same as ``fit(X).transform(X)``."""
+        return self._columns(self._fit_groups(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each column: its partition, depth and group."""
+        check_is_fitted(self)
+        names = [
+            f"depth {depth}, partition {partition}: group {group}"
+            for partition, by_depth in enumerate(self.n_groups_)
+            for depth, n_groups in enumerate(by_depth)
+            for group in range(n_groups)
+        ]
+        return np.array(names, dtype=object)
+
+    def _fit_groups(self, X: Any) -> list[list[Int32]]:
+        self.kernel_ = self._new_kernel(WeisfeilerLehman(2))
+        if not hasattr(self.kernel_, "node_groups"):
+            raise TypeError(f"kernel must have node_groups, and {type(self.kernel_).__name__} has none")
+        graphs = _network(X)
+        groups: list[list[Int32]] = self.kernel_.fit(graphs).node_groups(graphs)
+        self.n_groups_ = [[int(ids.max(initial=-1)) + 1 for ids in by_depth] for by_depth in groups]
+        return groups
+
+    def _columns(self, groups: list[list[Int32]]) -> Any:
+        blocks = [
+            _indicators(ids, n_groups)
+            for by_depth, sizes in zip(groups, self.n_groups_, strict=True)
+            for ids, n_groups in zip(by_depth, sizes, strict=True)
+        ]
+        columns = csr_array(hstack(blocks, format="csr"))
+        return columns if self.sparse_output else columns.toarray()
+
+
+def _network(X: Any) -> GraphCollection:
+    """Return a collection, also of a single graph."""
+    try:
+        return as_collection(X)
+    except TypeError:
+        return as_collection([X])
+
+
+def _indicators(ids: Int32, n_groups: int) -> csr_array:
+    """Return a 1 in the column of each vertex's group, and an empty row where the group was not met in fitting."""
+    known = ids < n_groups
+    indptr = np.concatenate([[0], np.cumsum(known)])
+    return csr_array((np.ones(int(known.sum())), ids[known], indptr), shape=(len(ids), n_groups))
