@@ -23,6 +23,7 @@ __all__ = [
     "evaluation",
     "explanation",
     "kernels",
+    "molecules",
     "transport_barycenter",
     "transport_distance",
     "tree_distances",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from relaxwl import datasets, evaluation, explanation, kernels
+    from relaxwl import datasets, evaluation, explanation, kernels, molecules
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
@@ -81,6 +82,7 @@ else:
             "kernels",
             "predictors",
             "learning",
+            "molecules",
             "reports",
             "unfolding",
         }

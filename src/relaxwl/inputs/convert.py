@@ -12,17 +12,17 @@ import numpy as np
 
 from relaxwl._validation import is_integer
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, tuples, views
+from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, rdkit, tuples, views
 from relaxwl.inputs.reading import Names, refuse_names
 from relaxwl.inputs.tuples import is_pair, is_scalar
 
 ACCEPTED = (
-    "networkx, igraph, PyTorch Geometric and GraKeL graphs, square adjacency matrices, "
+    "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, square adjacency matrices, "
     "(n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
 )
 
 # A module a library: KIND, recognise(item) and read(items, names). The first that recognises an item reads it.
-OBJECTS = (views, networkx, igraph, grakel, pyg, matrices)
+OBJECTS = (views, networkx, igraph, grakel, pyg, rdkit, matrices)
 READERS: dict[str, Callable[[list[Any], Names], GraphCollection]] = {
     module.KIND: module.read for module in (*OBJECTS, tuples)
 }
@@ -76,6 +76,7 @@ def as_collection(
     object with ``edge_index`` (PyG)          ``x`` and ``edge_attr`` are attributes; ``node_label="x"`` makes every
                                               distinct row of ``x`` a label instead
     ``grakel.Graph``                          its edges and labels
+    RDKit molecule                            atoms labelled by element, bonds by type
     square array or sparse matrix             adjacency; weights other than 1 become an edge attribute
     ``(integer, edges[, labels[, ...]])``     vertices ``0 .. integer - 1``, edges, vertex labels, edge labels
     ``(edges[, labels[, edge labels]])``      GraKeL's input, see below

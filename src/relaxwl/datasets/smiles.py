@@ -1,0 +1,310 @@
+"""Molecules as graphs: atoms are vertices, bonds are edges. RDKit reads the SMILES, and is imported only then."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from relaxwl._validation import check_choice
+from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs.arrays import Int64
+
+# What an atom can be labelled by, in the order in which it stands in the label.
+ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
+    "element": lambda atom: str(atom.GetSymbol()),
+    "charge": lambda atom: f"{atom.GetFormalCharge():+d}" if atom.GetFormalCharge() else "",
+    "hydrogens": lambda atom: f"H{atom.GetTotalNumHs()}",
+    "aromatic": lambda atom: "aromatic" if atom.GetIsAromatic() else "",
+    "ring": lambda atom: "ring" if atom.IsInRing() else "",
+    "chirality": lambda atom: str(atom.GetProp("_CIPCode")) if atom.HasProp("_CIPCode") else "",
+    "isotope": lambda atom: f"isotope {atom.GetIsotope()}" if atom.GetIsotope() else "",
+}
+RICH = ("element", "charge", "hydrogens", "aromatic", "ring")
+ERRORS = ("raise", "skip", "nan")
+# Unreadable molecules that a warning names before it only counts them.
+NAMED = 3
+
+AtomLabels = str | Sequence[str] | Callable[[Any], Any]
+
+
+class MoleculeError(ValueError):
+    """A molecule that cannot be read; the message names its position and its text."""
+
+    def __init__(self, index: int, text: object, problem: str) -> None:
+        super().__init__(f"molecule {index}, {shortened(text)}: {problem}")
+        self.index = index
+        self.text = text
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MoleculeError, (self.index, self.text, self.problem)
+
+
+def from_smiles(
+    strings: Iterable[str],
+    *,
+    atom_labels: AtomLabels = "element",
+    bond_labels: bool = True,
+    hydrogens: bool = False,
+    stereo: bool = False,
+    isotopes: bool = False,
+    errors: str = "raise",
+    return_index: bool = False,
+) -> Any:
+    """Make a collection of molecules written as SMILES. Needs RDKit (``pip install relaxwl[chem]``).
+
+    Parameters
+    ----------
+    strings : iterable of str
+        One SMILES for each molecule. Fragments (``"[Na+].[Cl-]"``) and single atoms are molecules too.
+    atom_labels : {"element", "rich"}, sequence of str, or callable
+        What the label of a vertex says: the element; with "rich" also charge, hydrogens, and whether it is aromatic
+        and in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope";
+        or what a function of the RDKit atom returns.
+    bond_labels : bool
+        Whether the type of a bond (single, double, triple, aromatic, …) becomes the label of its edge.
+    hydrogens : bool
+        Whether hydrogens are vertices.
+    stereo : bool
+        Whether chirality counts in the labels of atoms and E/Z in those of bonds.
+    isotopes : bool
+        Whether isotopes count in the labels of atoms.
+    errors : {"raise", "skip", "nan"}
+        What to do with a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
+        without vertices in its place, so that rows stay in line with other columns. The last two warn, with a count.
+    return_index : bool
+        Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.
+
+    Examples
+    --------
+    >>> graphs = from_smiles(["CCO", "c1ccccc1", "[Na+].[Cl-]"])
+    >>> graphs
+    GraphCollection(3 graphs, 11 nodes, 8 edges, 4 node labels, 2 edge labels)
+    >>> graphs[0].node_labels, graphs[0].edge_labels
+    (['C', 'C', 'O'], ['single', 'single'])
+    """
+    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
+    molecules = read_smiles(strings, errors)
+    return _collected(molecules, style, errors, return_index)
+
+
+def from_rdkit(
+    molecules: Iterable[Any],
+    *,
+    atom_labels: AtomLabels = "element",
+    bond_labels: bool = True,
+    hydrogens: bool = False,
+    stereo: bool = False,
+    isotopes: bool = False,
+    errors: str = "raise",
+    return_index: bool = False,
+) -> Any:
+    """Make a collection of RDKit molecules; the arguments are those of :func:`from_smiles`.
+
+    None stands for a molecule that RDKit could not read, and is treated as ``errors`` says.
+
+    Examples
+    --------
+    >>> from rdkit import Chem
+    >>> from_rdkit([Chem.MolFromSmiles("CC=O")], atom_labels="rich")[0].node_labels
+    ['C H3', 'C H1', 'O H0']
+    """
+    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
+    check_choice("errors", errors, ERRORS)
+    found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
+    return _collected(_told(found, errors), style, errors, return_index)
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def read_smiles(strings: Iterable[str], errors: str = "raise") -> list[Any]:
+    """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise"."""
+    check_choice("errors", errors, ERRORS)
+    if isinstance(strings, str):
+        raise TypeError("expected a list of SMILES, not a single text: put it in a list, [smiles]")
+    chem = import_rdkit()
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():  # what it prints we say ourselves, with the position
+        found: list[Any] = []
+        for index, text in enumerate(strings):
+            molecule, problem = _parsed(chem, text)
+            if molecule is None and errors == "raise":
+                raise MoleculeError(index, text, problem)
+            found.append(molecule if molecule is not None else _Unreadable(text, problem))
+    return _told(found, errors)
+
+
+def import_rdkit() -> ModuleType:
+    """Return ``rdkit.Chem``, or say how to get it."""
+    try:
+        from rdkit import Chem
+    except ImportError:
+        raise ImportError("molecules are read by RDKit: install it with  pip install 'relaxwl[chem]'") from None
+    return Chem
+
+
+@dataclass(frozen=True)
+class _Unreadable:
+    text: object
+    problem: str
+
+
+def _parsed(chem: ModuleType, text: object) -> tuple[Any, str]:
+    """Return the molecule, or None and what is wrong with the text."""
+    if not isinstance(text, str):
+        return None, f"a SMILES is a text, not {type(text).__name__}"
+    if not text.strip():
+        return None, "the text is empty"
+    if "\0" in text:
+        return None, "the text holds a zero byte"
+    try:
+        molecule = chem.MolFromSmiles(text)
+        if molecule is None:
+            return None, _chemical_problem(chem, text)
+    except (RuntimeError, ValueError) as error:
+        return None, f"RDKit cannot read it ({_first_line(error)})"
+    if molecule.GetNumAtoms() == 0:
+        return None, "there are no atoms in it"
+    return molecule, ""
+
+
+def _chemical_problem(chem: ModuleType, text: str) -> str:
+    """Return whether the syntax is wrong, or what RDKit has against the molecule."""
+    unchecked = chem.MolFromSmiles(text, sanitize=False)
+    if unchecked is None:
+        return "this is no SMILES"
+    try:
+        chem.SanitizeMol(unchecked)
+    except (RuntimeError, ValueError) as error:
+        return f"RDKit refuses the molecule ({_first_line(error)})"
+    return "RDKit refuses the molecule"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def _checked_molecule(molecule: Any, index: int, errors: str) -> Any:
+    if is_rdkit_molecule(molecule):
+        if molecule.GetNumAtoms():
+            return molecule
+        problem = "there are no atoms in it"
+    elif molecule is None:
+        problem = "None stands for a molecule that could not be read"
+    else:
+        raise TypeError(f"molecule {index} must be an RDKit molecule, not {type(molecule).__name__}")
+    if errors == "raise":
+        raise MoleculeError(index, molecule, problem)
+    return _Unreadable(molecule, problem)
+
+
+def is_rdkit_molecule(item: Any) -> bool:
+    """Whether an object is one of RDKit's molecules, told by what it can do."""
+    return hasattr(item, "GetAtoms") and hasattr(item, "GetBonds") and hasattr(item, "GetNumAtoms")
+
+
+def _told(found: list[Any], errors: str) -> list[Any]:
+    """Put None where nothing could be read, and warn of it."""
+    lost = [(index, item) for index, item in enumerate(found) if isinstance(item, _Unreadable)]
+    if lost:
+        names = "; ".join(f"{index}, {shortened(item.text)}: {item.problem}" for index, item in lost[:NAMED])
+        what = "left out" if errors == "skip" else "kept as graphs without vertices"
+        more = f"; and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+        message = f"{len(lost)} of {len(found)} molecules could not be read and are {what}: {names}{more}"
+        warnings.warn(message, UserWarning, stacklevel=4)
+    return [None if isinstance(item, _Unreadable) else item for item in found]
+
+
+def shortened(text: object, limit: int = 60) -> str:
+    """Return a text as it is shown in messages."""
+    shown = repr(text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+# ---------------------------------------------------------------------------------------------------- as graphs
+
+
+@dataclass(frozen=True)
+class AtomStyle:
+    """How atoms and bonds become labels."""
+
+    atom_label: Callable[[Any], Any]
+    bond_labels: bool
+    bond_stereo: bool
+    hydrogens: bool
+    needs_cip: bool
+
+    @classmethod
+    def of(
+        cls, atom_labels: AtomLabels, stereo: bool, isotopes: bool, bond_labels: bool, hydrogens: bool
+    ) -> "AtomStyle":
+        """Check what the user asks for."""
+        if callable(atom_labels):
+            return cls(atom_labels, bond_labels, stereo, hydrogens, needs_cip=stereo)
+        names = _feature_names(atom_labels)
+        wanted = set(names) | ({"chirality"} if stereo else set()) | ({"isotope"} if isotopes else set())
+        features = [function for name, function in ATOM_FEATURES.items() if name in wanted]
+        return cls(_joined_label(features), bond_labels, stereo, hydrogens, needs_cip="chirality" in wanted)
+
+    def parts(self, molecule: Any) -> dict[str, Any]:
+        """Return one molecule as ``CollectionBuilder.add`` takes it."""
+        chem = import_rdkit()
+        if self.hydrogens:
+            molecule = chem.AddHs(molecule)
+        if self.needs_cip:
+            chem.AssignStereochemistry(molecule, cleanIt=False, force=False)
+        bonds = list(molecule.GetBonds())
+        return {
+            "n_nodes": molecule.GetNumAtoms(),
+            "edges": [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
+            "node_labels": [self.atom_label(atom) for atom in molecule.GetAtoms()],
+            "edge_labels": [self._bond_label(bond) for bond in bonds] if self.bond_labels else None,
+        }
+
+    def _bond_label(self, bond: Any) -> str:
+        label = bond.GetBondType().name.lower()
+        stereo = bond.GetStereo().name if self.bond_stereo else "STEREONONE"
+        return label if stereo in ("STEREONONE", "STEREOANY") else f"{label} {stereo.removeprefix('STEREO')}"
+
+
+def _feature_names(atom_labels: str | Sequence[str]) -> Sequence[str]:
+    if atom_labels == "rich":
+        return RICH
+    names = [atom_labels] if isinstance(atom_labels, str) else list(atom_labels)
+    for name in names:
+        if name not in ATOM_FEATURES:
+            known = ", ".join(("rich", *ATOM_FEATURES))
+            raise ValueError(f"atom_labels must be a function or among {known}, not {name!r}")
+    return names
+
+
+def _joined_label(features: list[Callable[[Any], str]]) -> Callable[[Any], str]:
+    if len(features) == 1:
+        return features[0]
+    return lambda atom: " ".join(part for part in (feature(atom) for feature in features) if part)
+
+
+def _collected(
+    molecules: list[Any], style: AtomStyle, errors: str, return_index: bool
+) -> GraphCollection | tuple[GraphCollection, Int64]:
+    builder = CollectionBuilder()
+    for parts in _all_parts(molecules, style, errors):
+        builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)
+    graphs = GraphCollection(**builder.build())
+    if not return_index:
+        return graphs
+    return graphs, np.array([index for index, item in enumerate(molecules) if item is not None], np.int64)
+
+
+def _all_parts(molecules: list[Any], style: AtomStyle, errors: str) -> Iterator[dict[str, Any]]:
+    bonds: list[str] | None = [] if style.bond_labels else None
+    for molecule in molecules:
+        if molecule is not None:
+            yield style.parts(molecule)
+        elif errors != "skip":
+            yield {"n_nodes": 0, "edges": [], "node_labels": [], "edge_labels": bonds}

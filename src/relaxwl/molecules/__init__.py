@@ -1,0 +1,18 @@
+"""Molecules: SMILES and RDKit molecules as graphs, descriptors, fingerprints, and predictors of what they do."""
+
+from relaxwl.datasets.molecules import load_molecules, read_molecules
+from relaxwl.datasets.smiles import MoleculeError, from_rdkit, from_smiles
+from relaxwl.molecules.descriptors import Descriptors, descriptors
+from relaxwl.molecules.fingerprints import MorganFingerprints, fingerprints
+
+__all__ = [
+    "Descriptors",
+    "MoleculeError",
+    "MorganFingerprints",
+    "descriptors",
+    "fingerprints",
+    "from_rdkit",
+    "from_smiles",
+    "load_molecules",
+    "read_molecules",
+]

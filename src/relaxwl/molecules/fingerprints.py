@@ -1,0 +1,87 @@
+"""Morgan fingerprints as counts, unfolded: every environment of an atom has a column of its own."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl._validation import check_integer
+from relaxwl.graphs.arrays import Int64, prefix_sums
+from relaxwl.kernels.counting import Counts
+from relaxwl.molecules.reading import as_molecules
+
+
+class MorganFingerprints(TransformerMixin, BaseEstimator):
+    """Counts of circular environments (Morgan, ECFP), one column for each that the training molecules have.
+
+    Parameters
+    ----------
+    radius : int
+        Bonds from the centre of an environment to its rim.
+
+    Attributes
+    ----------
+    environments_ : array (n_columns,)
+        RDKit's number of each environment, in ascending order.
+
+    Examples
+    --------
+    >>> MorganFingerprints(radius=0).fit_transform(["CCO", "CC"]).toarray()
+    array([[1., 1., 1.],
+           [0., 0., 2.]])
+    """
+
+    def __init__(self, radius: int = 2) -> None:
+        self.radius = radius
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn which environments there are; ``X`` are SMILES or RDKit molecules."""
+        check_integer("radius", self.radius)
+        _, environments, _ = _environments(as_molecules(X), self.radius)
+        self.environments_: Int64 = np.unique(environments)
+        return self
+
+    def transform(self, X: Any) -> csr_array:
+        """Return the counts, a CSR array; environments that were not met in fitting are left out."""
+        return self.counts(X).matrix
+
+    def counts(self, X: Any) -> Counts:
+        """Return the counts with what belongs to environments that were not met in fitting."""
+        check_is_fitted(self)
+        indptr, environments, values = _environments(as_molecules(X), self.radius)
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        columns = np.searchsorted(self.environments_, environments)
+        known = columns < len(self.environments_)
+        known[known] = self.environments_[columns[known]] == environments[known]
+        n_rows = len(indptr) - 1
+        matrix = csr_array(
+            (values[known], (rows[known], columns[known])), shape=(n_rows, len(self.environments_)), dtype=np.float64
+        )
+        unknown = np.bincount(rows[~known], values[~known], minlength=n_rows).astype(np.float64)
+        squares = np.bincount(rows[~known], values[~known] ** 2, minlength=n_rows).astype(np.float64)
+        return Counts(matrix, squares, unknown)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def fingerprints(X: Any, radius: int = 2) -> csr_array:
+    """Return the Morgan counts of molecules; to put others into the same columns, fit :class:`MorganFingerprints`."""
+    return MorganFingerprints(radius).fit(X).transform(X)
+
+
+def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Any]:
+    """Return (indptr, numbers, counts): the environments of each molecule."""
+    from rdkit.Chem import rdFingerprintGenerator
+
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=radius)
+    found = [generator.GetSparseCountFingerprint(molecule).GetNonzeroElements() for molecule in molecules]
+    indptr = prefix_sums(np.array([len(counts) for counts in found], np.int64))
+    numbers = np.array([number for counts in found for number in counts], np.int64)
+    values = np.array([count for counts in found for count in counts.values()], np.float64)
+    return indptr, numbers, values

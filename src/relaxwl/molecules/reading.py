@@ -1,0 +1,27 @@
+"""What users have, SMILES or RDKit molecules, as RDKit molecules."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from relaxwl.datasets.smiles import MoleculeError, is_rdkit_molecule, read_smiles
+from relaxwl.graphs import GraphCollection
+
+
+def as_molecules(X: Any) -> list[Any]:
+    """Return RDKit molecules for SMILES or RDKit molecules; what cannot be read is an error with its position.
+
+    >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
+    [3, 1]
+    """
+    if isinstance(X, GraphCollection):
+        raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection, which does not know its chemistry")
+    if isinstance(X, str) or not isinstance(X, Iterable):
+        raise TypeError(f"expected a list of SMILES or RDKit molecules, not {type(X).__name__}")
+    items = list(X)
+    are_molecules = [is_rdkit_molecule(item) for item in items]
+    if not any(are_molecules):
+        return read_smiles(items)
+    for index, (item, is_molecule) in enumerate(zip(items, are_molecules, strict=True)):
+        if not is_molecule:
+            raise MoleculeError(index, item, "expected an RDKit molecule, as others of the list are")
+    return items
