@@ -1,6 +1,7 @@
 """Records as an evaluation would write them, without an evaluation."""
 
-from relaxwl.evaluation.results import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, Results
+from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key
+from relaxwl.evaluation.results import Results
 
 SETTINGS = {"protocol": "transductive", "n_folds": 2, "inner_folds": 3, "C": [1.0], "depths": None, "random_state": 0}
 SETTINGS |= {"version": "1"}

@@ -13,8 +13,10 @@ import pytest
 from sklearn.svm import SVC
 
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
-from relaxwl.evaluation.folds import checked_settings, kernel_seed, outer_splits
-from relaxwl.evaluation.results import GivenUp
+from relaxwl.evaluation.folds import Split, checked_settings, kernel_seed, outer_splits
+from relaxwl.evaluation.progress import Meter
+from relaxwl.evaluation.records import GivenUp
+from relaxwl.evaluation.selection import Candidate, FittedVariant, Selection
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel
@@ -116,7 +118,7 @@ def spy():
 def test_folds_are_stratified_disjoint_and_differ_between_repetitions(toy):
     _, y = toy
     codes = np.unique(y, return_inverse=True)[1]
-    settings = checked_settings("transductive", 4, 2, 3, (1.0,), None, 0)
+    settings = checked_settings("transductive", 4, 3, (1.0,), None, 0)
     first, second = (outer_splits(codes, settings, repetition) for repetition in (0, 1))
     assert sorted(np.concatenate([split.test for split in first]).tolist()) == list(range(40))
     assert any((a.test != b.test).any() for a, b in zip(first, second, strict=True))
@@ -162,7 +164,7 @@ def test_classes_of_test_graphs_change_nothing_but_the_score(toy, protocol, monk
     settings = QUICK | {"n_repeats": 1, "protocol": protocol, "inner_folds": 2}
     before = cross_validate(WeisfeilerLehman(max_depth=2), graphs, y, **settings).folds[0]
     codes = np.unique(y, return_inverse=True)[1]
-    splits = outer_splits(codes, checked_settings(protocol, 4, 1, 2, (0.125, 8.0), None, 0), 0)
+    splits = outer_splits(codes, checked_settings(protocol, 4, 2, (0.125, 8.0), None, 0), 0)
     flipped = y.copy()
     flipped[before.test_indices] = np.where(y[before.test_indices] == "dense", "sparse", "dense")
     monkeypatch.setattr("relaxwl.evaluation.protocol.outer_splits", lambda *_: splits)
@@ -237,6 +239,42 @@ def test_kernels_are_reseeded_at_each_repetition_and_share_folds(toy):
     assert [r.test_indices for r in a] == [r.test_indices for r in b]
     assert [r.predictions for r in a] == [r.predictions for r in b]
     assert len({r.kernel_seed for r in a}) == 2
+
+
+@pytest.mark.parametrize("protocol", ["transductive", "inductive"])
+def test_the_seed_of_a_record_is_the_one_that_its_kernel_got(toy, protocol, monkeypatch):
+    """Each repetition has a seed of its own: a kernel that kept the first one would be fitted to the same answer."""
+    seeds = []
+    monkeypatch.setattr(Noise, "fit", lambda self, X, y=None: seeds.append(self.random_state) or self)
+    monkeypatch.setattr(Noise, "kernel_matrix", lambda self, X, Y=None: np.ones((len(X), len(X if Y is None else Y))))
+    results = cross_validate(Noise(), *toy, protocol=protocol, **QUICK)
+    recorded = [record.kernel_seed for record in results.folds]
+    assert len(set(recorded)) == 2
+    assert seeds == (recorded if protocol == "inductive" else list(dict.fromkeys(recorded)))
+
+
+def test_of_equal_variants_the_first_wins():
+    gram = np.diag(np.ones(12)) + np.equal.outer(np.arange(12) % 2, np.arange(12) % 2)
+    y = np.arange(12) % 2
+    train, test = np.arange(8), np.arange(8, 12)
+    split = Split(train, test, ((train[:4], train[4:]), (train[4:], train[:4])))
+    blind = np.ones((12, 12))
+    selection = Selection([split], y, (1.0, 2.0), 1)
+    share = Meter(None, "data", 1).start("kernel", 0, 1)
+    for name, matrix in (("blind", blind), ("first", gram), ("equal", gram), ("worse", blind)):
+        selection.enter(FittedVariant(None, None, [Candidate({"name": name}, matrix)], 0.0, 0.0), share)
+    assert selection.choices[0].parameters == {"name": "first", "C": 1.0}
+    assert selection.choices[0].n_candidates == 4
+    assert selection.choices[0].offered == {"name": ["blind", "first", "equal", "worse"], "C": [1.0, 2.0]}
+
+
+def test_the_solver_of_scikit_learn_gives_the_same_table(toy):
+    ours, theirs = (cross_validate("wl", *toy, solver=solver, **QUICK) for solver in ("path", "libsvm"))
+    assert [r.predictions for r in ours.folds] == [r.predictions for r in theirs.folds]
+    assert [r.inner_accuracy for r in ours.folds] == [r.inner_accuracy for r in theirs.folds]
+    assert theirs.folds[0].settings["solver"] == "libsvm"
+    with pytest.raises(ValueError, match="solver must be one of path, libsvm"):
+        cross_validate("wl", *toy, solver="magic")
 
 
 def test_ties_go_to_the_first_candidate_and_the_smallest_c():

@@ -2,10 +2,11 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
-from evaluation.records import SETTINGS, described, repetitions, table_of_four
+from evaluation.records import SETTINGS, described, key, repetitions, table_of_four
 from relaxwl.evaluation import Results, dataset_table, results_table, runtime_table
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
 
@@ -98,9 +99,36 @@ def test_a_single_repetition_has_no_spread():
     assert table.rows[0][1].text == "75.00"
     assert "wl,75.0,,1" in table.to_csv()
     for form in ("text", "markdown", "latex"):
-        assert "0.00 " not in table.render(form)
+        assert "± 0.00" not in table.render(form)
+        assert r"$\pm$ 0.00" not in table.render(form)
         assert "spread needs more than one" in table.render(form)
     assert "standard deviation" not in " ".join(table.notes)
+
+
+def test_other_scores_than_the_accuracy():
+    errors = [[0.25, 0.75], [0.5, 1.5]]
+    records = [
+        replace(record, key=key(kernel=kernel), accuracy=None, scores={"rmse": error, "r2": 1 - error})
+        for kernel, pair in zip(("a", "b"), errors, strict=True)
+        for record, error in zip(repetitions((1.0, 1.0)), pair, strict=True)
+    ]
+    table = results_table(Results(records))
+    assert (table.title, [row[1].text for row in table.rows]) == ("RMSE", ["0.500", "1.000"])
+    assert [row[1].bold for row in table.rows] == [True, False]
+    explained = results_table(Results(records), metric="r2")
+    assert [row[1].text for row in explained.rows] == ["0.500", "0.000"]
+    assert [row[1].bold for row in explained.rows] == [True, False]
+    assert "Share of the variance" in str(explained)
+    with pytest.raises(KeyError, match="no score 'mae' in the results; there are: rmse, r2"):
+        results_table(Results(records), metric="mae")
+
+
+def test_given_folds_spread_over_folds_and_say_so():
+    given = SETTINGS | {"splits": "folds.json 12345678", "protocol": "inductive"}
+    table = results_table(Results(repetitions((1.0, 0.5), (1.0, 0.0), settings=given)))
+    assert table.rows[0][1].text == "62.50 ± 37.50"
+    assert "2 given test parts (folds.json 12345678; inductive)" in table.notes[0]
+    assert "between test parts" in table.notes[1]
 
 
 def test_only_numbers_of_several_repetitions_have_a_spread():

@@ -9,7 +9,8 @@ import numpy as np
 from relaxwl.commands.console import Console
 from relaxwl.datasets import EGONET_MODELS, make_egonets
 from relaxwl.evaluation import Cell, ProgressEvent, Results, cross_validate, results_table
-from relaxwl.evaluation.results import Record, best_cells
+from relaxwl.evaluation.cells import best_cells
+from relaxwl.evaluation.records import Record
 
 KERNELS = ["ve-hist", "wl", "wwl", "rwl-star"]
 LEVELS = (1, 2, 3, 4)

@@ -92,6 +92,8 @@ def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
             "--similarity"
         )
     kernel: GraphKernel = get_kernel(name).make(arguments.seed, arguments.jobs)
+    if not isinstance(kernel, GraphKernel):
+        raise UserError(f"{name} predicts by itself and has no Gram matrix; use relaxwl benchmark")
     foreign = [setting for setting in settings if setting not in kernel.get_params()]
     if foreign:
         raise UserError(f"the kernel {name} has no option {', '.join(OPTIONS[setting] for setting in foreign)}")

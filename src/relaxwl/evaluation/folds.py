@@ -1,19 +1,27 @@
 """Settings of an evaluation, and the folds and seeds that follow from them."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 import relaxwl
+from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs.arrays import Int64
 from relaxwl.learning.svm import SOLVERS
 
 PROTOCOLS = ("transductive", "inductive")
-LATER_DEFAULTS = {"solver": "path"}
+TASKS = ("classification", "regression")
+# What later versions added, and what it was before: records leave it out there, and those of old stay comparable.
+LATER = {"solver": "path", "task": "classification", "splits": None}
 DEFAULT_C = tuple(2.0**exponent for exponent in (-12, -8, -5, -3, -1, 1, 3, 5, 8, 12))
+# The share of graphs in the test part of a random or scaffold split.
+TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -27,20 +35,19 @@ class Settings:
     depths: tuple[int, ...] | None
     random_state: int
     solver: str = "path"
+    task: str = "classification"
+    splits: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings, with the package's version, as they stand in the records."""
-        values = asdict(self)
+        values = {name: value for name, value in asdict(self).items() if name not in LATER or value != LATER[name]}
         depths = None if self.depths is None else list(self.depths)
-        # What later versions added is left out where it is as it was before: records of old stay comparable.
-        later = {name: values.pop(name) for name in LATER_DEFAULTS}
-        changed = {name: value for name, value in later.items() if value != LATER_DEFAULTS[name]}
-        return {**values, "C": list(self.C), "depths": depths, "version": relaxwl.__version__, **changed}
+        return {**values, "C": list(self.C), "depths": depths, "version": relaxwl.__version__}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Positions of an outer fold's training and test graphs, and of the inner folds within the training part."""
+    """Positions of an outer fold's training and test graphs, ascending, and of the inner folds within the training."""
 
     train: Int64
     test: Int64
@@ -51,46 +58,165 @@ class Split:
         inner = tuple((np.searchsorted(self.train, fit), np.searchsorted(self.train, out)) for fit, out in self.inner)
         return Split(np.arange(len(self.train)), np.arange(0), inner)
 
+    @property
+    def n_held_out(self) -> int:
+        """Number of predictions by which inner folds choose."""
+        return sum(len(held_out) for _, held_out in self.inner)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Folds that a user gives instead of a cross-validation.
+
+    ``name`` is what records carry; ``given`` are the folds of a file, None where they are drawn anew in each
+    repetition. Whole ``groups`` (such as scaffolds of molecules) fall into one part.
+    """
+
+    name: str
+    n_folds: int
+    given: tuple[Split, ...] | None = None
+    groups: Int64 | None = None
+
 
 def checked_settings(
-    protocol: str,
+    protocol: str | None,
     n_folds: int,
-    n_repeats: int,
     inner_folds: int,
     C: Sequence[float],
     depths: Sequence[int] | None,
     random_state: int,
     solver: str = "path",
+    task: str = "classification",
 ) -> Settings:
     """Return the settings that a user asked for, or say which of them makes no sense."""
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {protocol!r}")
-    for name, value, least in (("n_folds", n_folds, 2), ("n_repeats", n_repeats, 1), ("inner_folds", inner_folds, 2)):
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"{name} must be an integer >= {least}, not {value!r}")
+    check_choice("protocol", protocol, PROTOCOLS)
+    check_choice("solver", solver, SOLVERS)
+    check_choice("task", task, TASKS)
+    check_integer("n_folds", n_folds, 2)
+    check_integer("inner_folds", inner_folds, 2)
     if not isinstance(random_state, (int, np.integer)) or random_state < 0:
         raise ValueError(f"random_state must be an integer >= 0, so that a run can be repeated, not {random_state!r}")
     penalties = tuple(sorted({float(value) for value in C}))
     if not penalties or not np.isfinite(penalties).all() or penalties[0] <= 0:
         raise ValueError(f"C must be finite numbers > 0, not {C!r}")
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, not {solver!r}")
     chosen_depths = None if depths is None else tuple(sorted({int(depth) for depth in depths}))
-    return Settings(protocol, int(n_folds), int(inner_folds), penalties, chosen_depths, int(random_state), solver)
+    return Settings(
+        str(protocol), int(n_folds), int(inner_folds), penalties, chosen_depths, int(random_state), solver, task
+    )
 
 
-def outer_splits(y: Int64, settings: Settings, repetition: int) -> list[Split]:
-    """Return the folds of a repetition, which depend on classes, settings and repetition alone."""
+# ------------------------------------------------------------------------------------------------ given folds
+
+
+def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None) -> Splits:
+    """Return the folds that a user's ``splits`` argument means.
+
+    Parameters
+    ----------
+    splits : path, list, or str
+        A JSON file (or its content) in the form of Errica et al.: a list with, for each fold, ``"test"`` and
+        ``"model_selection"``, whose first entry has ``"train"`` and ``"validation"``, all lists of positions of
+        graphs. Or ``"random:20"``: 20 random parts of a fifth are tested; or ``"scaffold:5"``: the same with groups
+        kept together.
+    n_graphs : int
+        Number of graphs.
+    groups : sequence, optional
+        The group of each graph, for ``"scaffold:5"``.
+
+    Examples
+    --------
+    >>> read_splits([{"test": [0], "model_selection": [{"train": [1, 2], "validation": [3]}]}], 4).given[0].train
+    array([1, 2, 3])
+    """
+    if isinstance(splits, str) and splits.partition(":")[0] in ("random", "scaffold"):
+        return _drawn_splits(splits, n_graphs, groups)
+    content, source = splits, "splits"
+    if isinstance(splits, (str, Path)):
+        source = str(splits)
+        try:
+            content = json.loads(Path(splits).read_bytes())
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no file {splits} with folds; splits takes a file, 'random:20' or 'scaffold:5'"
+            ) from None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{splits} is not a JSON file with folds: {error}") from None
+    if not isinstance(content, (list, tuple)) or not content:
+        raise ValueError(f"{source} must hold a list of folds, not {str(content)[:40]!r}")
+    given = tuple(_given_fold(fold, n_graphs, f"{source}, fold {number}") for number, fold in enumerate(content))
+    digest = hashlib.sha256(json.dumps([[s.train.tolist(), s.test.tolist()] for s in given]).encode()).hexdigest()
+    name = Path(splits).name if isinstance(splits, (str, Path)) else "given"
+    return Splits(f"{name} {digest[:8]}", len(given), given)
+
+
+def _drawn_splits(text: str, n_graphs: int, groups: Sequence[Any] | None) -> Splits:
+    kind, _, number = text.partition(":")
+    if not number.isdecimal() or int(number) < 1:
+        raise ValueError(f"splits must name a number of splits, as in '{kind}:5', not {text!r}")
+    if kind == "random":
+        return Splits(text, int(number))
+    if groups is None or len(groups) != n_graphs:
+        raise ValueError("splits='scaffold:…' needs the group (scaffold) of each graph in groups")
+    return Splits(text, int(number), groups=np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64))
+
+
+def _given_fold(fold: Any, n_graphs: int, where: str) -> Split:
+    try:
+        chosen = fold["model_selection"][0]
+        parts = {"test": fold["test"], "train": chosen["train"], "validation": chosen["validation"]}
+    except (KeyError, IndexError, TypeError):
+        raise ValueError(f"{where}: there must be 'test' and 'model_selection' with 'train' and 'validation'") from None
+    positions = {name: _positions(part, n_graphs, f"{where}, {name}") for name, part in parts.items()}
+    together = np.concatenate(list(positions.values()))
+    if len(np.unique(together)) != len(together):
+        raise ValueError(f"{where}: a graph is in two of its parts, or twice in one")
+    train = np.union1d(positions["train"], positions["validation"])
+    return Split(train, positions["test"], ((positions["train"], positions["validation"]),))
+
+
+def _positions(part: Any, n_graphs: int, where: str) -> Int64:
+    positions = np.asarray(part)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
+        raise ValueError(f"{where}: must be a list of positions of graphs")
+    if positions.min() < 0 or positions.max() >= n_graphs:
+        raise ValueError(
+            f"{where}: positions must lie from 0 to {n_graphs - 1}; the folds are those of another data set"
+        )
+    return np.sort(positions.astype(np.int64))
+
+
+# ------------------------------------------------------------------------------------------------ drawn folds
+
+
+def outer_splits(y: Any, settings: Settings, repetition: int, splits: Splits | None = None) -> list[Split]:
+    """Return the folds of a repetition, which depend on targets, settings and repetition alone."""
+    if splits is not None and splits.given is not None:
+        return list(splits.given)
     seeds = np.random.SeedSequence([settings.random_state, repetition]).generate_state(settings.n_folds + 1)
-    folds = StratifiedKFold(settings.n_folds, shuffle=True, random_state=int(seeds[0]))
+    parts = _outer_parts(y, settings, int(seeds[0]), splits)
     return [
-        Split(train, test, _inner_splits(y, train, settings.inner_folds, int(seed)))
-        for (train, test), seed in zip(folds.split(np.empty(len(y)), y), seeds[1:], strict=True)
+        Split(train, test, _inner_splits(y, train, settings, int(seed)))
+        for (train, test), seed in zip(parts, seeds[1:], strict=True)
     ]
 
 
-def _inner_splits(y: Int64, train: Int64, inner_folds: int, seed: int) -> tuple[tuple[Int64, Int64], ...]:
-    folds = StratifiedKFold(inner_folds, shuffle=True, random_state=seed)
+def _outer_parts(y: Any, settings: Settings, seed: int, splits: Splits | None) -> Iterator[tuple[Int64, Int64]]:
+    """Yield the training and test parts of a repetition."""
+    stratified, n = settings.task == "classification", settings.n_folds
+    if splits is None:
+        folds: Any = (StratifiedKFold if stratified else KFold)(n, shuffle=True, random_state=seed)
+    elif splits.groups is not None:
+        folds = GroupShuffleSplit(n, test_size=TEST_SHARE, random_state=seed)
+    else:
+        folds = (StratifiedShuffleSplit if stratified else ShuffleSplit)(n, test_size=TEST_SHARE, random_state=seed)
+    groups = None if splits is None else splits.groups
+    for train, test in folds.split(np.empty(len(y)), y if stratified else None, groups):
+        yield np.sort(train), np.sort(test)
+
+
+def _inner_splits(y: Any, train: Int64, settings: Settings, seed: int) -> tuple[tuple[Int64, Int64], ...]:
+    kind = StratifiedKFold if settings.task == "classification" else KFold
+    folds = kind(settings.inner_folds, shuffle=True, random_state=seed)
     return tuple((train[fit], train[held_out]) for fit, held_out in folds.split(np.empty(len(train)), y[train]))
 
 

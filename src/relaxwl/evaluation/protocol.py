@@ -8,22 +8,23 @@ test part's classes are used once, to compare them with the predictions.
 Gram matrices. *Inductive*: it is fitted on the training graphs of each fold alone and meets the test graphs afterwards.
 """
 
-import hashlib
-import json
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from relaxwl._memory import forget_peak_memory
-from relaxwl.evaluation.contestants import is_reseeded, require_recognisable, resolve
-from relaxwl.evaluation.folds import DEFAULT_C, Settings, Split, checked_settings, kernel_seed, outer_splits
+from relaxwl._validation import check_integer
+from relaxwl.evaluation.contestants import is_kernel, is_reseeded, require_recognisable, resolve
+from relaxwl.evaluation.data import Data, checked_data
+from relaxwl.evaluation.folds import DEFAULT_C, Split, checked_settings, kernel_seed, outer_splits, read_splits
+from relaxwl.evaluation.predicting import classify, regress
 from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
-from relaxwl.evaluation.recording import DIGITS, OUT_OF_TIME, Data, Keeper, Recorder
+from relaxwl.evaluation.recording import OUT_OF_TIME, Keeper, Recorder
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.selection import Choice, FittedVariant, Selection, fit_variant
 from relaxwl.evaluation.warm_up import warm_up
@@ -36,8 +37,6 @@ from relaxwl.kernels.registry import Entry, Variant
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
-# So many different numbers with fractions may still be names of classes.
-MOST_FRACTIONS = 10
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +46,12 @@ def cross_validate(
     graphs: Any,
     y: Any,
     *,
-    protocol: str = "transductive",
+    protocol: str | None = None,
+    task: str = "classification",
+    splits: Any = None,
+    groups: Sequence[Any] | None = None,
     n_folds: int = 10,
-    n_repeats: int = 5,
+    n_repeats: int | None = None,
     inner_folds: int = 3,
     C: Sequence[float] = DEFAULT_C,
     depths: Sequence[int] | None = None,
@@ -63,18 +65,30 @@ def cross_validate(
 ) -> Results:
     """Evaluate graph kernels by nested, stratified, repeated cross-validation with a support vector machine.
 
+    Estimators that take graphs and predict (``fit(graphs, y)``, ``predict(graphs)``, perhaps ``predict_proba``) may
+    stand beside the kernels; they see the training graphs of a fold alone, whatever the protocol.
+
     Parameters
     ----------
-    kernels : str, GraphKernel, sequence of these, or mapping from name to GraphKernel
+    kernels : str, estimator, sequence of these, or mapping from name to estimator
         What to evaluate; strings are names of the kernel registry.
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
-    y : sequence of n_graphs classes
-        Numbers or strings. No kernel ever sees them.
-    protocol : {"transductive", "inductive"}
-        Whether kernels are fitted on all graphs or on the training graphs of each fold alone.
+    y : sequence of n_graphs classes, or numbers for regression
+        Classes are numbers or strings. No kernel ever sees them.
+    protocol : {"transductive", "inductive"}, optional
+        Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold alone (the default
+        with ``splits``).
+    task : {"classification", "regression"}
+        What is predicted. Regression needs contestants that predict by themselves.
+    splits : path, list or str, optional
+        Folds to use instead of a cross-validation: a JSON file in the form of Errica et al. (or its content), whose
+        validation parts choose parameters; ``"random:20"``, 20 random test parts of a fifth; or ``"scaffold:5"``.
+    groups : sequence, optional
+        For ``"scaffold:5"``: the group of each graph, such as its molecule's scaffold; groups are not torn apart.
     n_folds, n_repeats, inner_folds : int
-        Outer folds, repetitions with other folds and reseeded kernels, inner folds for the choice of parameters.
+        Outer folds, repetitions with other folds and reseeded kernels (by default 5, and 1 with ``splits``), inner
+        folds for the choice of parameters.
     C : sequence of float
         What the penalty of the support vector machine is chosen from; the kernel is scaled to mean diagonal 1.
     depths : sequence of int, optional
@@ -112,16 +126,22 @@ def cross_validate(
     >>> results.cell("toy", "WeisfeilerLehman").mean
     1.0
     """
-    settings = checked_settings(protocol, n_folds, n_repeats, inner_folds, C, depths, random_state, solver)
     Deadline(time_limit)  # refuses what is no time
-    contestants = resolve(kernels, settings.depths)
+    n_repeats = (5 if splits is None else 1) if n_repeats is None else check_integer("n_repeats", n_repeats, 1)
+    protocol = protocol or ("transductive" if splits is None else "inductive")
+    settings = checked_settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
+    contestants = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
     if store is not None:
         for contestant in contestants:
             require_recognisable(contestant)
-    data = _checked_data(graphs, y, dataset, settings, n_jobs, time_limit)
+    collection = as_collection(graphs)
+    given = None if splits is None else read_splits(splits, len(collection), groups)
+    if given is not None:
+        settings = replace(settings, n_folds=given.n_folds, splits=given.name)
+    data = checked_data(collection, y, dataset, settings, given, n_jobs, time_limit)
     keeper = Keeper(store)
     keeper.describe(data)
-    meter = Meter(progress, data.name, len(contestants) * n_repeats * n_folds)
+    meter = Meter(progress, data.name, len(contestants) * n_repeats * settings.n_folds)
     for contestant in contestants:
         _evaluate(contestant, data, n_repeats, keeper, meter)
     return keeper.results()
@@ -161,17 +181,19 @@ def _evaluate_folds(
 ) -> None:
     """Evaluate some folds of a repetition: together if they share Gram matrices, else one by one."""
     data = recorder.data
-    splits = outer_splits(data.y, data.settings, repetition)
+    splits = outer_splits(data.y, data.settings, repetition, data.splits)
 
     def keep(batch: list[int], choices: list[Choice], seen: Int64) -> None:
         pairs = zip(batch, choices, strict=True)
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
-        if not keeper.take_sketch(recorder.key):
+        if choices[0].gram is not None and not keeper.take_sketch(recorder.key):
             keeper.add([recorder.sketch(seen, choices[0])])
 
-    if data.settings.protocol == "inductive":
+    by_itself = not is_kernel(recorder.contestant)
+    if by_itself or data.settings.protocol == "inductive":
+        evaluate = _predicted if by_itself else _inductive
         for fold in folds:
-            choice = _inductive(recorder.contestant, data, repetition, splits[fold], meter.part(len(folds)))
+            choice = evaluate(recorder.contestant, data, repetition, splits[fold], meter.part(len(folds)))
             keep([fold], [choice], splits[fold].train)
     elif folds:
         chosen = [splits[fold] for fold in folds]
@@ -203,7 +225,7 @@ def _transductive(
             fitted = fit_variant(variant, data.graphs)
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
             if not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
-                kept[number] = fitted
+                kept[number] = replace(fitted, prepared=None)  # all graphs have met
         selection.enter(fitted, share)
     return selection.choices
 
@@ -222,6 +244,19 @@ def _inductive(contestant: Entry, data: Data, repetition: int, split: Split, met
     return selection.choices[0]
 
 
+def _predicted(contestant: Entry, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
+    """Let a contestant that predicts by itself learn from the training graphs of one fold, and predict the others."""
+    estimator = _variants(contestant, data, repetition)[0].estimator
+    training, unseen = data.graphs[split.train], data.graphs[split.test]
+    meter.say("fitting")
+    if data.settings.task == "regression":
+        choice = regress(estimator, training, data.y[split.train], unseen)
+    else:
+        choice = classify(estimator, training, np.array(data.targets(split.train)), unseen, data.classes)
+    meter.advance(1.0, "predicting")
+    return choice
+
+
 def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choice, position: int) -> Float64:
     """Return the Gram matrix between unseen and training graphs in the candidate at ``position``."""
     started = time.perf_counter()
@@ -229,48 +264,3 @@ def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choic
     [matrix] = kernel.compare(kernel.prepare(unseen), fitted.prepared, [setting])
     choice.transform_seconds += time.perf_counter() - started
     return np.asarray(matrix)
-
-
-def _checked_data(
-    graphs: Any, y: Any, dataset: str, settings: Settings, n_jobs: int | None, time_limit: float | None
-) -> Data:
-    graphs = as_collection(graphs)
-    labels = np.asarray(y)
-    if labels.shape != (len(graphs),):
-        raise ValueError(f"y must hold one class for each of the {len(graphs)} graphs, but has shape {labels.shape}")
-    classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError("y holds a single class; there is nothing to tell apart")
-    _check_class_sizes(classes, sizes, settings)
-    digest = hashlib.sha256(graphs.fingerprint().encode())
-    digest.update(json.dumps([str(labels.dtype.kind), labels.tolist()], default=str).encode())
-    return Data(
-        dataset,
-        digest.hexdigest()[:DIGITS],
-        graphs,
-        codes.astype(np.int64),
-        classes.tolist(),
-        settings,
-        n_jobs,
-        time_limit,
-    )
-
-
-def _check_class_sizes(classes: NDArray[Any], sizes: Int64, settings: Settings) -> None:
-    smallest = int(sizes.argmin())
-    size = int(sizes[smallest])
-    in_training = size - -(-size // settings.n_folds)
-    if size < settings.n_folds or in_training < settings.inner_folds:
-        if _looks_continuous(classes, int(sizes.sum())):
-            raise ValueError(f"y looks continuous ({len(classes)} distinct values); classification needs classes")
-        raise ValueError(
-            f"class {classes[smallest]} has {size} graphs: too few for n_folds={settings.n_folds} and "
-            f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
-        )
-
-
-def _looks_continuous(values: NDArray[Any], n_graphs: int) -> bool:
-    """Say whether distinct values are measurements: numbers of which most occur once, or many with a fraction."""
-    if values.dtype.kind not in "iuf":
-        return False
-    return 2 * len(values) > n_graphs or (len(values) > MOST_FRACTIONS and bool((values % 1 != 0).any()))

@@ -15,32 +15,19 @@ import sklearn
 import relaxwl
 from relaxwl._memory import peak_memory
 from relaxwl.evaluation.contestants import identity
-from relaxwl.evaluation.folds import Settings, Split, kernel_seed
-from relaxwl.evaluation.results import FoldRecord, GivenUp, GramSketch, Key, Record, Results, ResultStore
+from relaxwl.evaluation.data import DIGITS, Data
+from relaxwl.evaluation.folds import Split, kernel_seed
+from relaxwl.evaluation.predicting import log_loss, regression_scores
+from relaxwl.evaluation.records import FoldRecord, GivenUp, GramSketch, Key, Record
+from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.selection import Choice
 from relaxwl.evaluation.sketches import sketch_gram
 from relaxwl.evaluation.statistics import describe_dataset
-from relaxwl.graphs import GraphCollection
+from relaxwl.evaluation.store import ResultStore
 from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.registry import Entry
 
-# Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
-DIGITS = 16
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
-
-
-@dataclass(frozen=True)
-class Data:
-    """What is evaluated on (``y`` holds codes that index ``classes``), under which settings and with which means."""
-
-    name: str
-    fingerprint: str
-    graphs: GraphCollection
-    y: Int64
-    classes: list[Any]
-    settings: Settings
-    n_jobs: int | None
-    time_limit: float | None
 
 
 @dataclass(frozen=True)
@@ -61,9 +48,7 @@ class Recorder:
     def fold(self, repetition: int, fold: int, split: Split, choice: Choice) -> FoldRecord:
         """Return the record of an evaluated fold."""
         data = self.data
-        if choice.prediction is None:
-            raise ValueError(f"the kernel {self.contestant.name} has no variants")
-        classes = choice.prediction.classes
+        predictions, accuracy, converged = self._outcome(split, choice)
         return FoldRecord(
             key=self.key,
             title=self.contestant.title,
@@ -71,16 +56,16 @@ class Recorder:
             repetition=repetition,
             fold=fold,
             kernel_seed=kernel_seed(data.settings.random_state, repetition),
-            accuracy=float(np.mean(classes == data.y[split.test])),
-            inner_accuracy=choice.correct / len(split.train),
+            accuracy=accuracy,
+            inner_accuracy=choice.correct / split.n_held_out if choice.correct >= 0 else None,
             parameters={name: _plain(value) for name, value in choice.parameters.items()},
             test_indices=split.test.tolist(),
-            targets=[data.classes[code] for code in data.y[split.test]],
-            predictions=[data.classes[code] for code in classes],
+            targets=data.targets(split.test),
+            predictions=predictions,
             n_candidates=choice.n_candidates,
             n_fits=choice.n_fits,
-            n_unconverged=choice.n_unconverged + (not choice.prediction.converged),
-            converged=choice.prediction.converged,
+            n_unconverged=choice.n_unconverged + (not converged),
+            converged=converged,
             fit_seconds=round(choice.fit_seconds, 6),
             gram_seconds=round(choice.gram_seconds, 6),
             transform_seconds=round(choice.transform_seconds, 6),
@@ -90,7 +75,25 @@ class Recorder:
             versions=versions(),
             finished_at=_now(),
             offered={name: [_plain(value) for value in values] for name, values in choice.offered.items()},
+            scores=self._scores(split, choice),
+            deviations=None if choice.deviations is None else choice.deviations.tolist(),
         )
+
+    def _outcome(self, split: Split, choice: Choice) -> tuple[list[Any], float | None, bool]:
+        """Return the predictions as users read them, the accuracy (None in regression), and whether fits converged."""
+        if choice.values is not None:
+            return choice.values.tolist(), None, True
+        if choice.prediction is None:
+            raise ValueError(f"the kernel {self.contestant.name} has no variants")
+        codes = choice.prediction.classes
+        accuracy = float(np.mean(codes == self.data.y[split.test]))
+        return [self.data.classes[code] for code in codes], accuracy, choice.prediction.converged
+
+    def _scores(self, split: Split, choice: Choice) -> dict[str, float]:
+        targets = self.data.y[split.test]
+        if choice.values is not None:
+            return regression_scores(targets, choice.values, choice.deviations)
+        return {} if choice.probabilities is None else {"log_loss": log_loss(choice.probabilities, targets)}
 
     def given_up(self, repetition: int, error: Exception) -> GivenUp:
         """Return the record of a repetition that was given up."""
@@ -128,7 +131,7 @@ class Keeper:
         if known is not None:
             self._use([known])
             return
-        labels = [data.classes[code] for code in data.y]
+        labels = [] if data.settings.task == "regression" else data.targets(np.arange(len(data.y)))
         self.add([describe_dataset(data.name, data.graphs, labels, fingerprint=data.fingerprint, n_jobs=data.n_jobs)])
 
     def take_fold(self, key: Key, repetition: int, fold: int) -> bool:

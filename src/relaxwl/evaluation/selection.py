@@ -26,11 +26,17 @@ from relaxwl.learning.svm import (
 
 @dataclass
 class Choice:
-    """The best setting found so far for a fold, the predictions with it, and what the search has cost."""
+    """The best setting found so far for a fold, the predictions with it, and what the search has cost.
+
+    A contestant that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
+    """
 
     correct: int = -1
     parameters: dict[str, Any] = field(default_factory=dict)
     prediction: Prediction | None = None
+    probabilities: Float64 | None = None
+    values: Float64 | None = None
+    deviations: Float64 | None = None
     gram: Float64 | None = None
     n_candidates: int = 0
     n_fits: int = 0

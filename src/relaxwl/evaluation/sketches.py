@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+from sklearn.decomposition import KernelPCA
+from sklearn.preprocessing import KernelCenterer
 
-from relaxwl.evaluation.results import GramSketch, Key
+from relaxwl._progress import printable
+from relaxwl.evaluation.records import GramSketch, Key
 from relaxwl.graphs.arrays import Float64, Int64
 
 # Blocks on a side: enough to see the classes, little enough to keep hundreds of sketches.
 SKETCH_SIDE = 90
-# Up to this size all eigenvectors are computed: the iterative solver needs fewer components than points.
-SMALL = 8
 # Variance below this share of the diagonal is rounding: all graphs are the same to the kernel.
 VANISHING = 1e-12
 
@@ -30,7 +30,7 @@ def sketch_gram(
         title=title,
         parameters=parameters,
         blocks=_blocks(cosine, order).tolist(),
-        class_names=list(class_names),
+        class_names=[printable(name) for name in class_names],
         class_ends=[float(end) for end in np.cumsum(sizes) / max(len(y), 1)],
         coordinates=np.round(coordinates, 4).tolist(),
         classes=y.tolist(),
@@ -59,22 +59,16 @@ def kernel_pca(gram: Float64, n_components: int = 2) -> tuple[Float64, Float64]:
     >>> points[:, 0].round(6).tolist(), shares.round(6).tolist()
     ([1.0, -1.0], [1.0, 0.0])
     """
-    means = gram.mean(axis=0)
-    centered = gram - means - means[:, None] + gram.mean()
-    n = len(gram)
-    total = float(centered.trace())
+    total = float(KernelCenterer().fit_transform(gram).trace())
+    n_there = min(n_components, len(gram))
+    points, shares = np.zeros((len(gram), n_components)), np.zeros(n_components)
     if total <= VANISHING * float(gram.trace()):
-        return np.zeros((n, n_components)), np.zeros(n_components)
-    if n <= max(SMALL, n_components + 1):
-        values, vectors = np.linalg.eigh(centered)
-    else:
-        start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(centered, k=n_components, v0=start)
-    largest = np.argsort(values)[::-1][:n_components]
-    values, vectors = np.maximum(values[largest], 0), vectors[:, largest]
-    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    points = vectors * np.where(peaks < 0, -1, 1) * np.sqrt(values)
-    return points, values / total
+        return points, shares
+    pca = KernelPCA(n_there, kernel="precomputed", random_state=0)
+    points[:, :n_there] = pca.fit_transform(gram)
+    shares[:n_there] = np.maximum(pca.eigenvalues_, 0) / total
+    peaks = points[np.abs(points).argmax(axis=0), np.arange(n_components)]
+    return points * np.where(peaks < 0, -1, 1), shares
 
 
 def _blocks(gram: Float64, order: Int64) -> Int64:

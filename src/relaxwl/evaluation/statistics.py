@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl.evaluation.results import DatasetRecord
+from relaxwl._progress import printable
+from relaxwl.evaluation.records import DatasetRecord
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
@@ -55,7 +56,7 @@ def describe_dataset(
         name=name,
         fingerprint=fingerprint,
         n_graphs=len(graphs),
-        class_sizes={str(label): int(size) for label, size in zip(classes, sizes, strict=True)},
+        class_sizes={printable(str(label)): int(size) for label, size in zip(classes, sizes, strict=True)},
         n_nodes=graphs.n_nodes,
         n_edges=graphs.n_edges,
         mean_nodes=_mean(graphs.node_counts),

@@ -4,13 +4,27 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relaxwl._progress import duration
-from relaxwl.evaluation.results import Cell, DatasetRecord, Results, best_cells
+from relaxwl.evaluation.cells import DIGITS, Cell, best_cells
+from relaxwl.evaluation.records import DatasetRecord
 
+if TYPE_CHECKING:
+    from relaxwl.evaluation.results import Results
+
+# Titles of tables, and what their numbers are.
+METRICS = {
+    "accuracy": ("Accuracy", "Accuracy in %"),
+    "log_loss": ("Log loss", "Mean negative log probability of the class (less is better)"),
+    "rmse": ("RMSE", "Root of the mean squared error (less is better)"),
+    "mae": ("MAE", "Mean absolute error (less is better)"),
+    "r2": ("R²", "Share of the variance that is explained"),
+    "nlpd": ("NLPD", "Mean negative log predictive density (less is better)"),
+    "coverage": ("Coverage", "Share of the targets within predicted intervals of 95 %"),
+}
 # What stands in the place of an accuracy that there is not.
 MARKS = {"out of time": "–", "out of memory": "×"}
 NOT_THERE = "–"
@@ -74,6 +88,9 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def to_text(self, *, ansi: bool = False) -> str:
         """Return aligned plain text; bold cells carry a star, or with ``ansi`` are bold in a terminal."""
@@ -145,7 +162,9 @@ class Table:
 
 
 def results_table(
-    results: Results, reference: Mapping[str, Mapping[str, tuple[float, float] | None]] | None = None
+    results: "Results",
+    reference: Mapping[str, Mapping[str, tuple[float, float] | None]] | None = None,
+    metric: str | None = None,
 ) -> Table:
     """Return the accuracies: a row for each kernel, a column for each data set.
 
@@ -155,6 +174,8 @@ def results_table(
         Records of one run; of several runs take :meth:`Results.split`.
     reference : mapping, optional
         Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, to stand in a column beside ours.
+    metric : str, optional
+        Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
 
     Raises
     ------
@@ -163,7 +184,8 @@ def results_table(
     """
     results.require_one_run()
     datasets, kernels = results.datasets, results.kernels
-    cells = {(kernel, name): results.cell(name, kernel) for kernel in kernels for name in datasets}
+    metric = metric or results.metric
+    cells = {(kernel, name): results.cell(name, kernel, metric) for kernel in kernels for name in datasets}
     columns = [Column("kernel")]
     rows = {kernel: [TableCell(_title([cells[kernel, name] for name in datasets]))] for kernel in kernels}
     for name in datasets:
@@ -176,12 +198,11 @@ def results_table(
             columns.append(Column(f"{name} published", (f"{name} published mean", f"{name} published std")))
             for kernel in kernels:
                 rows[kernel].append(_published_cell(published[kernel]))
-    return Table(
-        "Accuracy", tuple(columns), tuple(tuple(row) for row in rows.values()), _accuracy_notes(results, cells.values())
-    )
+    notes = _accuracy_notes(results, cells.values(), metric)
+    return Table(METRICS[metric][0], tuple(columns), tuple(tuple(row) for row in rows.values()), notes)
 
 
-def runtime_table(results: Results) -> Table:
+def runtime_table(results: "Results") -> Table:
     """Return the runtimes: for each kernel and data set the seconds to compute all Gram matrices once.
 
     Raises
@@ -204,7 +225,7 @@ def runtime_table(results: Results) -> Table:
     return Table("Runtime", (Column("kernel"), *columns), tuple(rows), notes)
 
 
-def dataset_table(records: Iterable[DatasetRecord] | Results) -> Table:
+def dataset_table(records: "Iterable[DatasetRecord] | Results") -> Table:
     """Return what the data sets look like, a row for each.
 
     ``records`` come from :func:`relaxwl.evaluation.describe_dataset`, or are those that results hold.
@@ -219,7 +240,8 @@ def dataset_table(records: Iterable[DatasetRecord] | Results) -> Table:
     two,2,2,3.0,2.5,0.8333333333333333,1.6666666666666667,0,1,2,3,3,3
     <BLANKLINE>
     """
-    described = list(records.dataset_records.values()) if isinstance(records, Results) else list(records)
+    held = getattr(records, "dataset_records", None)
+    described: list[DatasetRecord] = list(records) if held is None else list(held.values())  # type: ignore[arg-type]
     n_depths = max((len(record.distinct_trees) for record in described), default=0)
     titles = ("data set", "graphs", "classes", "vertices", "edges", "density", "degree", "labels")
     columns = [*map(Column, titles), *(Column(f"trees {depth}") for depth in range(n_depths))]
@@ -239,9 +261,10 @@ def _title(cells: Sequence[Cell]) -> str:
 def _accuracy_cell(cell: Cell, best: Sequence[Cell]) -> TableCell:
     if not cell.finished:
         return TableCell(MARKS.get(cell.given_up, UNFINISHED), values=("", "", cell.given_up or 0))
-    text = f"{cell.percent:.2f} ± {100 * cell.std:.2f}" if cell.has_spread else f"{cell.percent:.2f}"
-    std = 100 * cell.std if cell.has_spread else ""
-    return TableCell(text, bold=cell in best, values=(100 * cell.mean, std, len(cell.accuracies)))
+    scale, digits = (100, 2) if cell.metric == "accuracy" else (1, DIGITS)
+    text = f"{scale * cell.mean:.{digits}f}" + (f" ± {scale * cell.std:.{digits}f}" if cell.has_spread else "")
+    std = scale * cell.std if cell.has_spread else ""
+    return TableCell(text, bold=cell in best, values=(scale * cell.mean, std, len(cell.accuracies)))
 
 
 def _published_cell(published: tuple[float, float] | None) -> TableCell:
@@ -250,20 +273,29 @@ def _published_cell(published: tuple[float, float] | None) -> TableCell:
     return TableCell(f"{published[0]:.2f} ± {published[1]:.2f}", values=published)
 
 
-def _accuracy_notes(results: Results, cells: Iterable[Cell]) -> tuple[str, ...]:
+def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> tuple[str, ...]:
     shown = list(cells)
     finished = [cell for cell in shown if cell.finished]
     counts = sorted({len(cell.accuracies) for cell in finished})
     notes = []
     if results.folds:
         settings = results.folds[0].settings
+        given = "splits" in settings
         span = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0]) if counts else "0"
         what = "mean over" if counts == [1] else "mean ± standard deviation over"
-        notes.append(
-            f"Accuracy in %, {what} {span} repetition{'s' if span != '1' else ''} of "
-            f"{settings['n_folds']}-fold cross-validation ({settings['protocol']}); the best is marked"
+        of = (
+            f"given test part{'s' if span != '1' else ''} ({settings['splits']}; {settings['protocol']})"
+            if given
+            else f"repetition{'s' if span != '1' else ''} of {settings['n_folds']}-fold cross-validation "
+            f"({settings['protocol']})"
         )
-    if 1 in counts:
+        notes.append(f"{METRICS[metric][1]}, {what} {span} {of}; the best is marked")
+        if given:
+            notes.append(
+                "The deviation is that between test parts, as those who publish folds report it: several times that of "
+                "repeated cross-validations, which measures how much the mean over all graphs moves"
+            )
+    if 1 in counts and not (results.folds and given):
         notes.append("Numbers without ± come from a single repetition: their spread needs more than one")
     notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]
     if any(not cell.finished and not cell.given_up for cell in shown):

@@ -9,6 +9,7 @@ import logging
 
 import numpy as np
 
+from relaxwl.evaluation.contestants import is_kernel
 from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.limits import time_limit
@@ -60,7 +61,7 @@ def small_part(graphs: GraphCollection) -> GraphCollection:
 
 def _takes_part(contestant: Entry) -> bool:
     module = contestant.estimator_class().__module__
-    return module.startswith("relaxwl.") and module not in IN_CHILD_PROCESSES
+    return is_kernel(contestant) and module.startswith("relaxwl.") and module not in IN_CHILD_PROCESSES
 
 
 def _run(variant: Variant, part: GraphCollection, unseen: bool) -> None:

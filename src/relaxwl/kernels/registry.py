@@ -52,6 +52,8 @@ class Entry:
         What to choose from among the settings that one fit covers; None: all that the kernel's ``variations`` names.
     prototype : estimator, optional
         An estimator of the user, which is cloned.
+    regressor : str
+        Module and class that take the place of ``location`` in regression; empty for kernels, which do not predict.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Entry:
     grid: tuple[Settings, ...] = ({},)
     settings: tuple[Settings, ...] | None = None
     prototype: Any = None
+    regressor: str = ""
 
     def estimator_class(self) -> Any:
         """Import and return the class."""
@@ -91,6 +94,15 @@ class Entry:
         if self.settings is not None:
             return self.settings
         return tuple(estimator.variations()) if hasattr(estimator, "variations") else ({},)
+
+    def for_task(self, task: str) -> "Entry":
+        """Return the entry for classification or regression, which needs a contestant that predicts by itself."""
+        if task == "classification" or (self.prototype is not None and hasattr(self.prototype, "predict")):
+            return self
+        if not self.regressor:
+            there = ", ".join(entry.name for entry in ENTRIES if entry.regressor)
+            raise ValueError(f"{self.name} does not predict numbers; regression needs a regressor on graphs: {there}")
+        return replace(self, location=self.regressor)
 
     def within(self, depths: tuple[int, ...] | None) -> "Entry":
         """Return the entry with the choice of depths restricted; where there is one depth, there is no choice.
@@ -201,6 +213,13 @@ ENTRIES = (
         fixed={"max_depth": 4, "n_partitions": 3, "normalize": "depth"},
         grid=(AUTO_MIXTURE, *({"n_clusters": factor} for factor in AUTO_CLUSTERS)),
         settings=_depths(1, 4, similarity="dot") + _depths(1, 4, similarity="intersection"),
+    ),
+    _entry(
+        "stats-rf",
+        "Statistics",
+        "sizes, degrees, triangles and label shares of graphs with a random forest: what a kernel has to beat",
+        "baselines.statistics:StatisticsForestClassifier",
+        regressor="relaxwl.kernels.baselines.statistics:StatisticsForestRegressor",
     ),
 )
 

@@ -13,7 +13,9 @@ from urllib.parse import quote
 
 import relaxwl
 from relaxwl._storage import atomic_write
-from relaxwl.evaluation.results import Cell, GramSketch, Results, best_cells, finished_cells
+from relaxwl.evaluation.cells import Cell, best_cells
+from relaxwl.evaluation.records import GramSketch
+from relaxwl.evaluation.results import Results, finished_cells
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
 from relaxwl.reports import pages, plots
 

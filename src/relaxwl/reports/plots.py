@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from relaxwl.evaluation.results import Cell, DatasetRecord, GramSketch, Results
+from relaxwl.evaluation.cells import Cell
+from relaxwl.evaluation.records import DatasetRecord, GramSketch
+from relaxwl.evaluation.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

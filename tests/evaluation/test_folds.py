@@ -1,0 +1,112 @@
+"""Folds that users give."""
+
+import json
+
+import numpy as np
+import pytest
+
+from relaxwl.evaluation import cross_validate
+from relaxwl.evaluation.folds import checked_settings, outer_splits, read_splits
+
+FOLDS = [
+    {"test": [9, 8], "model_selection": [{"train": [0, 3, 1, 2], "validation": [5, 4]}]},
+    {"test": [0, 1], "model_selection": [{"train": [2, 3, 4, 5], "validation": [6, 7]}]},
+]
+
+
+def test_a_file_is_read(tmp_path):
+    path = tmp_path / "folds.json"
+    path.write_text(json.dumps(FOLDS))
+    splits = read_splits(path, 10)
+    assert splits.n_folds == 2
+    assert splits.name == read_splits(str(path), 10).name
+    assert splits.name.startswith("folds.json ")
+    [first, _] = splits.given
+    assert first.test.tolist() == [8, 9]
+    assert first.train.tolist() == [0, 1, 2, 3, 4, 5]
+    assert [[part.tolist() for part in pair] for pair in first.inner] == [[[0, 1, 2, 3], [4, 5]]]
+    assert first.n_held_out == 2
+    changed = [FOLDS[0], FOLDS[1] | {"test": [1]}]
+    assert read_splits(FOLDS, 10).name != read_splits(changed, 10).name
+
+
+@pytest.mark.parametrize(
+    ("folds", "words"),
+    [
+        ([], "must hold a list of folds"),
+        ({"test": [1]}, "must hold a list of folds"),
+        ([{"test": [1]}], "splits, fold 0: there must be 'test' and 'model_selection'"),
+        ([FOLDS[0], FOLDS[1] | {"test": [10]}], "fold 1, test: positions must lie from 0 to 9"),
+        ([FOLDS[0] | {"test": [-1]}], "positions must lie from 0 to 9"),
+        ([FOLDS[0] | {"test": [0]}], "fold 0: a graph is in two of its parts"),
+        ([FOLDS[0] | {"test": [9, 9]}], "twice in one"),
+        ([FOLDS[0] | {"test": [0.5]}], "must be a list of positions"),
+        ([FOLDS[0] | {"test": []}], "must be a list of positions"),
+    ],
+)
+def test_folds_that_make_no_sense_are_named(folds, words):
+    with pytest.raises(ValueError, match=words):
+        read_splits(folds, 10)
+
+
+def test_bad_files_and_words_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no file nowhere\.json with folds"):
+        read_splits("nowhere.json", 10)
+    broken = tmp_path / "broken.json"
+    broken.write_text("[")
+    with pytest.raises(ValueError, match=r"broken.json is not a JSON file"):
+        read_splits(broken, 10)
+    for words in ("random:", "random:x", "random:0"):
+        with pytest.raises(ValueError, match="must name a number of splits, as in 'random:5'"):
+            read_splits(words, 10)
+    with pytest.raises(ValueError, match="needs the group"):
+        read_splits("scaffold:5", 10)
+
+
+def test_random_splits_are_stratified_and_differ():
+    y = np.repeat([0, 1], [30, 20])
+    splits = read_splits("random:4", 50)
+    settings = checked_settings("inductive", splits.n_folds, 3, (1.0,), None, 0)
+    parts = outer_splits(y, settings, 0, splits)
+    assert len(parts) == 4
+    assert len({tuple(part.test) for part in parts}) == 4
+    for part in parts:
+        assert np.bincount(y[part.test]).tolist() == [6, 4]
+        assert sorted([*part.train, *part.test]) == list(range(50))
+        assert part.train.tolist() == sorted(part.train)
+        assert part.n_held_out == 40
+
+
+def test_groups_are_not_torn_apart():
+    groups = np.arange(60) // 3
+    splits = read_splits("scaffold:5", 60, [f"scaffold {group}" for group in groups])
+    settings = checked_settings("inductive", 5, 3, (1.0,), None, 0, task="regression")
+    for part in outer_splits(np.random.default_rng(0).standard_normal(60), settings, 0, splits):
+        assert not set(groups[part.train]) & set(groups[part.test])
+        assert len(part.test) == 12
+
+
+def test_given_folds_are_evaluated_as_they_are(toy):
+    graphs, y = toy
+    folds = [
+        {"test": list(range(8 * f, 8 * f + 8)),
+         "model_selection": [{"train": [(8 * f + 8 + i) % 40 for i in range(24)],
+                              "validation": [(8 * f + 32 + i) % 40 for i in range(8)]}]}
+        for f in range(5)
+    ]  # fmt: skip
+    results = cross_validate("wl", graphs, y, splits=folds)
+    assert [record.test_indices for record in results.folds] == [fold["test"] for fold in folds]
+    assert {record.settings["protocol"] for record in results.folds} == {"inductive"}
+    assert all(round(record.inner_accuracy * 8, 9) % 1 == 0 for record in results.folds)
+    cell = results.cell("data", "wl")
+    assert cell.accuracies == tuple(record.accuracy for record in results.folds)
+    assert results.predictions("data", "wl").shape == (1, 40)
+
+
+@pytest.mark.shared
+def test_the_published_folds_fit_their_data_sets(shared):
+    sizes = {"DD": 1178, "IMDB-BINARY": 1000, "NCI1": 4110, "PROTEINS": 1113, "REDDIT-BINARY": 2000}
+    for name, size in sizes.items():
+        splits = read_splits(shared / "data" / "splits" / f"{name}.json", size)
+        assert splits.n_folds == 10
+        assert sorted(np.concatenate([split.test for split in splits.given])) == list(range(size))

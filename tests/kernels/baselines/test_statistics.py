@@ -1,0 +1,55 @@
+"""Graph statistics with a random forest."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, StatisticsForestRegressor, structure
+
+
+def test_statistics_are_those_of_networkx():
+    graphs = [nx.gnp_random_graph(n, p, seed=n) for n, p in ((1, 0.5), (8, 0.2), (15, 0.5), (30, 0.1), (12, 0.9))]
+    found = structure(GraphCollection.from_networkx(graphs))
+    for graph, row in zip(graphs, found, strict=True):
+        degrees = [degree for _, degree in graph.degree]
+        expected = [
+            len(graph), graph.size(), nx.number_connected_components(graph), sum(nx.triangles(graph).values()) / 3,
+            nx.density(graph), nx.transitivity(graph), np.mean(degrees), np.std(degrees),
+            *np.quantile(degrees, [0.25, 0.5, 0.75, 1.0]),
+        ]  # fmt: skip
+        assert row == pytest.approx(expected)
+
+
+def test_no_vertices_no_statistics():
+    assert structure(GraphCollection.from_edges([(0, []), (2, [(0, 1)])]))[0].tolist() == [0.0] * 12
+    assert structure(GraphCollection.from_edges([])).shape == (0, 12)
+
+
+def test_labels_count_and_unseen_ones_do_no_harm():
+    def labelled(word):
+        return (3, [(0, 1), (1, 2)], [word] * 3)
+
+    graphs = GraphCollection.from_edges([labelled("a"), labelled("b")] * 6)
+    y = np.array(["x", "y"] * 6)
+    forest = StatisticsForestClassifier(20, random_state=0).fit(graphs, y)
+    assert forest.predict(graphs).tolist() == y.tolist()
+    assert forest.predict_proba(graphs).shape == (12, 2)
+    assert forest.classes_.tolist() == ["x", "y"]
+    assert forest.predict(GraphCollection.from_edges([labelled("c")])).shape == (1,)
+    again = clone(forest).set_params(n_jobs=2).fit(graphs, y)
+    assert np.array_equal(again.predict_proba(graphs), forest.predict_proba(graphs))
+
+
+def test_numbers_and_attributes():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(40)
+    graphs = []
+    for value in y:
+        graph = nx.path_graph(4)
+        nx.set_node_attributes(graph, {v: [value] for v in graph}, "a")
+        graphs.append(graph)
+    collection = GraphCollection.from_networkx(graphs, node_attributes="a")
+    forest = StatisticsForestRegressor(50, random_state=0).fit(collection[:30], y[:30])
+    assert np.corrcoef(forest.predict(collection[30:]), y[30:])[0, 1] > 0.9
