@@ -18,6 +18,7 @@ from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.datasets.tu import load_tu
 from relaxwl.distances.batched import row_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import transport_distance
 from relaxwl.unfolding import refine
 
@@ -57,7 +58,7 @@ def chain(name: str, max_depth: int = 4) -> Iterator[tuple[int, csr_array, np.nd
         n_points, codes = len(centers), kmeans.labels_[ids]
         deleting = root_cost[centers.roots, -1] + centers.to_matrix() @ ground[:-1, -1]
         ground = np.block([
-            [row_distances(centers, centers, ground, root_cost), deleting[:, None]],
+            [row_distances(centers, centers, Ground(ground, root_cost)), deleting[:, None]],
             [deleting[None], np.zeros((1, 1))],
         ])  # fmt: skip
 

@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.unfolding import Rows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -70,10 +71,10 @@ def best_of(repeats: int, work: Callable[[], np.ndarray]) -> float:
 
 def report(name: str, rows: Rows, ground: np.ndarray, costs: np.ndarray, sample: int, repeats: int) -> None:
     n_pairs = len(rows) * (len(rows) - 1) / 2
-    distances = level_distances(rows, ground, costs)
-    assert (level_distances(rows, ground, costs, n_jobs=2) == distances).all()
-    one = best_of(repeats, lambda: level_distances(rows, ground, costs, n_jobs=1))
-    two = best_of(repeats, lambda: level_distances(rows, ground, costs, n_jobs=2))
+    distances = level_distances(rows, Ground(ground, costs))
+    assert (level_distances(rows, Ground(ground, costs), n_jobs=2) == distances).all()
+    one = best_of(repeats, lambda: level_distances(rows, Ground(ground, costs), n_jobs=1))
+    two = best_of(repeats, lambda: level_distances(rows, Ground(ground, costs), n_jobs=2))
     pairs = np.random.default_rng(0).integers(0, len(rows), (sample, 2))
     print(f"{name}: {len(rows)} distinct trees, {n_pairs / 1e6:.2f} M pairs, {distances.dtype}")
     print(f"  {'what':<34} {'a pair':>12} {'all pairs':>12}")
@@ -101,7 +102,7 @@ def main() -> None:
         if depth in options.depths:
             report(f"{options.name}, depth {depth}", rows, ground, costs, options.sample, options.repeats)
         if depth < len(levels) - 1:
-            ground = level_distances(rows, ground, costs)
+            ground = level_distances(rows, Ground(ground, costs))
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def straightforward(rows: Rows, ground: np.ndarray, seeds: np.ndarray, rounds: i
     points = padded(rows, total)
     centers = points[seeds].copy()
     spent, strength = 0.0, REGULARIZATION
-    labels, _ = nearest(rows, as_centers(centers), ground, np.zeros((1, 1)))
+    labels, _ = nearest(rows, as_centers(centers), Ground(ground, np.zeros((1, 1))))
     for _ in range(rounds):
         pairs = rng.integers(len(points), size=300), rng.integers(len(centers), size=300)
         start = time.perf_counter()
@@ -81,7 +81,7 @@ def straightforward(rows: Rows, ground: np.ndarray, seeds: np.ndarray, rounds: i
                 centers[c] = total * histogram
         spent += time.perf_counter() - start
         # The pipeline's assignment, found the fast way: the result is the same, only its time is estimated.
-        labels, distances = nearest(rows, as_centers(centers), ground, np.zeros((1, 1)))
+        labels, distances = nearest(rows, as_centers(centers), Ground(ground, np.zeros((1, 1))))
         yield spent, float(distances.sum())
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import naive
 from relaxwl.clustering import _compiled
 from relaxwl.clustering.barycenter import bregman_barycenter, center_update, transport_barycenter
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import transport_distance
 from strategies import metric_matrices
 
@@ -82,7 +83,10 @@ def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
     rng = np.random.default_rng(seed)
     members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
     start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))
-    pairs = [center_update(method)(*arrays, costs, *start) for costs in (ground.astype(dtype), ground)]
+    pairs = [
+        center_update(method)(*arrays, Ground(costs, np.zeros((1, 1))), *start)
+        for costs in (ground.astype(dtype), ground)
+    ]
     if method == "median":  # k-means takes no round of matched medians
         rounds = [_compiled.matched_medians(*arrays, *start, costs) for costs in (ground.astype(dtype), ground)]
         pairs = [(*center, *after) for center, after in zip(pairs, rounds, strict=True)]
@@ -265,7 +269,7 @@ def test_center_update_improves_or_keeps(method):
     rows, ground = rng.poisson(1.0, (12, 6)), random_ground(rng, 6)
     members, weights = np.array([1, 3, 4, 7, 10]), np.array([1.0, 0.0, 2.0, 1.0, 1.0])
     current = sparse(rows[0])
-    arrays = *csr(rows), ground
+    arrays = *csr(rows), Ground(ground, np.zeros((1, 1)))
     points, masses = center_update(method)(members, weights, *arrays, *current)
     assert points.dtype == np.int32
     assert masses.dtype == np.float64
@@ -283,7 +287,7 @@ def test_center_update_improves_or_keeps(method):
 def test_center_update_in_threads():
     rng = np.random.default_rng(10)
     rows, ground = rng.poisson(1.0, (60, 8)), random_ground(rng, 8)
-    update, arrays, out = center_update("median"), (*csr(rows), ground), {}
+    update, arrays, out = center_update("median"), (*csr(rows), Ground(ground, np.zeros((1, 1)))), {}
 
     def run(cluster):
         members = np.arange(cluster, 60, 6)

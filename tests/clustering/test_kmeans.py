@@ -11,6 +11,7 @@ from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.kmeans import number_of_clusters
 from relaxwl.clustering.nearest import Search
+from relaxwl.distances.ground import Ground
 
 ROOTS = 1 - np.eye(3)
 
@@ -43,10 +44,10 @@ def test_labels_and_distances_are_those_of_brute_force(center, init):
 def test_unsigned_grounds_give_the_same_clusters(center, dtype):
     rows, ground = tree_rows(random_content(40, 6, seed=1), 6), random_ground(6)
     whole, real = (
-        WassersteinKMeans(5, center, random_state=0).fit(rows, ground=costs, root_cost=ROOTS, check=False)
+        WassersteinKMeans(5, center, random_state=0).fit(rows, ground=Ground(costs, ROOTS), check=False)
         for costs in (ground.astype(dtype), ground)
     )
-    assert whole.ground_.dtype == dtype
+    assert whole.ground_.children.dtype == dtype
     np.testing.assert_array_equal(whole.labels_, real.labels_)
     np.testing.assert_array_equal(whole.distances_, real.distances_)
     assert whole.centers_.same_as(real.centers_).all()

@@ -8,7 +8,7 @@ from clustering_rows import random_ground, tree_rows
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
-from relaxwl.clustering.partitioners import Ground
+from relaxwl.distances.ground import Ground
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances, row_distances
 from relaxwl.kernels.partition import distances_to_centers
@@ -44,7 +44,7 @@ UNITS = st.sampled_from([1.0, 0.375, 2.0**300, 2.0**-300])
 @settings(max_examples=60)
 @given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, UNITS)
 def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost, plan, unit):
-    search = Search(tree_rows(rows, N_POINTS), ground * unit, root_cost * unit, plan=plan)
+    search = Search(tree_rows(rows, N_POINTS), Ground(ground * unit, root_cost * unit), plan=plan)
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances / unit, expected, atol=1e-9)
@@ -54,7 +54,7 @@ def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_co
 @settings(max_examples=30)
 @given(CENTERS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS)
 def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
-    search = Search(make_centers(rows), ground, root_cost, plan=plan)
+    search = Search(make_centers(rows), Ground(ground, root_cost), plan=plan)
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances, expected, atol=1e-9)
@@ -68,7 +68,7 @@ def test_a_known_centre_takes_part_beside_the_allowed_ones(rows, centers, ground
     allowed = data.draw(st.lists(st.booleans(), min_size=len(centers), max_size=len(centers)))
     own = data.draw(st.lists(st.integers(0, len(centers) - 1), min_size=len(rows), max_size=len(rows)))
     distances = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
-    search = Search(content, ground, root_cost, plan=plan)
+    search = Search(content, Ground(ground, root_cost), plan=plan)
     search.labels[:], search.distances[:] = own, distances[np.arange(len(rows)), own]
     search.assign(measures, allowed=np.array(allowed))
     for row in range(len(rows)):
@@ -87,9 +87,9 @@ def test_many_centres_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeyp
     ]
     rows, ground = tree_rows(content, 12), random_ground(12)
     centers = rows.take(np.arange(0, 300, 7)).measures()
-    expected = row_distances(rows, centers, ground, 1 - np.eye(3))
+    expected = row_distances(rows, centers, Ground(ground, 1 - np.eye(3)))
     monkeypatch.setattr(nearest_module, "TRIAL_PAIRS", 1)
-    labels, distances = nearest(rows, centers, ground, 1 - np.eye(3))
+    labels, distances = nearest(rows, centers, Ground(ground, 1 - np.eye(3)))
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
     np.testing.assert_array_equal(distances, expected.min(axis=1))
 
@@ -102,7 +102,7 @@ def test_ties_and_duplicates_go_to_the_lowest_index(rows, data, ground):
     ground[0, 1] = ground[1, 0] = 0.0
     centers = data.draw(st.lists(st.sampled_from(rows), min_size=1, max_size=4))
     centers = [centers[0], *centers]
-    labels, distances = nearest(tree_rows(rows, N_POINTS), make_centers(centers), ground, 1 - np.eye(3))
+    labels, distances = nearest(tree_rows(rows, N_POINTS), make_centers(centers), Ground(ground, 1 - np.eye(3)))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, 1 - np.eye(3))
     np.testing.assert_allclose(distances, expected, atol=1e-12)
     assert labels.tolist() == expected_labels
@@ -118,7 +118,7 @@ def test_whole_number_grounds_of_any_type(dtype):
     ground = (1 + (rng.integers(0, 2, (10, 10)))).astype(dtype)  # 1 or 2: always a metric
     ground = np.triu(ground, 1) + np.triu(ground, 1).T
     rows = tree_rows(content, 9)
-    labels, distances = nearest(rows, rows.take(np.arange(0, 60, 7)).measures(), ground, 1 - np.eye(2))
+    labels, distances = nearest(rows, rows.take(np.arange(0, 60, 7)).measures(), Ground(ground, 1 - np.eye(2)))
     expected_labels, expected = naive.nearest_centers(content, content[::7], ground, 1 - np.eye(2))
     assert labels.tolist() == expected_labels
     np.testing.assert_array_equal(distances, expected)
@@ -129,10 +129,10 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(9, 4, False)}) for _ in range(200)]
     rows, ground = tree_rows(content, 9), 1 - np.eye(10)
     centers = rows.take(np.arange(20)).measures()
-    labels, distances = nearest(rows, centers, ground, np.zeros((1, 1)))
+    labels, distances = nearest(rows, centers, Ground(ground, np.zeros((1, 1))))
     monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 16)
     for n_jobs in (1, 2):
-        again, distances_again = nearest(rows, centers, ground, np.zeros((1, 1)), n_jobs)
+        again, distances_again = nearest(rows, centers, Ground(ground, np.zeros((1, 1))), n_jobs)
         np.testing.assert_array_equal(again, labels)
         np.testing.assert_array_equal(distances_again, distances)
     np.testing.assert_array_equal(
@@ -144,7 +144,7 @@ def test_the_bound_on_other_centers_is_one():
     rng = np.random.default_rng(2)
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(6, 3, False)}) for _ in range(40)]
     rows, ground = tree_rows(content, 6), 1 - np.eye(7)
-    search = Search(rows, ground, np.zeros((1, 1)))
+    search = Search(rows, Ground(ground, np.zeros((1, 1))))
     search.assign(rows.take(np.arange(8)).measures())
     for row, label, bound in zip(content, search.labels, search.others, strict=True):
         distances = [naive.row_distance(row, center, ground, np.zeros((1, 1))) for center in content[:8]]
@@ -173,10 +173,10 @@ def bounds_of_the_search(search, centers):
         deep = np.empty(row_side.functions.shape[1])
         compiled.embed_row(*span, rows.points, rows.counts, row_side.functions, deep)
         for center in range(k):
-            root_cost = search.root_cost[root, measures.roots[center]]
+            root_cost = search.ground.roots[root, measures.roots[center]]
             out[1, row, center] = root_cost + compiled.pivot_bound(deep, side.deep[center], np.inf)
             out[2, row, center] = root_cost + compiled.center_side_bound(
-                *span, rows.points, total, center, measures, side.totals[center], search.ground
+                *span, rows.points, total, center, measures, side.totals[center], search.costs.ground
             )
     return out[:, :, side.places]
 
@@ -188,7 +188,7 @@ def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, p
     if coincide:
         ground[1], ground[:, 1] = ground[0], ground[:, 0]
         ground[0, 1] = ground[1, 0] = 0.0
-    search = Search(tree_rows(rows, N_POINTS), ground * unit, root_cost * unit, plan=plan._replace(deep=True))
+    search = Search(tree_rows(rows, N_POINTS), Ground(ground * unit, root_cost * unit), plan=plan._replace(deep=True))
     bounds = bounds_of_the_search(search, make_centers(centers)) / unit
     exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
     assert (bounds <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
@@ -203,7 +203,7 @@ def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, p
 def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, centers, cost):
     # Two trees of depth 1 differ by cost · (the larger number of leaves - the leaves that match).
     ground, root_cost = cost * (1 - np.eye(N_POINTS + 1)), cost * (1 - np.eye(3))
-    search = Search(tree_rows(rows, N_POINTS), ground, root_cost, plan=Plan(0, discounted=False))
+    search = Search(tree_rows(rows, N_POINTS), Ground(ground, root_cost), plan=Plan(0, discounted=False))
     search._slots = pairs_as_slots(search.rows)
     first = bounds_of_the_search(search, make_centers(centers))[0]
     exact = [[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows]
@@ -256,12 +256,12 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
     costs = 1.0 - np.eye(len(graphs.node_vocabulary or (0,)) + 1)
     (rows, ids), ground = leaves(graphs.node_codes), np.zeros((1, 1), np.uint8)
     for _ in range(depth):
-        ground = level_distances(rows, ground, costs)
+        ground = level_distances(rows, Ground(ground, costs))
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
-    bounds = bounds_of_the_search(Search(sample, ground, costs, plan=Plan()), others.measures())
-    exact = row_distances(sample, others, ground, costs)
+    bounds = bounds_of_the_search(Search(sample, Ground(ground, costs), plan=Plan()), others.measures())
+    exact = row_distances(sample, others, Ground(ground, costs))
     assert (bounds <= exact).all()
     assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
 
@@ -273,7 +273,7 @@ def test_samples_are_spread_evenly():
 
 @given(metric_matrices(6))
 def test_functions_are_lipschitz_and_vanish_at_blank(ground):
-    functions = lipschitz_functions(ground)
+    functions = lipschitz_functions(Ground(ground, np.zeros((1, 1))))
     assert functions.shape == (5, 6)
     gaps = np.abs(functions[:, None, :] - functions[None, :, :]).max(axis=2)
     assert (gaps <= ground[:-1, :-1] + 1e-12).all()
@@ -288,20 +288,20 @@ def test_pivots_are_few_and_different():
 
 
 def test_no_rows():
-    labels, distances = nearest(tree_rows([], N_POINTS), make_centers([(0, {})]), 1 - np.eye(5), np.zeros((1, 1)))
+    labels, distances = nearest(tree_rows([], N_POINTS), make_centers([(0, {})]), Ground(1 - np.eye(5), np.zeros((1, 1))))
     assert len(labels) == len(distances) == 0
 
 
 def test_rows_and_centers_without_children():
     rows = tree_rows([(0, {}), (1, {}), (1, {0: 1})], N_POINTS)
-    labels, distances = nearest(rows, make_centers([(1, {}), (0, {})]), 1 - np.eye(5), 1 - np.eye(2))
+    labels, distances = nearest(rows, make_centers([(1, {}), (0, {})]), Ground(1 - np.eye(5), 1 - np.eye(2)))
     assert labels.tolist() == [1, 0, 0]
     assert distances.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_depth_zero_has_no_points():
     rows = Rows(np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
-    labels, distances = nearest(rows, rows.take(np.array([2])).measures(), np.zeros((1, 1)), 1 - np.eye(3))
+    labels, distances = nearest(rows, rows.take(np.array([2])).measures(), Ground(np.zeros((1, 1)), 1 - np.eye(3)))
     assert labels.tolist() == [0, 0, 0]
     assert distances.tolist() == [1.0, 1.0, 0.0]
 

@@ -11,6 +11,7 @@ from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
 from relaxwl.distances import batched, pairwise
 from relaxwl.distances.batched import level_distances, paired_distances, row_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
 from relaxwl.distances.transport import check_ground
 from relaxwl.distances.tree import tree_edit_distance
@@ -69,10 +70,10 @@ def test_worked_example():
         np.ones(6, np.int32),
         3,
     )
-    children = level_distances(rows, 1.0 - np.eye(4), 1.0 - np.eye(4))
+    children = level_distances(rows, Ground(1.0 - np.eye(4), 1.0 - np.eye(4)))
     np.testing.assert_array_equal(children, [[0, 2, 2, 3], [2, 0, 3, 2], [2, 3, 0, 4], [3, 2, 4, 0]])
     pair = Rows(np.zeros(2, np.int32), np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ones(3, np.int32), 3)
-    assert level_distances(pair, children, 1.0 - np.eye(4))[0, 1] == 4
+    assert level_distances(pair, Ground(children, 1.0 - np.eye(4)))[0, 1] == 4
 
 
 @pytest.mark.parametrize("factor", [3, 60, 9000, 0])
@@ -82,7 +83,7 @@ def test_both_engines_agree_with_matching_units(monkeypatch, factor, max_units):
     rng = np.random.default_rng(8)
     rows = random_rows(rng, 60, 7)
     ground, roots = random_ground(rng, 7, factor), random_ground(rng, 3, 4)
-    level = level_distances(rows, ground, roots)
+    level = level_distances(rows, Ground(ground, roots))
     assert level.dtype == ({3: np.uint8, 60: np.uint16, 9000: np.uint32, 0: np.float64}[factor])
     masses = dense(rows)
     expected = np.array(
@@ -105,11 +106,11 @@ def test_blocks_of_any_size(n_rows):
     rng = np.random.default_rng(n_rows)
     rows = random_rows(rng, n_rows, 12, most=6)
     ground, roots = random_ground(rng, 12, 5), random_ground(rng, 3, 4)
-    level = level_distances(rows, ground, roots)
+    level = level_distances(rows, Ground(ground, roots))
     few = np.sort(rng.choice(n_rows, min(n_rows, 9), replace=False))
-    across = row_distances(rows, rows.take(few), ground, roots)
+    across = row_distances(rows, rows.take(few), Ground(ground, roots))
     np.testing.assert_array_equal(across, level[:-1, :-1][:, few])
-    np.testing.assert_array_equal(row_distances(rows.take(few), rows, ground, roots), across.T)
+    np.testing.assert_array_equal(row_distances(rows.take(few), rows, Ground(ground, roots)), across.T)
 
 
 def test_real_masses_and_mixed_rows():
@@ -125,7 +126,7 @@ def test_real_masses_and_mixed_rows():
         ]
         for r, x in zip(rows.roots, dense(rows), strict=True)
     ]
-    np.testing.assert_allclose(row_distances(rows, centers, ground, roots), expected, rtol=1e-9)
+    np.testing.assert_allclose(row_distances(rows, centers, Ground(ground, roots)), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -135,8 +136,8 @@ def test_given_pairs(monkeypatch, n_jobs):
     rows_a, rows_b = random_rows(rng, 40, 9), random_rows(rng, 30, 9)
     ground, roots = random_ground(rng, 9, 5), random_ground(rng, 3, 4)
     pairs = np.stack([rng.integers(0, 40, 100), rng.integers(0, 30, 100)], axis=1)
-    expected = row_distances(rows_a, rows_b, ground, roots)[pairs[:, 0], pairs[:, 1]]
-    np.testing.assert_array_equal(paired_distances(rows_a, rows_b, pairs, ground, roots, n_jobs), expected)
+    expected = row_distances(rows_a, rows_b, Ground(ground, roots))[pairs[:, 0], pairs[:, 1]]
+    np.testing.assert_array_equal(paired_distances(rows_a, rows_b, pairs, Ground(ground, roots), n_jobs), expected)
 
 
 @pytest.mark.parametrize("factor", [3, 0])
@@ -144,8 +145,8 @@ def test_threads_change_nothing(factor):
     rng = np.random.default_rng(9)
     rows = random_rows(rng, 700, 15, most=11)
     ground, roots = random_ground(rng, 15, factor), random_ground(rng, 3, 4)
-    alone = level_distances(rows, ground, roots, n_jobs=1)
-    np.testing.assert_array_equal(level_distances(rows, ground, roots, n_jobs=3), alone)
+    alone = level_distances(rows, Ground(ground, roots), n_jobs=1)
+    np.testing.assert_array_equal(level_distances(rows, Ground(ground, roots), n_jobs=3), alone)
     if factor:
         check_ground(alone)
 

@@ -11,6 +11,7 @@ import naive
 from relaxwl.datasets import load_tu
 from relaxwl.distances import _compiled
 from relaxwl.distances.batched import level_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import check_ground, transport_distance
 from relaxwl.unfolding import leaves, refine
 
@@ -181,7 +182,7 @@ def test_real_rows_against_pot(shared):
     rows, ids = leaves(graphs.node_codes)
     ground = np.zeros((1, 1))
     for _ in range(2):
-        ground = level_distances(rows, ground, 1.0 - np.eye(2)).astype(float)
+        ground = level_distances(rows, Ground(ground, 1.0 - np.eye(2))).astype(float)
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     widest = np.argsort(-np.diff(rows.indptr), kind="stable")[:500]

@@ -1,23 +1,19 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import naive
 from relaxwl import EditCost
-from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, KMeansPartitioner
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
-from relaxwl.distances.batched import row_distances
+from relaxwl.distances.batched import blank_distances, row_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
-from relaxwl.kernels import chains
 from relaxwl.kernels.chains import (
     Encoded,
     _covering,
     apply_chain,
-    blank_distances,
     fit_chain,
     group_distances,
-    point_costs,
 )
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -71,9 +67,10 @@ def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups)
         return 0.0 if a is None or b is None else edge_cost(a, b)
 
     last = grouped[2]
+    costs = np.asarray(last.ground)
     distances = [
         [
-            naive.row_distance(plain(last.rows, i), plain(last.rows, j), last.ground, last.ground.roots)
+            naive.row_distance(plain(last.rows, i), plain(last.rows, j), costs, last.ground.roots)
             for j in last.row_of_node[:6]
         ]
         for i in last.row_of_node[:6]
@@ -110,24 +107,6 @@ def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
         np.testing.assert_array_equal(found.labels[0], grouped.labels[0])
 
 
-@pytest.mark.parametrize(
-    ("predict", "takes_ground"),
-    [
-        (lambda rows: rows, False),
-        (lambda rows, verbose=0: verbose, False),
-        (lambda rows, ground: ground, True),
-        (lambda rows, costs: costs, True),
-        (lambda rows, ground=None: ground, True),
-        (lambda rows, verbose=0, *, ground=None: ground, True),
-    ],
-)
-def test_predict_gets_the_ground_only_if_it_asks_for_it(monkeypatch, predict, takes_ground):
-    monkeypatch.setattr(chains, "_checked", lambda labels, *_: labels)  # what predict returns is what it was given
-    ground = Ground(np.zeros((1, 1)), np.zeros((1, 1)))
-    given = chains._predicted(SimpleNamespace(predict=predict), None, ground)
-    assert (given is ground) == takes_ground
-
-
 def plain(rows, index):
     root, points, counts = rows.row(index)
     return root, dict(zip(points.tolist(), counts.tolist(), strict=True))
@@ -143,10 +122,11 @@ def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
     train, test = random_graphs(6), random_graphs(6, 9, seed=1, density=0.8)
     levels = [level for level, _ in chain(encoded(train), 2, feed_groups)]
     for grouped in apply_chain(levels, encoded(test, fitted=train), feed_groups, None):
-        assert grouped.ground.dtype.kind in "uf"
-        assert grouped.ground.dtype != np.float16
-        np.testing.assert_array_equal(grouped.ground, np.rint(grouped.ground))
-        np.testing.assert_array_equal(grouped.ground, grouped.ground.T)
+        children = grouped.ground.children
+        assert children.dtype.kind in "uf"
+        assert children.dtype != np.float16
+        np.testing.assert_array_equal(children, np.rint(children))
+        np.testing.assert_array_equal(children, children.T)
 
 
 def test_known_graphs_get_their_groups_again():
@@ -166,22 +146,10 @@ def test_group_distances_are_symmetric_pseudo_metrics():
     centers = Rows.from_parts(parts, 5)
     distances = group_distances(centers, ground, None)
     plain_centers = [(root, dict(zip(p.tolist(), m.tolist(), strict=True))) for root, p, m in parts]
-    np.testing.assert_allclose(distances, naive.center_grounds(plain_centers, ground, ground.roots), atol=1e-9)
+    np.testing.assert_allclose(distances, naive.center_grounds(plain_centers, ground.children, ground.roots), atol=1e-9)
     assert distances[0, 8] == 0.0
     np.testing.assert_array_equal(distances, distances.T)
     np.testing.assert_allclose(blank_distances(centers, ground), distances[-1, :-1])
-
-
-def test_points_carry_edge_costs():
-    fed, edges = (
-        np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 3.0], [1.0, 3.0, 0.0]]),
-        np.array([[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]]),
-    )
-    costs = point_costs(fed, edges, 2)
-    assert costs.shape == (5, 5)
-    assert costs[0, 3] == 1 + 2  # edge 0 with child 0, edge 1 with child 1
-    assert costs[1, 4] == 0.5 + 3
-    assert point_costs(fed, None, 1) is fed
 
 
 def test_unknown_points_are_numbered_without_gaps():
@@ -190,17 +158,16 @@ def test_unknown_points_are_numbered_without_gaps():
     rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
     covered, ground = _covering(rows, fed, 3, data)
     assert covered.points.tolist() == [1, 3]
-    assert ground.shape == (5, 5)
+    assert ground.n_points == 4
 
 
 @pytest.mark.parametrize("edge_labels", [False, True])
 def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
     levels = [level for level, _ in chain(data, 3, False)]
-    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs, every_point=True)
+    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
-        points = point_costs(level.fed, data.edge_costs, data.n_edge_codes)
-        built = level.fed.nbytes + (points.nbytes if edge_labels else 0)
+        built = level.fed.nbytes
         assert built <= n_bytes <= 4 * built
 
 
@@ -212,6 +179,6 @@ def test_real_groups_are_those_of_all_distances(shared, name, step, center):
     roots, root_costs = RootEncoding.fit(graphs, EditCost()).encode(graphs)
     data = Encoded(graphs, roots, root_costs, None, None, 1)
     for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(center=center)):
-        distances = row_distances(grouped.rows, level.centers[0], grouped.ground.points, root_costs)
+        distances = row_distances(grouped.rows, level.centers[0], grouped.ground)
         nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8
         np.testing.assert_array_equal(grouped.labels[0], nearest.argmax(axis=1))

@@ -317,7 +317,7 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
         lambda k: spoil(known(k).centers_, points=known(k).centers_.points * 1.0),
         "must be a vector",
     ),
-    "more points": (lambda k: spoil(known(k).centers_, n_children=10**6), "Ground must be a matrix of 1000001 rows"),
+    "more points": (lambda k: spoil(known(k).centers_, n_children=10**6), "must be over the"),
     "indptr beyond": (lambda k: spoil(known(k).centers_, indptr=known(k).centers_.indptr * 9), "indptr must be"),
     "masses": (lambda k: spoil(known(k).centers_, counts=known(k).centers_.counts * np.nan), "counts must be finite"),
     "roots": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots + 99), "roots must be from 0 to 2"),

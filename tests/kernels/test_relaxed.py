@@ -401,15 +401,15 @@ def test_centres_that_are_not_whole_are_drawn_as_their_nearest_members():
 
 
 class ByDegree:
-    """Groups trees by the number of their children, up to 2; takes rows alone in predict."""
+    """Groups trees by the number of their children, up to 2."""
 
     def fit(self, rows, ground, rng):
-        labels = self.predict(rows)
+        labels = self.predict(rows, ground)
         self.labels = np.unique(labels)
         first = np.array([np.flatnonzero(labels == label)[0] for label in self.labels])
         return np.searchsorted(self.labels, labels), rows.take(first).measures()
 
-    def predict(self, rows):
+    def predict(self, rows, ground):
         return np.minimum(rows.degrees, 2)
 
 
@@ -452,7 +452,7 @@ def test_new_groups_of_a_users_partitioner_may_be_shared_and_numbered_with_gaps(
 def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
     kernel = kernel_of({"partitioner": FitOnly()})
     assert kernel.fit_transform(collection(TRAIN)).shape == (25, 10)
-    with pytest.raises(TypeError, match=r"FitOnly has no predict\(rows\), so graphs that were not in fitting"):
+    with pytest.raises(TypeError, match=r"FitOnly has no predict\(rows, ground\), so graphs that were not in fitting"):
         kernel.transform(collection(TEST))
 
 

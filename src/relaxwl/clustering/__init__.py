@@ -3,13 +3,13 @@
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.clustering.partitioners import (
-    Ground,
     IdentityPartitioner,
     KMeansPartitioner,
     KMedoidsPartitioner,
     Partitioner,
     RadiusPartitioner,
 )
+from relaxwl.distances.ground import Ground
 
 __all__ = [
     "Ground",

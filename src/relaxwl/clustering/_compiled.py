@@ -15,10 +15,12 @@ from relaxwl.distances._compiled import (
     SIZES,
     SOURCE_POINT,
     SUPPLY,
+    blank_point,
     load_costs,
     load_difference,
     make_scratch,
     pair_distance,
+    point_cost,
     successive_paths,
 )
 
@@ -69,13 +71,13 @@ def medoid(members, weights, indptr, points, masses, ground):
     content, so the order of members does not matter.
     """
     n = len(members)
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     vectors, indices, tables = make_scratch(2 * widest_member(members, indptr))
     total_weight = weights.sum()
     heights = np.zeros(n, np.float64)
     for place in range(n):
         for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            heights[place] += masses[entry] * ground[points[entry], blank]
+            heights[place] += masses[entry] * point_cost(ground, points[entry], blank)
     bounds = np.zeros(n, np.float64)
     for place in range(n):
         for other in range(n):
@@ -141,7 +143,7 @@ def load_flow(row, indptr, points, masses, center_points, center_masses, ground,
     """Load the difference of one row (sources) and a centre (sinks) and solve it; the flow is left in ``tables``."""
     load_difference(
         points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, len(center_points),
-        ground.shape[0] - 1, vectors, indices, tables,
+        blank_point(ground), vectors, indices, tables,
     )  # fmt: skip
     load_costs(ground, vectors, indices, tables)
     solve_flow(vectors, indices, tables)
@@ -175,7 +177,7 @@ def matched_medians(members, weights, indptr, points, masses, center_points, cen
     center_points, center_masses : int32 and float64
         The present centre; its masses are whole numbers, like those of the members.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     n_entries = len(center_points)
     n_surplus = 0
     for place in range(len(members)):
@@ -259,7 +261,7 @@ def _move_to_medians(runs, weights, center_points, ground, units):
         keys[run] = runs[run, ENTRY] * span + runs[run, START]
         keys[n_runs + run] = runs[run, ENTRY] * span + runs[run, STOP]
     order = np.argsort(keys)
-    matched = np.zeros(ground.shape[0], np.float64)
+    matched = np.zeros(blank_point(ground) + 1, np.float64)
     moving, saved = 0.0, 0.0
     for rank in range(2 * n_runs):
         event = order[rank]
@@ -318,13 +320,13 @@ def weighted_median(weights, ground, present, least):
             n_weighted += 1
     best, present_cost = present, 0.0
     for place in range(n_weighted):
-        present_cost += weights[weighted[place]] * ground[present, weighted[place]]
+        present_cost += weights[weighted[place]] * point_cost(ground, present, weighted[place])
     best_cost = present_cost * (1.0 - 1e-12)
     for candidate in range(n_weighted + 1):
         point = weighted[candidate] if candidate < n_weighted else blank
         cost = 0.0
         for place in range(n_weighted):
-            cost += weights[weighted[place]] * ground[point, weighted[place]]
+            cost += weights[weighted[place]] * point_cost(ground, point, weighted[place])
             if cost >= best_cost:
                 break
         if cost < best_cost:
@@ -338,7 +340,7 @@ def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, 
 
     ``surplus_masses`` is used up.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     least = negligible(weights, ground)
     is_candidate = np.zeros(blank, np.bool_)
     for place in range(surplus_indptr[-1]):
@@ -384,12 +386,13 @@ def _use_unit(point, surplus_indptr, surplus_points, surplus_masses, ground):
 @njit(nogil=True, cache=True)
 def _best_use(point, begin, end, surplus_points, surplus_masses, ground):
     """Return (place, change of cost) of a member's best use of a new unit at ``point``; place -1 leaves it to ⊥."""
-    blank = ground.shape[0] - 1
-    best, change = -1, float(ground[point, blank])
+    blank = blank_point(ground)
+    best, change = -1, float(point_cost(ground, point, blank))
     for place in range(begin, end):
         if surplus_masses[place] > 0.5:
             # The ground may be unsigned: its differences would wrap around.
-            here = float(ground[point, surplus_points[place]]) - float(ground[surplus_points[place], blank])
+            surplus = surplus_points[place]
+            here = float(point_cost(ground, point, surplus)) - float(point_cost(ground, surplus, blank))
             if here < change:
                 best, change = place, here
     return best, change
@@ -407,7 +410,7 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
     the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
     better than the best one alone. Parameters are those of `matched_medians`.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     units = np.zeros(blank + 1, np.float64)
     for entry in range(len(center_points)):
         units[center_points[entry]] = center_masses[entry]
@@ -487,9 +490,19 @@ def _make_moves(changes, origins, goals, limit, units):
 
 
 @njit(nogil=True, cache=True)
+def dearest_deletion(ground):
+    """Return the largest cost between a point and ⊥."""
+    blank = blank_point(ground)
+    dearest = 0.0
+    for point in range(blank):
+        dearest = max(dearest, float(point_cost(ground, blank, point)))
+    return dearest
+
+
+@njit(nogil=True, cache=True)
 def negligible(weights, ground):
     """Return a change of cost that is rounding: a small part of deleting a farthest unit for every member."""
-    return 1e-12 * weights.sum() * ground[-1].max()
+    return 1e-12 * weights.sum() * dearest_deletion(ground)
 
 
 @njit(nogil=True, cache=True)
@@ -524,12 +537,12 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
     are single steps; so all changes begin as such, and what ways along flow save is added.
     """
     total = weights.sum()
-    least = 1e-12 * ground[-1].max()
+    least = 1e-12 * dearest_deletion(ground)
     # Copies with the goals side by side let the inner loops run over whole vector registers.
     steps = _columns(ground, origins, goals)
     between = _columns(ground, goals, goals)
     changes = total * steps
-    place_of = np.zeros(ground.shape[0], np.int64)
+    place_of = np.zeros(blank_point(ground) + 1, np.int64)
     for b in range(len(goals)):
         place_of[goals[b]] = b
     capacity = max(widest_member(members, indptr), len(center_points)) + 2
@@ -548,13 +561,13 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
         cost += weights[place] * member_cost
         _source_ways(n_arcs, arcs, indices, tables, ways)
         for a in range(len(origins)):
-            origin = ground[origins[a]]
-            _residual_lengths(origin, n_arcs, arcs, indices, tables, ways, entered, lengths)
+            origin = origins[a]
+            _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, entered, lengths)
             for b in range(len(goals)):
                 reach[b] = steps[a, b]
             for source in range(indices[SIZES, 0]):
                 point = indices[SOURCE_POINT, source]
-                if lengths[source] < origin[point] - least:
+                if lengths[source] < point_cost(ground, origin, point) - least:
                     _shorten(reach, lengths[source], between[place_of[point]], len(goals))
             for b in range(len(goals)):
                 changes[a, b] += weights[place] * (reach[b] - steps[a, b])
@@ -563,11 +576,11 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
 
 @njit(nogil=True, cache=True)
 def _columns(ground, rows, columns):
-    """Return ``ground[rows][:, columns]``."""
+    """Return the costs between two lists of points, float64 (rows, columns)."""
     out = np.empty((len(rows), len(columns)), np.float64)
     for i in range(len(rows)):
         for j in range(len(columns)):
-            out[i, j] = ground[rows[i], columns[j]]
+            out[i, j] = point_cost(ground, rows[i], columns[j])
     return out
 
 
@@ -616,19 +629,19 @@ def _shorten(lengths, base, onward, n):
 
 
 @njit(nogil=True, cache=True)
-def _residual_lengths(origin, n_arcs, arcs, indices, tables, ways, entered, lengths):
-    """Write the shortest residual ways from a point (``origin``: its row of the ground cost) to all sources.
+def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, entered, lengths):
+    """Write the shortest residual ways from a point (``origin``) to all sources.
 
     The first step goes to a source, or to a sink and back along flow; ``ways`` does the rest. Writes ``entered`` (the
     first step alone) and ``lengths``.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
     for source in range(n_sources):
-        entered[source] = origin[indices[SOURCE_POINT, source]]
+        entered[source] = point_cost(ground, origin, indices[SOURCE_POINT, source])
         lengths[source] = entered[source]
     for place in range(n_arcs):
         source, sink = arcs[0, place], arcs[1, place]
-        way = origin[indices[SINK_POINT, sink]] - tables[COST, source * n_sinks + sink]
+        way = point_cost(ground, origin, indices[SINK_POINT, sink]) - tables[COST, source * n_sinks + sink]
         entered[source] = min(entered[source], way)
     for source in range(n_sources):
         if entered[source] < lengths[source]:

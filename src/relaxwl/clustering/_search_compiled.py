@@ -11,13 +11,13 @@ filled up at ⊥:
 4. the exact distance, given up when it passes the best one so far.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from relaxwl.distances._compiled import make_scratch, pair_distance, widest_row
+from relaxwl.distances._compiled import blank_point, make_scratch, pair_distance, point_cost, widest_row
 
 # What a search counts: rows; centres left by the first bounds; those of them ruled out by all pivots and by the centre
 # side; exact solves that ended within the best distance so far, and those given up.
@@ -36,9 +36,9 @@ LARGEST = 2.0**100
 
 
 class Costs(NamedTuple):
-    """Costs between points, ⊥ last, and between root codes."""
+    """Costs between points, ⊥ last (plain or factored), and between root codes."""
 
-    ground: NDArray[np.float64]
+    ground: Any
     roots: NDArray[np.float64]
 
 
@@ -136,7 +136,7 @@ def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, g
     sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
     for one unit, whatever the points' masses. Slots with one point stand side by side, their masses rising.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     costs = np.empty(widest_row(indptr), np.float64)
     room = np.empty(len(costs), np.float64)
     first = start
@@ -144,10 +144,10 @@ def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, g
         last = first + 1
         while last < stop and slot_points[last] == slot_points[first]:
             last += 1
-        from_here = ground[slot_points[first]]
-        to_blank = from_here[blank] - discount
+        from_here = slot_points[first]
+        to_blank = point_cost(ground, from_here, blank) - discount
         for center in range(len(indptr) - 1):
-            size = _by_cost(from_here, indptr[center], indptr[center + 1], points, masses, costs, room)
+            size = _by_cost(ground, from_here, indptr[center], indptr[center + 1], points, masses, costs, room)
             if slot_masses[first] == np.inf:
                 light[first, center] = scale * costs[0] if size > 0 else 0.0
                 heavy[first, center] = scale * (min(costs[0], to_blank) if size > 0 else to_blank)
@@ -158,10 +158,10 @@ def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, g
 
 
 @njit(nogil=True, cache=True)
-def _by_cost(row, begin, end, points, masses, costs, room):
-    """Write the costs ``row[point]`` of some entries in rising order, and their masses; return their number."""
+def _by_cost(ground, origin, begin, end, points, masses, costs, room):
+    """Write the costs of some entries from a point in rising order, and their masses; return their number."""
     for entry in range(begin, end):
-        cost = float(row[points[entry]])
+        cost = float(point_cost(ground, origin, points[entry]))
         place = entry - begin
         while place > 0 and costs[place - 1] > cost:
             costs[place] = costs[place - 1]
@@ -313,18 +313,18 @@ def center_side_bound(begin, end, points, total, center, centers, center_total, 
 
     Where the centre is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     bound = 0.0
     for entry in range(centers.indptr[center], centers.indptr[center + 1]):
-        from_here = ground[centers.points[entry]]
-        least = float(from_here[blank]) if center_total > total else np.inf
+        point = centers.points[entry]
+        least = float(point_cost(ground, point, blank)) if center_total > total else np.inf
         for other in range(begin, end):
-            least = min(least, float(from_here[points[other]]))
+            least = min(least, float(point_cost(ground, point, points[other])))
         bound += centers.counts[entry] * least
     if total > center_total:
         least = np.inf
         for other in range(begin, end):
-            least = min(least, float(ground[blank, points[other]]))
+            least = min(least, float(point_cost(ground, blank, points[other])))
         bound += (total - center_total) * least
     return bound
 

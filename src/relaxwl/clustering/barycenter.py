@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from relaxwl.clustering import _compiled
+from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
 
@@ -46,7 +47,7 @@ class CenterUpdate(Protocol):
         indptr: Int64,
         points: Int32,
         masses: Float64,
-        ground: Float64,
+        ground: Ground,
         current_points: Int32,
         current_masses: Float64,
     ) -> Center: ...
@@ -61,30 +62,30 @@ class _Cluster:
     indptr: Int64
     points: Int32
     masses: Float64
-    ground: Float64
+    ground: Ground
 
     def cost(self, center: Center) -> float:
         """Return the weighted sum of the exact distances of all members to a centre."""
-        return float(_compiled.center_cost(*self._arrays(), *center, self.ground))
+        return float(_compiled.center_cost(*self._arrays(), *center, self.ground.costs))
 
     def descend(self, start: Center) -> Center:
         """Return the centre after rounds of matched medians and moves of single units, as long as they improve it."""
         center: Any = start
         for improve in IMPROVEMENTS:
             for _ in range(MEDIAN_ROUNDS):
-                *center, saved = improve(*self._arrays(), *center, self.ground)
+                *center, saved = improve(*self._arrays(), *center, self.ground.costs)
                 if saved <= 0:
                     break
         return center[0], center[1]
 
     def mean(self) -> Float64:
         """Return the weighted mean as masses over all points."""
-        mean: Float64 = _compiled.weighted_mean(*self._arrays(), len(self.ground) - 1)
+        mean: Float64 = _compiled.weighted_mean(*self._arrays(), self.ground.n_points)
         return mean
 
     def medoid(self) -> Center:
         """Return the best member."""
-        row = self.members[int(_compiled.medoid(*self._arrays(), self.ground))]
+        row = self.members[int(_compiled.medoid(*self._arrays(), self.ground.costs))]
         span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return self.points[span], self.masses[span]
 
@@ -101,9 +102,8 @@ class _Cluster:
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         shape = (len(self.members), len(support))
         matrix = scipy.sparse.csr_array((self.masses[entries], columns, indptr), shape=shape)
-        kept = np.append(support, len(self.ground) - 1)
-        # Exact distances come in unsigned types, whose differences wrap around.
-        return matrix, self.ground[np.ix_(kept, kept)].astype(np.float64), support.astype(np.int64)
+        kept = np.append(support, self.ground.n_points)
+        return matrix, self.ground.between(kept, kept), support.astype(np.int64)
 
     def _arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
         return self.members, self.weights, self.indptr, self.points, self.masses
@@ -162,7 +162,7 @@ def transport_barycenter(
         measures.indptr.astype(np.int64),
         measures.indices.astype(np.int32),
         measures.data,
-        costs,
+        Ground(costs, np.zeros((1, 1))),
     )
     center_points, center_masses = _solver(method)(cluster)
     barycenter = np.zeros(len(costs) - 1)
@@ -185,7 +185,7 @@ def center_update(method: str) -> CenterUpdate:
         indptr: Int64,
         points: Int32,
         masses: Float64,
-        ground: Float64,
+        ground: Ground,
         current_points: Int32,
         current_masses: Float64,
     ) -> Center:
@@ -203,7 +203,7 @@ def _median_update(
     indptr: Int64,
     points: Int32,
     masses: Float64,
-    ground: Float64,
+    ground: Ground,
     current_points: Int32,
     current_masses: Float64,
 ) -> Center:
@@ -212,7 +212,7 @@ def _median_update(
     A round of matched medians before it gains little here: k-means comes back with the next round anyway.
     """
     new_points, new_masses, _ = _compiled.best_moves(
-        members, weights, indptr, points, masses, current_points, current_masses, ground
+        members, weights, indptr, points, masses, current_points, current_masses, ground.costs
     )
     return new_points, new_masses
 

@@ -15,7 +15,8 @@ from relaxwl._progress import report
 from relaxwl.clustering._search_compiled import ABANDONED, SOLVED
 from relaxwl.clustering.barycenter import CenterUpdate, Method, center_update
 from relaxwl.clustering.nearest import Search, nearest
-from relaxwl.distances.transport import check_ground
+from relaxwl.distances.ground import Ground
+from relaxwl.distances.transport import as_square, check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows, check_rows
 
@@ -126,7 +127,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         X: Rows,
         y: Any = None,
         *,
-        ground: Float64,
+        ground: Ground | NDArray[Any],
         root_cost: Float64 | None = None,
         sample_weight: Float64 | None = None,
         check: bool = True,
@@ -138,24 +139,25 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         X : Rows
             Distinct trees of one depth.
         y : ignored
-        ground : float array (n_points + 1, n_points + 1)
-            Distances between the points, ⊥ last: a pseudo-metric.
+        ground : float array (n_points + 1, n_points + 1), or Ground
+            Distances between the points, ⊥ last: a pseudo-metric. A :class:`relaxwl.distances.ground.Ground` brings the
+            costs between root codes along.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional
             Weights of the rows in centres and objective; all 1 by default.
         check : bool
-            Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points) and
-            that they cover the rows. Without it all three must be there, and right: compiled code reads where they say.
+            Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
+            Without it a :class:`Ground` and its rows are taken as they are: compiled code reads where they say.
         """
         self._validate()
-        X, self.ground_, self.root_cost_ = _admitted(X, ground, root_cost, check)
+        X, self.ground_ = _admitted(X, ground, root_cost, check)
         if len(X) == 0:
             raise ValueError("there are no rows to cluster")
         weights = _weights(X, sample_weight)
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(X))
-        search = Search(X, self.ground_, self.root_cost_, self.n_jobs)
+        search = Search(X, self.ground_, self.n_jobs)
         centers = self._seeds(search, k, weights, rng)
         search.assign(centers)
         self.n_iter_ = 0
@@ -176,8 +178,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def predict_with_distances(self, X: Rows) -> tuple[Int32, Float64]:
         """Return the nearest centre of each row and its distance."""
         check_is_fitted(self)
-        X = check_rows(X, len(self.ground_) - 1, len(self.root_cost_))
-        return nearest(X, self.centers_, self.ground_, self.root_cost_, self.n_jobs)
+        X = check_rows(X, self.ground_.n_points, len(self.ground_.roots))
+        return nearest(X, self.centers_, self.ground_, self.n_jobs)
 
     # ----------------------------------------------------------------------------------------------- inside
 
@@ -281,7 +283,7 @@ def _new_center(
     rows, members = search.rows, clusters[cluster]
     weight = weights[members]
     _, points, masses = centers.row(cluster)
-    root = _median_root(rows.roots[members], weight, search.root_cost)
+    root = _median_root(rows.roots[members], weight, search.ground.roots)
     points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
     return root, points, masses
 
@@ -328,7 +330,7 @@ def _reassign(search: Search, old: Rows, new: Rows, moved: NDArray[np.bool_], gr
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
     """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
     chosen: list[int] = []
-    seeding = Search(search.rows, search.ground, search.root_cost, search.n_jobs)
+    seeding = Search(search.rows, search.ground, search.n_jobs)
     shares = weights
     while len(chosen) < k:
         total = np.cumsum(shares)
@@ -344,14 +346,20 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
     return search.rows.take(np.sort(np.array(chosen))).measures()
 
 
-def _admitted(rows: Any, ground: Float64, root_cost: Float64 | None, check: bool) -> tuple[Rows, Float64, Float64]:
+def _admitted(rows: Any, ground: Ground | NDArray[Any], root_cost: Any, check: bool) -> tuple[Rows, Ground]:
     """Return rows and costs as the compiled code wants them, after a check that they fit each other."""
-    costs = check_ground(ground) if check else ground
-    n_roots = np.iinfo(np.int32).max if root_cost is None else len(root_cost)
-    rows = check_rows(rows, len(costs) - 1, n_roots) if check else rows
-    if root_cost is None:
-        root_cost = 1.0 - np.eye(int(rows.roots.max(initial=0)) + 1)
-    return rows, costs, check_ground(root_cost, "root_cost", blank=False) if check else root_cost
+    if not isinstance(ground, Ground):
+        n_roots = int(rows.roots.max(initial=0)) + 1 if isinstance(rows, Rows) else 1
+        roots = 1.0 - np.eye(n_roots) if root_cost is None else as_square(root_cost, "root_cost", blank=False)
+        ground = Ground(as_square(ground), roots)
+    elif not check:
+        return rows, ground
+    if check:
+        check_ground(ground.children)
+        check_ground(ground.roots, "root_cost", blank=False)
+        if ground.edges is not None:
+            check_ground(ground.edges, "edges")
+    return check_rows(rows, ground.n_points, len(ground.roots)), ground
 
 
 def _weights(rows: Rows, sample_weight: Float64 | None) -> Float64:

@@ -1,9 +1,9 @@
 """Exact nearest-centre search, pruned by bounds that never exceed the true distance."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_chunks, spans
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
-from relaxwl.distances.batched import is_whole, paired_distances
+from relaxwl.distances.batched import paired_distances
+from relaxwl.distances.ground import Costs as PointCosts
+from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.rows import RowArrays
@@ -44,14 +46,13 @@ class Plan(NamedTuple):
     deep: bool = True
 
 
-def lipschitz_functions(ground: NDArray[Any]) -> Float64:
+def lipschitz_functions(ground: Ground) -> Float64:
     """Return, for every point q and many pivots p (⊥ among them), M[q, p] - M[⊥, p], without the row of ⊥.
 
     Each column is 1-Lipschitz in q by the triangle inequality and 0 at ⊥, so by Kantorovich duality
     ``|Σ (x - y) · column| <= W(x, y)`` for measures x and y of any mass.
     """
-    pivots = np.unique(np.linspace(0, len(ground) - 1, min(len(ground), MAX_PIVOTS)).astype(np.int64))
-    chosen = ground[:, pivots].astype(np.float64)
+    chosen = ground.between(np.arange(ground.n_points + 1), evenly(ground.n_points + 1, MAX_PIVOTS))
     return np.ascontiguousarray(chosen[:-1] - chosen[-1])
 
 
@@ -99,8 +100,7 @@ class Search:
     """
 
     rows: Rows
-    ground: NDArray[Any]
-    root_cost: Float64
+    ground: Ground
     n_jobs: int | None = None
     plan: Plan | None = None
     labels: Int32 = field(init=False)
@@ -111,16 +111,16 @@ class Search:
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows)
-        if len(self.ground) <= SMALL_GROUND:
-            self.ground = self.ground.astype(np.float64, copy=False)
+        if len(self.ground.children) <= SMALL_GROUND:
+            self.ground = replace(self.ground, children=self.ground.children.astype(np.float64, copy=False))
         self.labels = np.full(n_rows, -1, np.int32)
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
         self.counters = np.zeros(compiled.N_COUNTERS, np.int64)
         self.measures = self.rows.measures()
         self.masses = self.measures.counts
-        self.tolerance = 1e-9 * float(self.ground.max(initial=0) + self.root_cost.max(initial=0))
-        self.costs = Costs(self.ground, self.root_cost)
+        self.tolerance = 1e-9 * (self.ground.largest + float(self.ground.roots.max(initial=0)))
+        self.costs = Costs(self.ground.costs, self.ground.roots)
 
     def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
         """Search the nearest centre of the rows ``subset`` among the ``allowed`` centres and their present ones."""
@@ -142,13 +142,13 @@ class Search:
         self.n_measured += len(subset)
         out = self.distances.copy()
         pairs = np.column_stack([subset, self.labels[subset]])
-        out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.root_cost, self.n_jobs)
+        out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.n_jobs)
         return out
 
     def shifts(self, old: Rows, new: Rows) -> Float64:
         """Return how far each centre moved."""
         each = np.arange(len(old))
-        return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.root_cost, self.n_jobs)
+        return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.n_jobs)
 
     # ----------------------------------------------------------------------------------------------- bounds
 
@@ -206,7 +206,7 @@ class Search:
         padded = -(-len(centers) // BLOCK) * BLOCK
         heavy, light = np.zeros((2, len(slot_points), padded), np.float32)
         task = partial(
-            _fill_span, slot_points, slot_masses, centers.arrays, self.ground, discount, self._scale, (heavy, light)
+            _fill_span, slot_points, slot_masses, centers.arrays, self.costs.ground, discount, self._scale, (heavy, light)
         )
         map_chunks(task, spans(len(slot_points), max(64, CHUNK_TABLE // max(padded, 1))), self.n_jobs)
         return heavy, light
@@ -241,12 +241,12 @@ class Search:
     @cached_property
     def _blank_discount(self) -> float:
         """The least cost of deleting a unit."""
-        return float(self.ground[:-1, -1].min()) if len(self.ground) > 1 else 0.0
+        return float(self.ground.to_blank[:-1].min(initial=np.inf)) if self.ground.n_points else 0.0
 
     @cached_property
     def _exponent(self) -> int:
         """The power of two that no sum of costs exceeds by much."""
-        cost = max(float(self.ground.max(initial=0)), float(self.root_cost.max(initial=0)))
+        cost = max(self.ground.largest, float(self.ground.roots.max(initial=0)))
         return math.frexp(cost)[1] + math.frexp(float(self.rows.masses.max(initial=0)))[1]
 
     @cached_property
@@ -257,7 +257,7 @@ class Search:
     @cached_property
     def _is_exact(self) -> bool:
         """Whether sums of costs of rows and centres made of them are whole numbers that single precision holds."""
-        return self._exponent < 22 and self.rows.is_integral and is_whole(self.ground) and is_whole(self.root_cost)
+        return self._exponent < 22 and self.rows.is_integral and self.ground.is_whole
 
     def _scaled(self, embeddings: Float64) -> Float32:
         return (embeddings * self._scale).astype(np.float32)
@@ -270,23 +270,21 @@ class Search:
         return out
 
 
-def nearest(
-    rows: Rows, centers: Rows, ground: Float64, root_cost: Float64, n_jobs: int | None = None
-) -> tuple[Int32, Float64]:
+def nearest(rows: Rows, centers: Rows, ground: Ground, n_jobs: int | None = None) -> tuple[Int32, Float64]:
     """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
-    search = Search(rows, ground, root_cost, n_jobs)
+    search = Search(rows, ground, n_jobs)
     search.assign(centers)
     return search.labels, search.distances
 
 
 def _expected_cost(search: Search, sample: Rows, centers: Rows, plan: Plan) -> float:
     """Return about how many nanoseconds a sample takes under a plan, from what its search counts."""
-    trial = Search(sample, search.ground, search.root_cost, search.n_jobs, plan)
+    trial = Search(sample, search.ground, search.n_jobs, plan)
     trial.assign(centers)
     counted: list[int] = trial.counters.tolist()
     n_rows, left, _, _, solved, abandoned = counted
     first = GROUP_COST * n_rows * (plan.n_pivots // compiled.GROUP) * len(centers)
-    second = DEEP_COST * (len(sample.points) + left) * min(len(search.ground), MAX_PIVOTS) if plan.deep else 0.0
+    second = DEEP_COST * (len(sample.points) + left) * min(search.ground.n_points + 1, MAX_PIVOTS) if plan.deep else 0.0
     return first + second + LEFT_COST * left + SOLVE_COST * (solved + abandoned)
 
 
@@ -305,9 +303,9 @@ def _distinct_pairs(rows: Rows) -> tuple[Int32, Int32, Float64]:
     return numbers, (keys // width).astype(np.int32), (keys % width).astype(np.float64)
 
 
-def _by_blank_cost(centers: Rows, ground: NDArray[Any]) -> tuple[Float64, Float64]:
+def _by_blank_cost(centers: Rows, ground: Ground) -> tuple[Float64, Float64]:
     """Return each centre's entries by rising cost from ⊥: these costs, and the masses."""
-    costs = ground[-1, centers.points].astype(np.float64)
+    costs = ground.to_blank[centers.points]
     order = np.lexsort((costs, np.repeat(np.arange(len(centers)), np.diff(centers.indptr))))
     return costs[order], centers.counts[order]
 
@@ -327,7 +325,7 @@ def _fill_span(
     slot_points: Int32,
     slot_masses: Float64,
     centers: RowArrays,
-    ground: NDArray[Any],
+    ground: PointCosts,
     discount: float,
     scale: float,
     tables: tuple[Float32, Float32],

@@ -1,13 +1,12 @@
 """Ways to group the distinct trees of one depth.
 
 A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centres of the groups, and
-``predict(rows)`` where graphs that were not in fitting are to be scored. ``ground`` is the matrix of distances between
-the rows' points, ⊥ last; it also carries the costs between root codes as ``ground.roots``. ``predict`` may take a
-second argument ``ground`` (or one of any name without a default); it is then given one that covers points and roots
-that fitting has not seen.
+``predict(rows, ground)`` where graphs that were not in fitting are to be scored. ``ground`` has the distances between
+the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` writes the
+distances out. In ``predict`` it also covers points and roots that fitting has not met: they come behind the others.
 """
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +17,9 @@ from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.nearest import nearest
 from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
-from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.distances.ground import Ground, uniform_roots
+from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.unfolding import Rows
-
-
-class Ground(np.ndarray):
-    """Distances between points, ⊥ last, together with the costs between root codes, ⊥ last, in ``roots``."""
-
-    roots: Float64
-
-    def __new__(cls, points: NDArray[Any], roots: Float64) -> Self:
-        """View ``points`` as a ground and attach ``roots``."""
-        ground = np.ascontiguousarray(points).view(cls)
-        ground.roots = np.ascontiguousarray(roots, np.float64)
-        return ground
-
-    def __array_finalize__(self, origin: Any) -> None:
-        self.roots = getattr(origin, "roots", np.zeros((1, 1)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # NumPy pickles the numbers of a subclass and forgets its attributes.
-        return Ground, (self.points, self.roots)
-
-    @property
-    def points(self) -> NDArray[Any]:
-        """The distances as a plain array."""
-        return self.view(np.ndarray)
 
 
 class Partitioner(Protocol):
@@ -56,22 +32,22 @@ class Partitioner(Protocol):
         """Return the group of each row; numbers from the number of groups on are groups of their own."""
 
 
-def as_ground(ground: NDArray[Any], rows: Rows) -> Ground:
+def as_ground(ground: Ground | NDArray[Any], rows: Rows) -> Ground:
     """Return a ground as it is; give a plain matrix the cost 1 between different roots of these rows."""
-    if isinstance(ground, Ground):
-        return ground
-    return Ground(ground, 1.0 - np.eye(int(rows.roots.max(initial=0)) + 2))
+    return ground if isinstance(ground, Ground) else Ground(np.ascontiguousarray(ground), uniform_roots(rows))
 
 
 class IdentityPartitioner(BaseEstimator):
     """Every distinct tree is a group of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
 
-    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
+    def fit(
+        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Rows]:
         """Return each row as its own group."""
         self.rows_ = rows
         return np.arange(len(rows), dtype=np.int32), rows.measures()
 
-    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
         check_is_fitted(self)
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
@@ -96,21 +72,22 @@ class KMeansPartitioner(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
+    def fit(
+        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Rows]:
         """Cluster the rows."""
         ground = as_ground(ground, rows)
         kmeans = WassersteinKMeans(
             self.n_clusters, self.center, self.init, self.max_iter, self.n_jobs, rng, self.verbose
-        ).fit(rows, ground=ground.points, root_cost=ground.roots, check=False)
-        self.ground_, self.centers_ = ground, kmeans.centers_
-        self.distances_, self.n_iter_ = kmeans.distances_, kmeans.n_iter_
+        ).fit(rows, ground=ground, check=False)
+        self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
 
-    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the nearest centre of each row."""
         check_is_fitted(self)
-        ground = self.ground_ if ground is None else as_ground(ground, rows)
-        return nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)[0]
+        ground = as_ground(ground, rows)
+        return nearest(rows, self.centers_, ground, self.n_jobs)[0]
 
 
 class KMedoidsPartitioner(BaseEstimator):
@@ -124,16 +101,16 @@ class KMedoidsPartitioner(BaseEstimator):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Rows]:
+    def fit(self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Rows]:
         """Cluster the rows around rows."""
         ground = as_ground(ground, rows)
-        item = distance_dtype(ground.points, ground.roots, float(rows.masses.max(initial=0))).itemsize
+        item = distance_dtype(ground, float(rows.masses.max(initial=0))).itemsize
         refuse_beyond_memory(
             float(item) * (len(rows) + 1) ** 2,
             f"k-medoids of {len(rows)} distinct trees",
             "use k-means, which does not compare all pairs, or fewer graphs",
         )
-        distances = level_distances(rows, ground.points, ground.roots, self.n_jobs)[:-1, :-1]
+        distances = level_distances(rows, ground, self.n_jobs)[:-1, :-1]
         k = number_of_clusters(self.n_clusters, len(rows))
         medoids = np.sort(rng.choice(len(rows), k, replace=False))
         for _ in range(self.max_iter):
@@ -142,7 +119,7 @@ class KMedoidsPartitioner(BaseEstimator):
                 break
             medoids = better
         labels = np.argmin(distances[:, medoids], axis=1).astype(np.int32)
-        self.ground_, self.centers_ = ground, rows.take(medoids).measures()
+        self.centers_ = rows.take(medoids).measures()
         self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
         return labels, self.centers_
 
@@ -171,7 +148,9 @@ class RadiusPartitioner(BaseEstimator):
         self.radius = radius
         self.n_jobs = n_jobs
 
-    def fit(self, rows: Rows, ground: NDArray[Any], rng: np.random.Generator | None = None) -> tuple[Int32, Rows]:
+    def fit(
+        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, Rows]:
         """Group the rows around leaders."""
         if not self.radius >= 0:
             raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
@@ -181,19 +160,18 @@ class RadiusPartitioner(BaseEstimator):
         leaders: list[int] = []
         while (labels < 0).any():
             leader = int(np.argmax(labels < 0))
-            here = row_distances(rows.take(np.array([leader])), rows, ground.points, ground.roots, self.n_jobs)[0]
+            here = row_distances(rows.take(np.array([leader])), rows, ground, self.n_jobs)[0]
             closer = (here <= self.radius) & (here < distance)
             labels[closer], distance[closer] = len(leaders), here[closer]
             leaders.append(leader)
-        self.ground_, self.distances_ = ground, distance
-        self.centers_ = rows.take(np.array(leaders)).measures()
+        self.distances_, self.centers_ = distance, rows.take(np.array(leaders)).measures()
         return labels, self.centers_
 
-    def predict(self, rows: Rows, ground: NDArray[Any] | None = None) -> Int32:
+    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the nearest leader within the radius, or a new group."""
         check_is_fitted(self)
-        ground = self.ground_ if ground is None else as_ground(ground, rows)
-        labels, distances = nearest(rows, self.centers_, ground.points, ground.roots, self.n_jobs)
+        ground = as_ground(ground, rows)
+        labels, distances = nearest(rows, self.centers_, ground, self.n_jobs)
         return known_or_new(np.where(distances <= self.radius, labels, -1).astype(np.int32), len(self.centers_))
 
 

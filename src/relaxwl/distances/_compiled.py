@@ -1,8 +1,8 @@
 """Exact transport between small sparse measures, one pair at a time and in batches.
 
 A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The blank ⊥ is
-the last point of the square ``ground`` array, a free reservoir that no measure stores. The distance of two measures is
-the cheapest transport after the lighter one has been filled up at ⊥.
+the last point of ``ground`` (see `point_cost`), a free reservoir that no measure stores. The distance of two measures
+is the cheapest transport after the lighter one has been filled up at ⊥.
 
 Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
 first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed form or by
@@ -12,8 +12,52 @@ with few units of mass have an engine of their own (`unit_block`), which solves 
 Masses and costs are held in float64. Whole ones give exact results as long as totals stay below 2**50.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
+
+
+class FactoredCosts(NamedTuple):
+    """Costs between points as sums: of their edges and of their children, ⊥ last everywhere.
+
+    ``children`` and ``edges`` are square; ``edge_of`` and ``child_of`` int32 (n_points + 1,) say what a point is. Where
+    edges do not count, a plain square array takes the place of this.
+    """
+
+    children: Any
+    edges: Any
+    edge_of: Any
+    child_of: Any
+
+
+def point_cost(ground, point, other):
+    """Return the cost between two points of a plain or a factored ground; chosen when the caller is compiled."""
+    raise NotImplementedError
+
+
+@overload(point_cost)
+def _point_cost(ground, point, other):
+    if isinstance(ground, types.Array):
+        return lambda ground, point, other: ground[point, other]
+    return lambda ground, point, other: (
+        ground.edges[ground.edge_of[point], ground.edge_of[other]]
+        + ground.children[ground.child_of[point], ground.child_of[other]]
+    )
+
+
+def blank_point(ground):
+    """Return the number of ⊥, the last point of a plain or a factored ground."""
+    raise NotImplementedError
+
+
+@overload(blank_point)
+def _blank_point(ground):
+    if isinstance(ground, types.Array):
+        return lambda ground: ground.shape[0] - 1
+    return lambda ground: len(ground.child_of) - 1
+
 
 # A flow smaller than this part of what an arc carried before is a rounding residue, not mass.
 RESIDUE = 2.0**-50
@@ -96,9 +140,9 @@ def load_costs(ground, vectors, indices, tables):
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     for i in range(n_sources):
-        row = ground[indices[SOURCE_POINT, i]]
+        point = indices[SOURCE_POINT, i]
         for j in range(n_sinks):
-            tables[COST, i * n_sinks + j] = row[indices[SINK_POINT, j]]
+            tables[COST, i * n_sinks + j] = point_cost(ground, point, indices[SINK_POINT, j])
 
 
 @njit(nogil=True, cache=True)
@@ -339,7 +383,7 @@ def pair_distance(
     points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, cutoff, vectors, indices, tables
 ):
     """Return the exact transport distance of two measures, or a lower bound above `cutoff` once that is clear."""
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     load_difference(
         points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
     )
@@ -349,12 +393,12 @@ def pair_distance(
 
 @njit(nogil=True, cache=True)
 def gather_lanes(ground, used, lane_units, lanes):
-    """Write ``lanes[s, b, l] = ground[used[s], lane_units[b, l]]``: the costs of one block of rows, unit by unit."""
+    """Write the costs of one block of rows: ``lanes[s, b, l]`` is that of ``used[s]`` and ``lane_units[b, l]``."""
     for s in range(len(used)):
         point = used[s]
         for b in range(lane_units.shape[0]):
             for lane in range(LANES):
-                lanes[s, b, lane] = ground[point, lane_units[b, lane]]
+                lanes[s, b, lane] = point_cost(ground, point, lane_units[b, lane])
 
 
 @njit(nogil=True, cache=True)
@@ -527,7 +571,7 @@ def pair_plan(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, e
 
     Common mass, which stays, is not listed; ⊥ is the last ground point.
     """
-    blank = ground.shape[0] - 1
+    blank = blank_point(ground)
     load_difference(
         points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
     )

@@ -6,7 +6,7 @@ each); all others are solved one by one (about a microsecond each).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl.distances import _compiled
+from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int64, expand_spans
 from relaxwl.unfolding import Rows
 
@@ -28,19 +29,15 @@ CHUNK_LISTED = 1 << 10
 Task = Callable[[], None]
 
 
-def row_distances(
-    rows_a: Rows, rows_b: Rows, ground: NDArray[Any], root_cost: Float64, n_jobs: int | None = None
-) -> NDArray[Any]:
+def row_distances(rows_a: Rows, rows_b: Rows, ground: Ground, n_jobs: int | None = None) -> NDArray[Any]:
     """Return the exact distances of all rows of one set to all rows of another.
 
     Parameters
     ----------
     rows_a, rows_b : Rows
         Trees or centres over the same points.
-    ground : array (n_points + 1, n_points + 1), C-contiguous
-        Pseudo-metric over the points, ⊥ last. It is not checked here.
-    root_cost : float64 array
-        Costs between root codes.
+    ground : Ground
+        Pseudo-metrics over their points and roots. They are not checked here.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
@@ -50,33 +47,31 @@ def row_distances(
         Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64. It may
         be a transposed view.
     """
-    if len(rows_a.roots) > len(rows_b.roots):
-        return row_distances(rows_b, rows_a, ground, root_cost.T, n_jobs).T
+    if len(rows_a) > len(rows_b):
+        return row_distances(rows_b, rows_a, replace(ground, roots=ground.roots.T), n_jobs).T
     masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
-    dtype = distance_dtype(ground, root_cost, masses) if whole else np.dtype(np.float64)
-    out = np.empty((len(rows_a.roots), len(rows_b.roots)), dtype)
-    ground, root_cost = _readable(ground, dtype), np.ascontiguousarray(root_cost)
+    dtype = distance_dtype(ground, masses) if whole else np.dtype(np.float64)
+    out = np.empty((len(rows_a), len(rows_b)), dtype)
+    ground = ground.in_type(dtype)
     few_a, many_a = _split_by_units(rows_a)
     few_b, many_b = _split_by_units(rows_b)
-    tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, root_cost, out)
-    tasks += _single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b.roots)), ground, root_cost, out)
-    tasks += _single_tasks(rows_a, few_a, rows_b, many_b, ground, root_cost, out)
+    tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, out)
+    tasks += _single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b)), ground, out)
+    tasks += _single_tasks(rows_a, few_a, rows_b, many_b, ground, out)
     map_chunks(_run, tasks, n_jobs)
     return out
 
 
-def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jobs: int | None = None) -> NDArray[Any]:
+def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> NDArray[Any]:
     """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
 
     Parameters
     ----------
     rows : Rows
         Distinct trees of one depth.
-    ground : array (n_points + 1, n_points + 1), C-contiguous
-        Distances between the trees of the depth below, ⊥ last.
-    root_matrix : float64 array (n_roots + 1, n_roots + 1)
-        Edit costs between root codes, the blank last.
+    ground : Ground
+        Distances between the trees of the depth below, and edit costs between root codes, the blank last in both.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
@@ -93,22 +88,21 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
     >>> roots, points = np.array([1, 2, 0], np.int32), np.array([0, 2, 0, 0, 1, 2], np.int32)
     >>> rows = Rows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
     >>> costs = 1.0 - np.eye(4)
-    >>> level_distances(rows, costs, costs)
+    >>> level_distances(rows, Ground(costs, costs))
     array([[0, 2, 2, 3],
            [2, 0, 3, 2],
            [2, 3, 0, 4],
            [3, 2, 4, 0]], dtype=uint8)
     """
-    n_rows = len(rows.roots)
-    to_blank = root_matrix[rows.roots, -1] + blank_costs(rows, ground)
+    to_blank = blank_distances(rows, ground)
     mass = float(rows.masses.max(initial=0))
-    dtype = distance_dtype(ground, root_matrix, mass, 2 * float(to_blank.max(initial=0)))
-    out = np.empty((n_rows + 1, n_rows + 1), dtype)
-    ground = _readable(ground, dtype)
+    dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
+    out = np.empty((len(rows) + 1, len(rows) + 1), dtype)
+    ground = ground.in_type(dtype)
     few, many = _split_by_units(rows)
-    tasks = _unit_tasks(rows, few, rows, few, ground, root_matrix, out)
-    tasks += _single_tasks(rows, many, rows, few, ground, root_matrix, out, mirror=True)
-    tasks += _single_tasks(rows, many, rows, many, ground, root_matrix, out, mirror=True, triangle=True)
+    tasks = _unit_tasks(rows, few, rows, few, ground, out)
+    tasks += _single_tasks(rows, many, rows, few, ground, out, mirror=True)
+    tasks += _single_tasks(rows, many, rows, many, ground, out, mirror=True, triangle=True)
     map_chunks(_run, tasks, n_jobs)
     if dtype.kind == "f":
         # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
@@ -119,12 +113,7 @@ def level_distances(rows: Rows, ground: NDArray[Any], root_matrix: Float64, n_jo
 
 
 def paired_distances(
-    rows_a: Rows,
-    rows_b: Rows,
-    pairs: NDArray[np.integer],
-    ground: NDArray[Any],
-    root_cost: Float64,
-    n_jobs: int | None = None,
+    rows_a: Rows, rows_b: Rows, pairs: NDArray[np.integer], ground: Ground, n_jobs: int | None = None
 ) -> Float64:
     """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
     pairs = np.ascontiguousarray(pairs, np.int64)
@@ -132,21 +121,24 @@ def paired_distances(
     arrays_a = rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts
     arrays_b = rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts
     tasks = [
-        partial(_compiled.paired_distances, *arrays_a, *arrays_b, pairs[start:stop], ground, root_cost, out[start:stop])
+        partial(
+            _compiled.paired_distances, *arrays_a, *arrays_b, pairs[start:stop], ground.costs, ground.roots,
+            out[start:stop],
+        )
         for start, stop in spans(len(pairs), CHUNK_LISTED)
-    ]
+    ]  # fmt: skip
     map_chunks(_run, tasks, n_jobs)
     return out
 
 
-def distance_dtype(ground: NDArray[Any], root_cost: NDArray[Any], mass: float, limit: float = np.inf) -> np.dtype[Any]:
+def distance_dtype(ground: Ground, mass: float, limit: float = np.inf) -> np.dtype[Any]:
     """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
 
     ``limit`` is another number that no distance exceeds, if one is known.
     """
-    if not (is_whole(ground) and is_whole(root_cost)):
+    if not ground.is_whole:
         return np.dtype(np.float64)
-    root, step = float(root_cost.max(initial=0)), float(ground.max(initial=0))
+    root, step = float(ground.roots.max(initial=0)), ground.largest
     # The unit engine adds up matchings that are not optimal, and thus may exceed every distance.
     return whole_dtype(max(root + min(mass, MAX_UNITS) * step, min(root + mass * step, limit)))
 
@@ -163,19 +155,10 @@ def whole_dtype(largest: float) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
-def _readable(ground: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
-    return np.ascontiguousarray(ground, dtype if dtype.kind == "u" else None)
-
-
-def is_whole(values: NDArray[Any]) -> bool:
-    """Tell whether all values are whole numbers, whatever their type."""
-    return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
-
-
-def blank_costs(rows: Rows, ground: NDArray[Any]) -> Float64:
-    """Return the distance of each row's children to ⊥: what it costs to delete them all."""
-    return rows.sums(rows.counts * ground[rows.points, -1].astype(np.float64))
+def blank_distances(rows: Rows, ground: Ground) -> Float64:
+    """Return the cost of deleting each row: its root, and all its children."""
+    deletions = rows.counts * ground.to_blank[rows.points]
+    return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
 
 
 def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
@@ -196,8 +179,7 @@ def _single_tasks(
     list_a: Int64,
     rows_b: Rows,
     list_b: Int64,
-    ground: NDArray[Any],
-    root_cost: Float64,
+    ground: Ground,
     out: NDArray[Any],
     mirror: bool = False,
     triangle: bool = False,
@@ -210,7 +192,7 @@ def _single_tasks(
             _compiled.listed_distances,
             rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts, list_a[start:stop],
             rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts, list_b,
-            ground, root_cost, start if triangle else -1, mirror, out,
+            ground.costs, ground.roots, start if triangle else -1, mirror, out,
         )
         for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
     ]  # fmt: skip
@@ -229,25 +211,19 @@ class _UnitRows:
 
 
 def _unit_tasks(
-    rows_a: Rows,
-    few_a: Int64,
-    rows_b: Rows,
-    few_b: Int64,
-    ground: NDArray[Any],
-    root_cost: Float64,
-    out: NDArray[Any],
+    rows_a: Rows, few_a: Int64, rows_b: Rows, few_b: Int64, ground: Ground, out: NDArray[Any]
 ) -> list[Task]:
     """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
     if not (len(few_a) and len(few_b)):
         return []
     width = int(max(rows_a.masses[few_a].max(), rows_b.masses[few_b].max(), 1))
-    units_a = _sorted_units(rows_a, few_a, width, len(ground) - 1)
-    units_b, degrees_b = _units(rows_b, few_b, width, len(ground) - 1)
+    units_a = _sorted_units(rows_a, few_a, width, ground.n_points)
+    units_b, degrees_b = _units(rows_b, few_b, width, ground.n_points)
     roots_b = rows_b.roots[few_b]
     return [
         partial(
             _fill_lanes, units_a, units_b[start:stop], int(degrees_b[start:stop].max()), roots_b[start:stop],
-            few_b[start:stop], ground, root_cost, out,
+            few_b[start:stop], ground, out,
         )
         for start, stop in spans(len(few_b), _compiled.LANES)
     ]  # fmt: skip
@@ -259,19 +235,18 @@ def _fill_lanes(
     lane_degree: int,
     lane_roots: NDArray[Any],
     lane_rows: Int64,
-    ground: NDArray[Any],
-    root_cost: Float64,
+    ground: Ground,
     out: NDArray[Any],
 ) -> None:
     """Write the distances of all unit rows to one block of rows, the columns `lane_rows` of `out`."""
     width = units.slots.shape[1]
-    padded = np.full((width, _compiled.LANES), len(ground) - 1, np.uint32)
+    padded = np.full((width, _compiled.LANES), ground.n_points, np.uint32)
     padded[:, : len(lane_units)] = lane_units.T
     lanes = np.empty((len(units.used), width, _compiled.LANES), out.dtype)
-    _compiled.gather_lanes(ground, units.used, padded, lanes)
+    _compiled.gather_lanes(ground.costs, units.used, padded, lanes)
     _compiled.unit_block(
         units.slots, units.degrees, units.changes, units.roots, units.rows,
-        lanes, lane_degree, lane_roots, lane_rows, root_cost, out,
+        lanes, lane_degree, lane_roots, lane_rows, ground.roots, out,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.costs import EditCost, check_finite, checked_cost
-from relaxwl.distances.batched import is_whole, level_distances, whole_dtype
+from relaxwl.distances.batched import level_distances, whole_dtype
+from relaxwl.distances.ground import Ground, is_whole
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.inputs import as_collection
@@ -161,23 +162,16 @@ class _Unfolding:
             "ask tree_distances for fewer vertices, choose a smaller depth, or cluster the trees on the way with "
             "RelaxedWeisfeilerLehman(approximate=True)",
         )
-        ground: NDArray[Any] = np.zeros((1, 1), np.uint8)
+        distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
         for rows in self.rows:
-            points, child_costs = rows, ground
-            if self.edge_costs is not None and rows.n_children:
-                points, child_costs = _with_edges(rows, ground, self.edge_costs)
-            ground = level_distances(points, child_costs, self.node_costs, n_jobs)
-        return ground
+            distances = level_distances(rows, Ground(distances, self.node_costs, self.edge_costs), n_jobs)
+        return distances
 
 
-def level_bytes(
-    rows: list[Rows], node_costs: Float64, edge_costs: Float64 | None, every_point: bool = False
-) -> list[float]:
+def level_bytes(rows: list[Rows], node_costs: Float64, edge_costs: Float64 | None) -> list[float]:
     """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
-    The cost of deleting a tree bounds its distances, and so the type that holds them. Where edge labels count, the
-    costs between points come on top: between those that a depth uses, or with ``every_point`` between all that it makes
-    for the next one, each of its trees below each edge label.
+    The cost of deleting a tree bounds its distances, and so the type that holds them.
     """
     whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
     edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
@@ -185,41 +179,14 @@ def level_bytes(
     sizes = []
     blank = np.zeros(1)
     for depth, level in enumerate(rows):
-        points = 0
-        if edge_costs is not None:
-            points = 1 + ((len(edge_costs) - 1) * len(level) if every_point else len(np.unique(level.points)))
         with np.errstate(over="ignore"):
             deletion = blank[level.points % max(1, level.n_children)] + edge_blank
             blank = node_costs[level.roots, -1] + level.sums(level.counts * deletion)
         largest = 2 * float(blank.max(initial=0)) + dearest_edge
         check_finite(largest, depth)
         item = whole_dtype(largest).itemsize if whole else 8
-        sizes.append(float(item) * ((len(level) + 1) ** 2 + points**2))
+        sizes.append(float(item) * (len(level) + 1) ** 2)
     return sizes
-
-
-def _with_edges(rows: Rows, ground: NDArray[Any], edge_costs: Float64) -> tuple[Rows, NDArray[Any]]:
-    """Return the rows over the points in use, and the costs between these: γ(edge, edge') + distance of the trees."""
-    used, points = np.unique(rows.points, return_inverse=True)
-    edges, children = np.divmod(used, rows.n_children)
-    costs = point_pair_costs(edges, children, ground, edge_costs)
-    return replace(rows, points=points.astype(np.int32), n_children=len(used), n_edge_codes=1), costs
-
-
-def point_pair_costs(
-    edges: NDArray[Any], children: NDArray[Any], ground: NDArray[Any], edge_costs: Float64
-) -> NDArray[Any]:
-    """Return the costs between points given as edges and children, ⊥ last: γ(edge, edge') + distance of the children.
-
-    Unsigned distances of children and whole costs of edges give the smallest unsigned type, all others float64.
-    """
-    edges, children = np.append(edges, len(edge_costs) - 1), np.append(children, len(ground) - 1)
-    whole = ground.dtype.kind == "u" and is_whole(edge_costs)
-    dtype = whole_dtype(float(ground.max()) + float(edge_costs.max())) if whole else np.dtype(np.float64)
-    costs = np.empty((len(edges), len(edges)), dtype)
-    for i, (edge, child) in enumerate(zip(edges.tolist(), children.tolist(), strict=True)):
-        costs[i] = edge_costs[edge][edges] + ground[child][children]
-    return costs
 
 
 def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:

@@ -66,7 +66,7 @@ def transport_distance(
            [0., 0., 0.],
            [0., 0., 0.]])
     """
-    costs = check_ground(ground) if check else _square(ground)
+    costs = check_ground(ground) if check else as_square(ground)
     points_x, masses_x = _measure("x", x, len(costs) - 1)
     points_y, masses_y = _measure("y", y, len(costs) - 1)
     with np.errstate(over="ignore"):
@@ -104,7 +104,7 @@ def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) ->
     ...
     ValueError: ground breaks the triangle inequality: ground[0, 1] = 5.0 > ground[0, ⊥] + ground[⊥, 1] = 1.0 + 1.0
     """
-    costs = _square(ground, name, blank)
+    costs = as_square(ground, name, blank)
     floor = FLOOR_TOLERANCE * float(costs.max(initial=0))
 
     def place(i: int, j: int) -> str:
@@ -134,7 +134,7 @@ def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) ->
     return costs
 
 
-def _square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Float64:
+def as_square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Float64:
     """Return ground as a C-contiguous square array of a type the solver reads."""
     costs = np.asarray(ground)
     if costs.dtype.kind not in "biuf":

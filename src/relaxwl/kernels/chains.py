@@ -4,9 +4,8 @@ R-WL feeds it the ids of the trees themselves, R-WL* the numbers of their groups
 one depth over points of the depth below, distances between the points, groups of rows, distances between what is fed.
 """
 
-import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.clustering.partitioners import Ground, IdentityPartitioner, Partitioner, known_or_new
-from relaxwl.distances.batched import is_whole, level_distances, row_distances, whole_dtype
-from relaxwl.distances.pairwise import point_pair_costs
+from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
+from relaxwl.distances.batched import blank_distances, level_distances, row_distances, whole_dtype
+from relaxwl.distances.ground import Ground, is_whole, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import Rows, check_rows, leaves, refine
@@ -98,7 +97,7 @@ def fit_chain(
         labels = [labels for labels, _ in fitted]
         if not feed_groups:
             fed_ids, n_fed = local, len(rows)
-            fed = _trees(rows, ground, n_jobs) if depth < max_depth else None
+            fed = level_distances(rows, ground, n_jobs) if depth < max_depth else None
         else:
             fed_ids, n_fed = labels[0][local], len(level.centers[0])
             fed = group_distances(level.centers[0], ground, n_jobs) if _measure(every[depth + 1 :]) else None
@@ -179,20 +178,11 @@ def _fitted(
 
 
 def _predicted(partitioner: Partitioner, rows: Rows, ground: Ground) -> Int32:
-    """Ask a partitioner for the groups of rows; one that takes rows alone gets rows alone."""
+    """Ask a partitioner for the groups of rows."""
+    name = type(partitioner).__name__
     if not hasattr(partitioner, "predict"):
-        raise TypeError(
-            f"{type(partitioner).__name__} has no predict(rows), so graphs that were not in fitting cannot be scored"
-        )
-    predict: Callable[..., Any] = partitioner.predict
-    parameters = inspect.signature(predict).parameters
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p for p in parameters.values() if p.kind in by_place and p.default is inspect.Parameter.empty]
-    if len(required) > 1:
-        labels = predict(rows, ground)
-    else:
-        labels = predict(rows, ground=ground) if "ground" in parameters else predict(rows)
-    return _checked(labels, rows, np.inf, f"{type(partitioner).__name__}.predict")
+        raise TypeError(f"{name} has no predict(rows, ground), so graphs that were not in fitting cannot be scored")
+    return _checked(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict")
 
 
 def _checked(labels: Any, rows: Rows, n_groups: float, source: str) -> Int32:
@@ -218,26 +208,17 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 # ------------------------------------------------------------------------------------------- distances between points
 
 
-def _ground(fed: NDArray[Any] | None, encoded: Encoded) -> Ground:
-    """Return the ground over all points of what is fed; over ⊥ alone if its distances are not known."""
+def _ground(fed: NDArray[Any] | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None) -> Ground:
+    """Return the ground over all points of what is fed (and ``new`` ones); over ⊥ alone if its distances are not known.
+
+    Of what is fed, the first ``n_known`` (by default all) were met in fitting; see :func:`point_parts`.
+    """
     if fed is None:
         return Ground(np.zeros((1, 1)), encoded.root_costs)
-    return Ground(point_costs(fed, encoded.edge_costs, encoded.n_edge_codes), encoded.root_costs)
-
-
-def point_costs(fed: NDArray[Any], edge_costs: Float64 | None, n_edge_codes: int) -> NDArray[Any]:
-    """Return the distances between all points (edge code, id), ⊥ last: γ(edge, edge') + distance of the children."""
-    if edge_costs is None:
-        return fed
-    n_fed = len(fed) - 1
-    edges = np.repeat(np.arange(n_edge_codes), n_fed)
-    children = np.tile(np.arange(n_fed), n_edge_codes)
-    refuse_beyond_memory(
-        float(fed.itemsize) * (len(edges) + 1) ** 2,
-        f"the costs between {len(edges)} pairs of edge label and neighbour",
-        "use edge_labels=False, fewer groups, or fewer graphs",
-    )
-    return point_pair_costs(edges, children, fed, edge_costs)
+    if encoded.edge_costs is None:
+        return Ground(fed, encoded.root_costs)
+    parts = point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
+    return Ground(fed, encoded.root_costs, encoded.edge_costs, parts)
 
 
 def _covering(rows: Rows, fed: NDArray[Any] | None, n_known: int, encoded: Encoded) -> tuple[Rows, Ground]:
@@ -246,28 +227,19 @@ def _covering(rows: Rows, fed: NDArray[Any] | None, n_known: int, encoded: Encod
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
     """
     n_points = rows.n_points
-    unknown, renamed = np.unique(rows.points[rows.points >= n_points], return_inverse=True)
-    ground = _ground(None, encoded) if fed is None else _covering_ground(unknown - n_points, fed, n_known, encoded)
+    is_new = rows.points >= n_points
+    unknown, renamed = np.unique(rows.points[is_new], return_inverse=True)
     if len(unknown):
         points = rows.points.copy()
-        points[points >= n_points] = n_points + renamed
-        rows = Rows(rows.roots, rows.indptr, points.astype(np.int32), rows.counts, n_points + len(unknown))
-    return rows, ground
-
-
-def _covering_ground(unknown: Int32, fed: NDArray[Any], n_known: int, encoded: Encoded) -> Ground:
-    """Return a ground over all known points and some unknown ones, which are numbered by edge code and child."""
-    edges, children = np.divmod(unknown, max(len(fed) - 1, 1))
+        points[is_new] = n_points + renamed
+        rows = replace(rows, points=points, n_children=n_points + len(unknown), n_edge_codes=1)
+    if fed is None:
+        return rows, _ground(None, encoded)
+    new = np.stack(np.divmod(unknown - n_points, max(len(fed) - 1, 1)))
     if encoded.edge_costs is None:
-        kept = np.concatenate([np.arange(n_known), children, [len(fed) - 1]]).astype(np.int64)
-        return Ground(fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)], encoded.root_costs)
-    edges = np.append(np.repeat(np.arange(encoded.n_edge_codes), n_known), edges)
-    children = np.append(np.tile(np.arange(n_known), encoded.n_edge_codes), children)
-    return Ground(point_pair_costs(edges, children, fed, encoded.edge_costs), encoded.root_costs)
-
-
-def _trees(rows: Rows, ground: Ground, n_jobs: int | None) -> NDArray[Any]:
-    return level_distances(rows, ground.points, ground.roots, n_jobs)
+        kept = np.concatenate([np.arange(n_known), new[1], [len(fed) - 1]])
+        fed = fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)]
+    return rows, _ground(fed, encoded, n_known, new)
 
 
 def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64:
@@ -278,18 +250,12 @@ def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float6
         "make fewer groups (a smaller n_clusters, a larger radius), or use fewer graphs",
     )
     out = np.zeros((len(centers) + 1, len(centers) + 1))
-    distances = row_distances(centers, centers, ground.points, ground.roots, n_jobs)
+    distances = row_distances(centers, centers, ground, n_jobs)
     # Both triangles are solved; their mean is exactly symmetric, also where masses are real numbers.
     np.add(distances, distances.T, out=out[:-1, :-1])
     out /= 2
     out[-1, :-1] = out[:-1, -1] = blank_distances(centers, ground)
     return out
-
-
-def blank_distances(rows: Rows, ground: Ground) -> Float64:
-    """Return the cost of deleting each row: its root, and all its children."""
-    deletions = rows.counts * ground.points[rows.points, -1].astype(np.float64)
-    return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
 
 
 def _extended(
@@ -307,8 +273,8 @@ def _extended(
         return fed
     new = rows.take(first)
     size = n_known + len(new)
-    to_known = row_distances(new, known, ground.points, ground.roots, n_jobs)
-    among_new = row_distances(new, new, ground.points, ground.roots, n_jobs)
+    to_known = row_distances(new, known, ground, n_jobs)
+    among_new = row_distances(new, new, ground, n_jobs)
     to_blank = blank_distances(new, ground)
     blank_dtype = whole_dtype(float(to_blank.max())) if is_whole(to_blank) else np.dtype(np.float64)
     out = np.zeros((size + 1, size + 1), np.result_type(fed, to_known, among_new, blank_dtype))

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.clustering.partitioners import Ground
 from relaxwl.distances.batched import paired_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import Label
@@ -166,7 +166,7 @@ def distances_to_centers(
 ) -> Float64:
     """Return the exact distance of each row to the centre of its group."""
     pairs = np.column_stack([np.arange(len(rows)), labels])
-    return paired_distances(rows, centers, pairs, ground.points, ground.roots, n_jobs)
+    return paired_distances(rows, centers, pairs, ground, n_jobs)
 
 
 def _nearest_members(rows: Rows, order: Int64, firsts: Int64, labels: NDArray[np.int32], centers: Rows) -> Rows:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from relaxwl._memory import MEMORY_SHARE, physical_memory
 from relaxwl._storage import atomic_write
 from relaxwl.clustering.partitioners import (
-    Ground,
     IdentityPartitioner,
     KMeansPartitioner,
     KMedoidsPartitioner,
@@ -162,8 +161,6 @@ class _Writer:
             return value
         if isinstance(value, (list, tuple)):
             return {type(value).__name__: [self.plain(item, name) for item in value]}
-        if isinstance(value, Ground):
-            return {"ground": [self._array(value.points), self._array(value.roots)]}
         if isinstance(value, np.ndarray):
             return {"array": self._array(value)}
         if isinstance(value, EditCost):
@@ -226,8 +223,7 @@ class _Reader:
         if "array" in plain:
             return self._arrays[plain["array"]]
         if "ground" in plain:
-            points, roots = plain["ground"]
-            return Ground(self._arrays[points], self._arrays[roots])
+            return None  # partitioners kept it once; they are given it now
         if "cost" in plain:
             return EditCost.from_dict(plain["cost"])
         if "same" in plain:
@@ -246,6 +242,7 @@ class _Reader:
             names = {field.name for field in fields(kind)}
             _require(state.keys() == names - CACHES, f"{name} must have the fields {', '.join(sorted(names))}")
             state.update({name: {} for name in CACHES & names})
+        state.pop("ground_", None)
         for field_name, value in state.items():
             object.__setattr__(item, field_name, value)
         if kind in CHECKS:
@@ -327,11 +324,7 @@ def _check_partitioner(partitioner: Any) -> None:
     """Check a fitted partitioner; the one among a kernel's parameters is not fitted."""
     if not hasattr(partitioner, "centers_"):
         return
-    centers = _of(Rows, partitioner.centers_, "centers_")
-    ground = _of(Ground, partitioner.ground_, "ground_")
-    _check_square(ground.points, centers.n_points + 1, "Ground")
-    _check_square(ground.roots, len(ground.roots), "Ground.roots")
-    _require(centers.roots.max(initial=0) < len(ground.roots), "Ground.roots must cover the roots of all centres")
+    _of(Rows, partitioner.centers_, "centers_")
 
 
 def _check_key_counter(counter: EdgeCounter | ShortestPathCounter) -> None:

@@ -327,7 +327,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
     for depth in range(max_depth):
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
-    needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs, every_point=True))
+    needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs))
     refuse_beyond_memory(
         needed,
         f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
