@@ -94,11 +94,10 @@ class Ground:
     def between(self, points: NDArray[np.integer], others: NDArray[np.integer]) -> Float64:
         """Return the costs of all ``points`` to all ``others``."""
         if self.edges is None or self.parts is None:
-            return self.children[np.ix_(points, others)].astype(np.float64)
+            return np.asarray(self.children[np.ix_(points, others)], np.float64)
         (edges, children), (other_edges, other_children) = self.parts[:, points], self.parts[:, others]
-        distances: Float64 = self.children[np.ix_(children, other_children)].astype(np.float64)
-        distances += self.edges[np.ix_(edges, other_edges)]
-        return distances
+        distances = np.asarray(self.children[np.ix_(children, other_children)], np.float64)
+        return np.add(distances, self.edges[np.ix_(edges, other_edges)], dtype=np.float64)
 
     def in_type(self, dtype: np.dtype[Any]) -> "Ground":
         """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
