@@ -8,9 +8,9 @@ from clustering_rows import random_ground, tree_rows
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
-from relaxwl.distances.ground import Ground
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.distances.ground import Ground
 from relaxwl.kernels.partition import distances_to_centers
 from relaxwl.unfolding import Rows, leaves, refine
 from strategies import metric_matrices
@@ -288,7 +288,9 @@ def test_pivots_are_few_and_different():
 
 
 def test_no_rows():
-    labels, distances = nearest(tree_rows([], N_POINTS), make_centers([(0, {})]), Ground(1 - np.eye(5), np.zeros((1, 1))))
+    labels, distances = nearest(
+        tree_rows([], N_POINTS), make_centers([(0, {})]), Ground(1 - np.eye(5), np.zeros((1, 1)))
+    )
     assert len(labels) == len(distances) == 0
 
 

@@ -206,7 +206,14 @@ class Search:
         padded = -(-len(centers) // BLOCK) * BLOCK
         heavy, light = np.zeros((2, len(slot_points), padded), np.float32)
         task = partial(
-            _fill_span, slot_points, slot_masses, centers.arrays, self.costs.ground, discount, self._scale, (heavy, light)
+            _fill_span,
+            slot_points,
+            slot_masses,
+            centers.arrays,
+            self.costs.ground,
+            discount,
+            self._scale,
+            (heavy, light),
         )
         map_chunks(task, spans(len(slot_points), max(64, CHUNK_TABLE // max(padded, 1))), self.n_jobs)
         return heavy, light

@@ -97,7 +97,8 @@ class Ground:
             return np.asarray(self.children[np.ix_(points, others)], np.float64)
         (edges, children), (other_edges, other_children) = self.parts[:, points], self.parts[:, others]
         distances = np.asarray(self.children[np.ix_(children, other_children)], np.float64)
-        return np.add(distances, self.edges[np.ix_(edges, other_edges)], dtype=np.float64)
+        distances += self.edges[np.ix_(edges, other_edges)]
+        return distances
 
     def in_type(self, dtype: np.dtype[Any]) -> "Ground":
         """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
