@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,6 +148,98 @@ def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):
     assert "--explorer nothere.html: there is no such page" in capsys.readouterr().err
 
 
+def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
+    link = tmp_path / "link"
+    link.symlink_to(dataset / "TINY_A.txt")
+    base = ["features", str(dataset), "-o"]
+    for arguments, message in (
+        (
+            [*base, str(tmp_path / "x"), "--model", f"{tmp_path}/../{tmp_path.name}/x"],
+            "two results would be written to",
+        ),
+        (["report", str(link), "-o", str(dataset / "TINY_A.txt")], "is read and would be replaced"),
+        ([*base, str(tmp_path / "x"), "--apply", str(tmp_path / "x")], "is read and would be replaced"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("/dev/full", "relaxwl: /dev/full: No space left on device\n"),
+        ("{tmp}/pipe", "pipe: nobody reads from this pipe\n"),
+        ("/proc/nothing", "relaxwl: /proc/nothing: "),
+    ],
+)
+def test_outputs_that_cannot_be_written(dataset, tmp_path, capsys, output, message):
+    os.mkfifo(tmp_path / "pipe")
+    output = output.format(tmp=tmp_path)
+    arguments = ["distance", str(dataset), "--depth", "1", "--nodes", "0:0", "1:3", "--quiet", "--svg", output]
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert Path(output).exists() == (output != "/proc/nothing")
+
+
+def test_any_failure_is_one_line(monkeypatch, capsys):
+    from relaxwl.commands import datasets
+
+    for error, code, message in (
+        (RuntimeError("what?\nwhy?"), 1, "relaxwl: internal error, RuntimeError: what? why? (--debug shows where"),
+        (MemoryError(), 1, "relaxwl: there is not enough memory for this"),
+        (OSError(28, "No space left on device", "X.npz"), 2, "relaxwl: X.npz: No space left on device"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ):
+        monkeypatch.setattr(datasets, "run_list", lambda *_, error=error: (_ for _ in ()).throw(error))
+        assert main(["datasets", "list"]) == code
+        printed = capsys.readouterr().err.strip()
+        assert printed.startswith(message)
+        assert "\n" not in printed
+
+
+def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, capsys):
+    from relaxwl.commands import datasets
+
+    def fail(*_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialisation failed") from None
+
+    monkeypatch.setattr(datasets, "run_list", fail)
+    usual = signal.getsignal(signal.SIGINT)
+    assert main(["datasets", "list"]) == 130
+    assert signal.getsignal(signal.SIGINT) is usual
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_output_that_goes_nowhere():
+    command = [*COMMAND, "datasets", "list"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (2, "relaxwl: standard output: No space left on device\n")
+    for closing in (">&-", "2>&-", ">&- 2>&-"):
+        script = f"{' '.join(command)} {closing}"
+        ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    ended = subprocess.run(["bash", "-c", f"{' '.join(command)} | true; exit ${{PIPESTATUS[0]}}"],
+                           capture_output=True, text=True, check=False, timeout=60)  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
+    folder = os.fsencode(tmp_path / "odd") + b"\xff"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [*COMMAND, "datasets", "fetch", folder, "--base-url", "http://127.0.0.1:1"]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+    command = [*COMMAND, "features", dataset, "-o", os.fsencode(tmp_path) + b"/X\xff.npz", "--kernel", "wl", "--json"]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
+    assert json.loads(ended.stdout)["output"].endswith("X\udcff.npz")
+
+
 def test_benchmark_as_json_has_kernels_that_gave_up(dataset, tmp_path, capsys):
     arguments = ["benchmark", str(dataset), "--kernels", "ve-hist", "wl", "--folds", "3", "--repeats", "1", "--json"]
     assert main([*arguments, "--quiet", "--time-limit", "1e-9", "--out", str(tmp_path)]) == 0
@@ -221,9 +314,9 @@ def test_demo(tmp_path, capsys):
             "depths 98, 99 were asked for, but the kernel wl offers 1, 2, 3, 4, 5",
         ),
         (["benchmark", "{data}", "--kernels", "wl,rwl-star,wl"], "--kernels names wl twice; name each kernel once"),
-        (["benchmark", "{data}", "--out", "{data}/TINY_A.txt"], "--out takes a folder, but"),
+        (["benchmark", "{data}", "--out", "{data}/TINY_A.txt"], "TINY_A.txt is a file"),
         (["benchmark", "{data}", "--out", "{data}/TINY_A.txt/deep"], "TINY_A.txt is a file"),
-        (["demo", "--out", "{data}/TINY_A.txt"], "--out takes a folder"),
+        (["demo", "--out", "{data}/TINY_A.txt"], "TINY_A.txt is a file"),
         (["kernel", "{data}", "-o", "{data}"], "it is a folder; name a file"),
         (["kernel", "{data}", "-o", "K.npz", "--model", "{data}"], "it is a folder; name a file"),
         (["kernel", "{data}", "-o", "K.npz", "--kernel", "wwl", "--model", "q.rwl"], "wwl cannot be saved"),

@@ -17,18 +17,49 @@ def test_what_cannot_fit_is_refused_with_figures():
         refuse_beyond_memory(physical_memory(), "a large thing", "take less")
 
 
-def test_limits_of_a_container_or_a_process_count(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(_memory, "CONTAINER_LIMITS", (tmp_path / "missing", limit))
-    limit.write_text("max\n")
-    assert _memory.available_memory() <= physical_memory()
-    limit.write_text(f"{2**30}\n")
-    assert _memory.available_memory() == 2**30
-    with pytest.raises(MemoryRefusal, match=r"the limit is 0\.8 GiB"):
-        refuse_beyond_memory(2.0**30, "a thing", "take less")
+def container(folder, limit, usage, stat=""):
+    folder.mkdir(exist_ok=True)
+    (folder / "memory.max").write_text(f"{limit}\n")
+    (folder / "memory.current").write_text(f"{usage}\n")
+    (folder / "memory.stat").write_text(stat)
+
+
+def test_what_containers_leave_counts(monkeypatch, tmp_path):
+    membership = tmp_path / "membership"
+    monkeypatch.setattr(_memory, "CONTAINERS", [("", tmp_path, "memory.max", "memory.current")])
+    monkeypatch.setattr(_memory, "MEMBERSHIP", membership)
+    container(tmp_path, "max", 0)
+    membership.write_text("0::/outer/inner\n")
+    free = _memory.available_memory()
+    assert 2**30 < free <= physical_memory()
+    container(tmp_path / "outer", 2**30, 2**29, "anon 5\ninactive_file 1048576\n")
+    assert _memory.available_memory() == 2**29 + 2**20
+    with pytest.raises(MemoryRefusal, match=r"would need about 0\.5 GiB and the limit is 385 MiB; take less"):
+        refuse_beyond_memory(2.0**29, "a thing", "take less")
+    container(tmp_path / "outer" / "inner", 2**26, 2**27)
+    assert _memory.available_memory() == 0
+    refuse_beyond_memory(1000, "next to nothing", "be glad")
+    membership.unlink()
+    assert _memory.available_memory() > 2**30
+
+
+def test_what_ulimit_leaves_counts(monkeypatch, tmp_path):
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**29, 2**30))
-    assert _memory.available_memory() == 2**29
+    status = tmp_path / "status"
+    status.write_text("VmSize:\t 1024 kB\nVmData:\t 512 kB\n")
+    monkeypatch.setattr(_memory, "STATUS", status)
+    limits = {resource.RLIMIT_AS: 2**29, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], 2**40))
+    assert _memory.available_memory() == 2**29 - 2**20
+    limits[resource.RLIMIT_DATA] = 2**28
+    assert _memory.available_memory() == 2**28 - 2**19
+
+
+def test_where_the_system_says_nothing_the_machine_counts(monkeypatch, tmp_path):
+    for name in ("MEMORY_INFO", "MEMBERSHIP", "STATUS"):
+        monkeypatch.setattr(_memory, name, tmp_path / "missing")
+    monkeypatch.setattr(_memory, "CONTAINERS", ())
+    assert _memory.available_memory() <= physical_memory()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")

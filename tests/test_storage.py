@@ -1,9 +1,12 @@
 import hashlib
 import os
+import signal
+import stat
+from pathlib import Path
 
 import pytest
 
-from relaxwl._storage import atomic_write, sha256
+from relaxwl._storage import atomic_write, check_folder_writable, check_writable, require_regular, sha256
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path):
@@ -48,3 +51,147 @@ def test_the_file_is_as_readable_as_any_other(tmp_path):
 def test_checksum(tmp_path):
     (tmp_path / "x").write_bytes(b"content")
     assert sha256(tmp_path / "x") == hashlib.sha256(b"content").hexdigest()
+
+
+# --------------------------------------------------------------------------------------- what may be at the target
+
+
+def write(path, content=b"new"):
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target.name)
+    write(link)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_dangling_link_makes_what_it_leads_to(tmp_path):
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("folder/target")
+    write(link)
+    assert link.is_symlink()
+    assert (tmp_path / "folder" / "target").read_bytes() == b"new"
+    link.unlink()
+    link.symlink_to("nowhere/target")
+    with pytest.raises(FileNotFoundError, match=r"link: the folder .*nowhere does not exist"):
+        write(link)
+
+
+def test_a_loop_of_links_is_refused_by_its_name(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match=r"/a'"):
+        write(tmp_path / "a")
+
+
+def test_a_pipe_is_written_through(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(pipe)
+        assert os.read(reader, 100) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    with pytest.raises(OSError, match=r"pipe: nobody reads from this pipe"):
+        write(pipe)
+
+
+def test_a_failure_sends_nothing_through_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(ValueError, match="half"), atomic_write(pipe) as file:  # noqa: PT012
+            file.write(b"half")
+            raise ValueError("half")
+        assert os.read(reader, 100) == b""
+    finally:
+        os.close(reader)
+
+
+def test_devices_stay_devices_and_their_errors_come_out():
+    write("/dev/null")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+        write("/dev/full")
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_permissions_are_kept(tmp_path):
+    path = tmp_path / "private"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_names_may_be_as_long_as_names_can_be(tmp_path):
+    path = tmp_path / ("x" * 255)
+    write(path)
+    assert path.read_bytes() == b"new"
+    with pytest.raises(OSError, match=r"x{300}"):
+        write(tmp_path / ("x" * 300))
+
+
+def test_a_full_disk_is_reported_with_the_name_that_the_user_gave(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "result.bin"
+    path.write_bytes(b"old")
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"result\.bin'") as caught:
+            write(path, bytes(10_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "tmp'" not in str(caught.value)
+    assert path.read_bytes() == b"old"
+    assert [item.name for item in tmp_path.iterdir()] == ["result.bin"]
+
+
+# --------------------------------------------------------------------------------------- before the work
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path):
+    check_writable(tmp_path / "new")
+    check_folder_writable(tmp_path / "a" / "b")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        check_writable(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        check_writable(tmp_path / "nowhere" / "x")
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match=r"file is a file"):
+        check_folder_writable(tmp_path / "file" / "x")
+    with pytest.raises(OSError, match="/proc/nothing"):
+        check_writable("/proc/nothing")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_permissions_are_known_before(tmp_path):
+    (tmp_path / "kept").touch()
+    (tmp_path / "kept").chmod(0o444)
+    with pytest.raises(PermissionError, match="kept"):
+        check_writable(tmp_path / "kept")
+    tmp_path.chmod(0o555)
+    with pytest.raises(PermissionError, match="new'"):
+        check_writable(tmp_path / "new")
+
+
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    (tmp_path / "file").write_bytes(b"12345")
+    assert require_regular(tmp_path / "file") == 5
+    for name, kind in (("pipe", "a pipe"), ("zeros", "a device"), (".", "a folder")):
+        with pytest.raises(OSError, match=f"it is {kind}"):
+            require_regular(tmp_path / name)

@@ -3,12 +3,20 @@
 import math
 import os
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 # The largest part of the machine's memory that one request may take.
 MEMORY_SHARE = 0.75
-# Where Linux says how much memory a container may take, in the new way and the old.
-CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+# Requests below this are not worth asking the system about.
+HARMLESS_BYTES = 2**24
+# Where Linux says how much memory is free, to which container this process belongs, and what containers may have.
+MEMORY_INFO, MEMBERSHIP = Path("/proc/meminfo"), Path("/proc/self/cgroup")
+# In the new way and the old: controllers, folder of containers, and the files with a container's limit and usage.
+CONTAINERS = (
+    ("", Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
+    ("memory", Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
+)
 # Linux keeps the largest size of a process here, and forgets it when asked to there.
 STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -18,35 +26,83 @@ class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened
 
 
 def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
-    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead."""
+    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead.
+
+    Everything that reads a file asks here before it makes room for the content.
+    """
+    if needed <= HARMLESS_BYTES:
+        return
     limit = MEMORY_SHARE * available_memory()
     if needed > limit:
-        raise MemoryRefusal(
-            f"{what} would need about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB; {advice}"
-        )
+        raise MemoryRefusal(f"{what} would need about {_size(needed)} and the limit is {_size(limit)}; {advice}")
 
 
 def available_memory() -> float:
-    """Return the bytes that this process may have: the machine's, or less where a container or a limit says so."""
-    return min(physical_memory(), _container_memory(), _limited_memory())
+    """Return the bytes that this process can still have: what is free on the machine and below every limit."""
+    return max(min(_free_memory(), _container_memory(), _limited_memory()), 0.0)
+
+
+def _free_memory() -> float:
+    return _field(MEMORY_INFO, "MemAvailable:", 1024) or physical_memory()
 
 
 def _container_memory() -> float:
-    for path in CONTAINER_LIMITS:
-        try:
-            return float(path.read_text())
-        except (OSError, ValueError):  # no such file, or "max"
-            continue
-    return math.inf
+    """Return what the limits leave of the containers that this process is in, one within the other."""
+    return min((_left_in(folder, limit, usage) for folder, limit, usage in _containers()), default=math.inf)
+
+
+def _containers() -> Iterator[tuple[Path, str, str]]:
+    """Yield the folder of each container, from the outermost in, with the names of its limit and usage."""
+    try:
+        lines = MEMBERSHIP.read_text().splitlines()
+    except (OSError, ValueError):
+        lines = []
+    # A line is number:controllers:path.
+    paths = dict(line.split(":", 2)[1:] for line in lines if line.count(":") > 1)
+    for controllers, root, limit, usage in CONTAINERS:
+        folder = root
+        yield folder, limit, usage
+        # Within a container, the path may be as the host sees it: then there is no such folder.
+        for part in PurePosixPath(paths.get(controllers, "/")).parts[1:]:
+            folder = folder / part
+            yield folder, limit, usage
+
+
+def _left_in(folder: Path, limit: str, usage: str) -> float:
+    try:
+        most = float((folder / limit).read_text())
+        taken = float((folder / usage).read_text())
+    except (OSError, ValueError):  # no such file, or "max"
+        return math.inf
+    # Copies of files that nobody uses are given back when somebody needs the room.
+    return most - taken + _field(folder / "memory.stat", "inactive_file", 1)
 
 
 def _limited_memory() -> float:
+    """Return what ``ulimit`` leaves to this process."""
     try:
         import resource
     except ImportError:  # Windows
         return math.inf
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return math.inf if soft == resource.RLIM_INFINITY else float(soft)
+    left = math.inf
+    for kind, used in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+        soft, _ = resource.getrlimit(kind)
+        if soft != resource.RLIM_INFINITY:
+            left = min(left, soft - _field(STATUS, used, 1024))
+    return left
+
+
+def _field(path: Path, name: str, unit: int) -> float:
+    """Return the number after a name in a file of the system, in bytes; 0 if it is not there."""
+    try:
+        lines = path.read_text().splitlines()
+        return next(float(unit * int(words[1])) for line in lines if (words := line.split()) and words[0] == name)
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0.0
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:.0f} MiB"
 
 
 def physical_memory() -> float:
@@ -67,11 +123,7 @@ def forget_peak_memory() -> None:
 
 def peak_memory() -> float | None:
     """Return the most bytes that this process has held since the peak was forgotten (elsewhere than on Linux: ever)."""
-    try:
-        lines = STATUS.read_text().splitlines()
-        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return _largest_resident_set()
+    return _field(STATUS, "VmHWM:", 1024) or _largest_resident_set()
 
 
 def _largest_resident_set() -> float | None:

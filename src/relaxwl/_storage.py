@@ -1,34 +1,156 @@
-"""Writing files so that nothing is ever half-written, and checksums."""
+"""Files that are never half-written, that are what their names promise, and checksums."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
+
+# What is written through to a pipe or a device is held in memory up to this size, and on disk beyond it.
+_HELD_BYTES = 2**24
+# Names that stand for what a process has open: replacing what they lead to would not be seen there.
+_OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+_SUFFIX = ".relaxwl.tmp"
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path`` for writing; it takes the name ``path`` only on success."""
+    """Open a file for writing whose content takes the place of what is at ``path`` only on success.
+
+    A symbolic link stays, and what it leads to is replaced; permissions are kept. What is no regular file, a pipe or a
+    device, cannot be replaced: it gets the whole content at the end.
+    """
     path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
-    # Opened as any other file, not by tempfile, which makes private ones: a result is as readable as the user wants.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _naming(path):
+        mode = _checked_mode(path)
+        if _is_written_through(path, mode):
+            with tempfile.SpooledTemporaryFile(_HELD_BYTES) as held:
+                yield cast(BinaryIO, held)
+                held.seek(0)
+                with _opened_through(path) as target:
+                    shutil.copyfileobj(held, target)
+            return
+        target_path = path.resolve()
+        temporary = _temporary_beside(target_path)
+        try:
+            # Opened as any other file, not by tempfile, which makes private ones: a result is as readable as the user
+            # wants.
+            with temporary.open("xb") as file:
+                if mode is not None:
+                    temporary.chmod(stat.S_IMODE(mode))
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target_path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now what :func:`atomic_write` would raise after the work: no folder, no permission, a read-only disk."""
+    path = Path(path)
+    with _naming(path):
+        if _is_written_through(path, _checked_mode(path)):
+            return
+        temporary = _temporary_beside(path.resolve())
+        with temporary.open("xb"):
+            pass
+        temporary.unlink()
+
+
+def check_folder_writable(folder: str | os.PathLike[str]) -> None:
+    """Raise now what making ``folder`` and writing files into it would raise later."""
+    folder = Path(folder)
+    with _naming(folder):
+        existing = next(path for path in (folder, *folder.absolute().parents) if _mode(path) is not None)
+        if not existing.is_dir():
+            raise NotADirectoryError(f"cannot write to the folder {folder}: {existing} is a file")
+        check_writable(existing / ".check")
+
+
+def require_regular(path: str | os.PathLike[str]) -> int:
+    """Return the size of a regular file; a pipe or device may block or never end, and is refused by its name."""
+    path = Path(path)
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(f"cannot read {path}: it is {_kind(found.st_mode)}; give a regular file")
+    return found.st_size
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file's content as hexadecimal digits."""
+    require_regular(path)
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let errors name the file that the user gave: those of a full disk name none, others a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(_SUFFIX)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _checked_mode(path: Path) -> int | None:
+    """Return what is at ``path`` (None: nothing yet), after checking that it may be written."""
+    mode = _mode(path)
+    if mode is None:
+        folder = path.resolve().parent  # of what a dangling link leads to
+        if not folder.is_dir():
+            raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
+    elif stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file")
+    elif stat.S_ISSOCK(mode):
+        raise OSError(f"cannot write {path}: it is a socket; name a file")
+    elif not os.access(path, os.W_OK):
+        raise PermissionError(f"cannot write {path}: there is no permission to write it")
+    return mode
+
+
+def _is_written_through(path: Path, mode: int | None) -> bool:
+    if mode is None or stat.S_ISREG(mode):
+        return mode is not None and str(path.absolute()).startswith(_OPEN_FILES)
+    return True
+
+
+def _opened_through(path: Path) -> BinaryIO:
+    """Open a pipe or device; opening a pipe that nobody reads would wait forever."""
+    if not path.is_fifo():
+        return path.open("ab")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise OSError(f"cannot write {path}: nobody reads from this pipe") from None
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "wb")
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _temporary_beside(path: Path) -> Path:
+    # Not made of the file's own name, which may be as long as a name can be.
+    return path.with_name(f".{secrets.token_hex(8)}{_SUFFIX}")
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,9 +11,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from relaxwl import __version__
-from relaxwl.commands.console import Console, UserError
+from relaxwl._storage import check_folder_writable, check_writable
+from relaxwl.commands.console import (
+    Console,
+    UserError,
+    complain,
+    discard_output,
+    error_text,
+    watch_interrupts,
+    write_any_text,
+)
 from relaxwl.kernels.registry import kernel_names
 
+EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
@@ -21,48 +32,87 @@ KERNELS = ", ".join(kernel_names())
 DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), or a name of the TU collection"
 
 
+def run() -> NoReturn:
+    """Run the command line as a program."""
+    code = main()
+    if code == EXIT_INTERRUPTED and hasattr(signal, "SIGINT"):
+        # Threads end with the chunk that they are at; who presses Ctrl-C again meanwhile should not see a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 on success, 2 on bad input, 130 if it was interrupted."""
+    """Run the command line and return its exit code.
+
+    0 on success, 2 on bad input, 130 if it was interrupted, 1 if something else went wrong.
+    """
     arguments = argparse.Namespace(quiet=False, debug=False)
-    try:
-        arguments = _parser().parse_args(argv)
-        _check_output(arguments)
-        console = Console(arguments.quiet, arguments.json)
-        with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
-            _command(arguments.run)(arguments, console)
-    except KeyboardInterrupt:
-        Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
-        # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal, although
-        # it was caught; the next exec makes it forget that.
-        exec("")
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
-        return 0
-    except (UserError, ValueError, TypeError, OSError, ImportError) as error:
-        if arguments.debug:
-            raise
-        print(f"relaxwl: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
+    with watch_interrupts() as interrupted:
+        try:
+            write_any_text()
+            arguments = _parser().parse_args(argv)
+            _check_files(arguments)
+            console = Console(arguments.quiet, arguments.json)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
+                _command(arguments.run)(arguments, console)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            discard_output()
+        except (KeyboardInterrupt, Exception) as error:
+            # An interrupt may come out as another exception, of an import that failed for instance.
+            if isinstance(error, KeyboardInterrupt) or interrupted():
+                return _end_interrupted(arguments)
+            if arguments.debug:
+                raise
+            return _fail(error)
     return 0
 
 
-def _check_output(arguments: argparse.Namespace) -> None:
-    """Find out before the work, not after it, that its result cannot be written."""
-    for name in ("output", "model", "svg"):
-        path = getattr(arguments, name, None)
-        if not path:
-            continue
-        if Path(path).is_dir():
-            raise UserError(f"cannot write {path}: it is a folder; name a file")
-        if not Path(path).parent.is_dir():
-            raise UserError(f"cannot write {path}: the folder {Path(path).parent} does not exist")
+def _end_interrupted(arguments: argparse.Namespace) -> int:
+    Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
+    # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal, although it
+    # was caught; the next exec makes it forget that.
+    exec("")
+    return EXIT_INTERRUPTED
+
+
+def _fail(error: Exception) -> int:
+    """Say in one line what is wrong, and whose fault it is."""
+    if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
+        complain(error_text(error))
+        return EXIT_BAD_INPUT
+    if isinstance(error, MemoryError):
+        complain("there is not enough memory for this; use fewer or smaller graphs, or a smaller depth")
+    else:
+        complain(f"internal error, {type(error).__name__}: {error_text(error)} (--debug shows where; please report it)")
+    return EXIT_FAILED
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Find out before the work, not after it, that its result cannot be written, or would replace what is read."""
+    outputs = [path for name in ("output", "model", "svg") if (path := getattr(arguments, name, None))]
+    for path in outputs:
+        check_writable(path)
+    inputs = [path for name in ("dataset", "apply", "results") for path in _listed(getattr(arguments, name, None))]
+    for number, path in enumerate(outputs):
+        if any(_same(path, other) for other in outputs[:number]):
+            raise UserError(f"two results would be written to {path}; name a file for each")
+        if any(_same(path, other) for other in inputs):
+            raise UserError(f"{path} is read and would be replaced by the result; name another file to write")
     folder = getattr(arguments, "out", None)
     if folder is not None:
-        existing = next(path for path in (Path(folder), *Path(folder).absolute().parents) if path.exists())
-        if not existing.is_dir():
-            raise UserError(f"--out takes a folder, but {existing} is a file")
+        check_folder_writable(folder)
+
+
+def _listed(value: str | list[str] | None) -> list[str]:
+    return [] if value is None else [value] if isinstance(value, str) else value
+
+
+def _same(one: str, other: str) -> bool:
+    """Say whether two paths are one file that is there, or would be there."""
+    if Path(one).exists() and Path(other).exists():
+        return Path(one).is_file() and Path(one).samefile(other)
+    return Path(one).resolve() == Path(other).resolve()
 
 
 def _command(location: str) -> Callable[[argparse.Namespace, Console], None]:
@@ -78,7 +128,7 @@ class _Parser(argparse.ArgumentParser):
     """Says in one line what is wrong."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"relaxwl: {message} (see '{self.prog} --help')", file=sys.stderr)
+        complain(f"{message} (see '{self.prog} --help')")
         raise SystemExit(EXIT_BAD_INPUT)
 
 
@@ -290,4 +340,4 @@ def _jobs(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -3,8 +3,11 @@
 import contextlib
 import logging
 import math
+import os
 import random
 import shutil
+import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -13,8 +16,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from relaxwl import _memory
+from relaxwl._memory import MemoryRefusal, forget_peak_memory, peak_memory
 from relaxwl.datasets._compiled import parse_floats, parse_integers
-from relaxwl.datasets.tu import TUFormatError, find_data_sets, load_tu, read_tu
+from relaxwl.datasets.tu import OPTIONAL, TUFormatError, find_data_sets, load_tu, read_tu
 from relaxwl.graphs import GraphCollection
 
 SHARED_NAMES = ("MUTAG", "PTC_MR", "NCI1", "PROTEINS", "BZR", "IMDB-BINARY", "EGO-1")
@@ -428,3 +433,131 @@ def test_reddit_binary(shared):
     graphs, y = load_tu(shared / "data" / "REDDIT-BINARY.zip")
     assert (len(graphs), graphs.n_nodes, graphs.n_edges) == (2000, 859_233, 995_508)
     assert np.bincount(y).tolist() == [1000, 1000]
+
+
+# ------------------------------------------------------------------------------------- what is not what it seems
+
+
+def test_a_name_that_occurs_twice_in_a_zip_is_refused(tmp_path):
+    path = tmp_path / "toy.zip"
+    for second in ("TOY/TOY_node_labels.txt", "TOY\\TOY_node_labels.txt"):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in as_members(toy()).items():
+                archive.writestr(name, text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                archive.writestr(second, "1\n" * 6)
+            archive.infolist()[-1].filename = second  # kept as it is also where the separator is another
+        with pytest.raises(TUFormatError, match=r"holds TOY/TOY_node_labels\.txt twice"):
+            read_tu(path)
+
+
+def test_files_with_misspelt_names_are_named(tmp_path, caplog):
+    files = toy()
+    files["node_label"] = files.pop("node_labels")
+    folder = write(tmp_path / "TOY", files)
+    (folder / "TAY_edge_labels.txt").write_text("1\n")
+    (folder / "README.txt").touch()
+    (folder / "TOY_label_readme.txt").touch()
+    with caplog.at_level(logging.INFO):
+        data = read_tu(folder)
+    assert data.graphs.node_vocabulary is None
+    assert "node_labels" not in data.optional_files
+    assert data.optional_files == tuple(kind for kind in OPTIONAL if kind in files)
+    warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warned) == 2
+    assert "TAY_edge_labels.txt is no file of the TU layout" in warned[0]
+    assert "TOY_node_label.txt is no file of the TU layout" in warned[1]
+    assert "read with graph_labels, graph_attributes, node_attributes" in caplog.text
+
+
+def test_pipes_and_devices_are_refused(tmp_path):
+    folder = write(tmp_path / "TOY", toy())
+    (folder / "TOY_node_labels.txt").unlink()
+    os.mkfifo(folder / "TOY_node_labels.txt")
+    with pytest.raises(OSError, match=r"TOY_node_labels\.txt: it is a pipe"):
+        read_tu(folder)
+    (folder / "TOY_node_labels.txt").unlink()
+    (folder / "TOY_node_labels.txt").symlink_to("/dev/zero")
+    with pytest.raises(OSError, match=r"TOY_node_labels\.txt: it is a device"):
+        read_tu(folder)
+    os.mkfifo(tmp_path / "toy.zip")
+    for path in (tmp_path / "toy.zip", Path("/dev/zero")):
+        with pytest.raises(OSError, match=r"it is a (pipe|device)"):
+            read_tu(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_damage_of_any_method_is_one_clear_error(tmp_path, method):
+    path = tmp_path / "toy.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, text in as_members(toy()).items():
+            archive.writestr(name, text * 50 if "graph_labels" not in name else text)
+    content = path.read_bytes()
+    generator = random.Random(0)
+    for _ in range(150):
+        damaged = bytearray(content)
+        for _ in range(3):
+            damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(TUFormatError):
+            read_tu(path)
+
+
+# ------------------------------------------------------------------------------------------------------- memory
+
+
+def peak_of_reading(path):
+    forget_peak_memory()
+    before = peak_memory()
+    with contextlib.suppress(TUFormatError):
+        read_tu(path)
+    return peak_memory() - before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"node_labels": ",".join("1" * 50_000) + "\n" * 50_000},
+        {"node_labels": "," * 50_000 + "\n" * 50_000},
+        {"node_attributes": ",".join("1" * 50_000) + "\n" * 50_000},
+        {"graph_labels": "1\n" * 500_000},
+        {"graph_attributes": "nan\n" * 200_000, "graph_labels": "1\n" * 200_000},
+    ],
+)
+def test_reading_takes_memory_by_what_is_there(tmp_path, files):
+    toy_files = {"A": "1,1\n", "graph_indicator": "1\n", "graph_labels": "1\n", **files}
+    read_tu(write(tmp_path / "warm", {"A": "1,1\n", "graph_indicator": "1\n"}))
+    peak = peak_of_reading(write(tmp_path / "TOY", toy_files))
+    assert peak <= 2**26 + 50 * sum(map(len, toy_files.values()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
+@pytest.mark.parametrize(
+    "method",
+    [
+        zipfile.ZIP_DEFLATED,
+        pytest.param(zipfile.ZIP_LZMA, marks=pytest.mark.slow),
+        pytest.param(zipfile.ZIP_BZIP2, marks=pytest.mark.slow),
+    ],
+)
+def test_a_member_is_unpacked_no_further_than_its_size(tmp_path, method):
+    path = tmp_path / "toy.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, text in as_members({**TOY, "node_labels": "\n" * 2**27}).items():
+            archive.writestr(name, text)
+    content = path.read_bytes()
+    path.write_bytes(content.replace((2**27).to_bytes(4, "little"), (100).to_bytes(4, "little")))
+    assert path.stat().st_size < 2**20
+    assert peak_of_reading(path) <= 2**26 + 50 * path.stat().st_size
+
+
+def test_what_would_fill_the_memory_is_refused_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 2.0**25)
+    path = pack(tmp_path / "toy.zip", as_members(toy(node_labels="1\n" * 2**24)))
+    with pytest.raises(MemoryRefusal, match=r"reading .*TOY \(\d+ bytes\) would need"):
+        read_tu(path)
+    files = toy(A="", graph_indicator="1\n" * 2**20, node_labels=None, node_attributes=None)
+    with pytest.raises(MemoryRefusal, match=r"making graphs of .*big would need"):
+        read_tu(write(tmp_path / "big", files))

@@ -5,8 +5,8 @@ Rows and centres are sets of measures as in ``distances._compiled``: roots, indp
 """
 
 import numpy as np
-from numba import njit
 
+from relaxwl._compiling import njit
 from relaxwl.distances._compiled import (
     COST,
     DEMAND,

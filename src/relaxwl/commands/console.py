@@ -4,13 +4,18 @@ Results go to standard output, progress and notes to standard error: a bar that 
 lines elsewhere. ``--quiet`` leaves only results, ``--json`` makes results machine-readable.
 """
 
+import io
 import json
 import logging
+import os
 import shutil
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 from relaxwl._progress import duration
@@ -24,22 +29,86 @@ class UserError(Exception):
     """Bad input: the message is all that the user needs to see."""
 
 
+def complain(text: str) -> None:
+    """Say in one line what is wrong."""
+    _to_stderr(f"relaxwl: {' '.join(text.split())}\n")
+
+
+def error_text(error: BaseException) -> str:
+    """Return what an error says, without the number that the system gives it.
+
+    >>> error_text(OSError(28, "No space left on device", "X.npz")), error_text(KeyError("x")), error_text(ValueError())
+    ('X.npz: No space left on device', 'x', 'ValueError')
+    """
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, KeyError) and error.args:
+        return str(error.args[0])
+    return str(error) or type(error).__name__
+
+
+def write_any_text() -> None:
+    """Let standard output take every text: a name may hold what the encoding of the terminal does not have."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Let what is still to be written to standard output go nowhere: its reader is gone, or its disk is full."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def watch_interrupts() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether the user has interrupted the work within, whatever exception came of it."""
+    seen = threading.Event()
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield seen.is_set
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        seen.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield seen.is_set
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _to_stderr(text: str) -> None:
+    """Write to standard error, if there is one that takes it: without it the work goes on all the same."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
 class Console:
     """Writes to the user."""
 
     def __init__(self, quiet: bool = False, as_json: bool = False) -> None:
         self.quiet = quiet
         self.as_json = as_json
-        self.is_terminal = sys.stderr.isatty()
+        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
 
     def note(self, text: str) -> None:
         """Say something about the work."""
         if not self.quiet:
-            print(text, file=sys.stderr, flush=True)
+            _to_stderr(text + "\n")
 
     def result(self, text: str, data: Any = None) -> None:
         """Give the result: ``text``, or ``data`` as JSON if that was asked for."""
-        print(json.dumps(data, ensure_ascii=False) if self.as_json else text, flush=True)
+        try:
+            print(json.dumps(data, ensure_ascii=False) if self.as_json else text, flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output()
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
     @contextmanager
     def bar(self, title: str) -> Iterator["Bar"]:
@@ -97,7 +166,7 @@ class Bar:
         if self.console.is_terminal:
             self._draw(share, description, left)
         else:
-            print(f"{self.title}: {share:4.0%} {description} ({left})", file=sys.stderr, flush=True)
+            _to_stderr(f"{self.title}: {share:4.0%} {description} ({left})\n")
 
     def restart(self) -> None:
         """Count the time from now on: another part of the work begins."""
@@ -108,15 +177,13 @@ class Bar:
         width = shutil.get_terminal_size().columns
         filled = round(share * 24)
         line = f"{self.title} {'█' * filled}{'░' * (24 - filled)} {share:4.0%} {left}  {description}"
-        sys.stderr.write("\r\x1b[K" + line[: width - 1])
-        sys.stderr.flush()
+        _to_stderr("\r\x1b[K" + line[: width - 1])
         self.drawn = True
 
     def close(self) -> None:
         """Leave a clean line behind."""
         if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _to_stderr("\r\x1b[K")
 
 
 class _BarHandler(logging.Handler):

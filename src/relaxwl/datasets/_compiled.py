@@ -1,7 +1,8 @@
 """Compiled parsing of comma-separated numbers straight from the bytes of a file."""
 
 import numpy as np
-from numba import njit
+
+from relaxwl._compiling import njit
 
 TAB, NEWLINE, RETURN, SPACE, PLUS, COMMA, MINUS, POINT, ZERO = 9, 10, 13, 32, 43, 44, 45, 46, 48
 UPPER_E, LOWER_E = 69, 101

@@ -2,26 +2,42 @@
 
 import contextlib
 import logging
+import lzma
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl._storage import require_regular
 from relaxwl.datasets._compiled import parse_floats, parse_integers
 from relaxwl.graphs import GraphCollection, GraphError, assemble
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 
 logger = logging.getLogger(__name__)
+Found = TypeVar("Found")
 
 OPTIONAL = ("graph_labels", "graph_attributes", "node_labels", "node_attributes", "edge_labels", "edge_attributes")
 # What the zip reader raises on damaged, cut or encrypted files; it seeks to wherever a damaged directory points.
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
+)
+# Bytes for each graph, vertex and edge while graphs are made of tables, and for each byte of a table; as measured.
+BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
+# More columns of labels than anybody has, and few enough to be compared as one value.
+MAX_LABEL_COLUMNS = 2**20
+# How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
+CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
+# Cells that need Python's own reading of numbers are read so many at a time: as objects they are large.
+DECIDED_AT_ONCE = 2**14
 # Beyond this, neighbouring integers share a double.
 MAX_EXACT_INTEGER = 2**53
 
@@ -47,6 +63,8 @@ class TUDataset:
         The values in NAME_graph_labels.txt that the classes 0 to C-1 stand for; None without that file.
     graph_attributes : float array, shape (n_graphs, d), or None
         What NAME_graph_attributes.txt says.
+    optional_files : tuple of str
+        Which of the optional files were there and read, such as ``"node_labels"``: a file with a misspelt name is not.
     """
 
     name: str
@@ -54,6 +72,7 @@ class TUDataset:
     y: NDArray[Any] | None
     classes: tuple[int, ...] | None
     graph_attributes: Float64 | None
+    optional_files: tuple[str, ...] = ()
 
 
 def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tuple[GraphCollection, NDArray[Any]]:
@@ -110,6 +129,8 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TU
     if unknown:
         raise ValueError(f"ignore names {unknown[0]!r}, which is none of {', '.join(OPTIONAL)}")
     with _open_files(Path(path)) as files:
+        files.check_memory(ignore)
+        files.note_strangers()
         indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
         edges = _Table(files, "A", integers=True, n_columns=2)
         optional = {
@@ -117,6 +138,9 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TU
             for kind in OPTIONAL
             if kind in files.readers and kind not in ignore
         }
+    tables = (indicator, edges, *optional.values())
+    needed = sum(BYTES_PER_LINE * len(table.rows) + BYTES_PER_BYTE * table.rows.nbytes for table in tables)
+    _refuse_beyond_memory(needed, f"making graphs of {files.place}")
     offsets = _offsets(indicator, optional.get("graph_labels") or optional.get("graph_attributes"))
     pairs = _checked_edges(edges, offsets)
     counts = {"graph": len(offsets) - 1, "node": len(indicator.rows), "edge": len(edges.rows)}
@@ -133,19 +157,33 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TU
         classes = tuple(values.tolist())
     elif attributes is not None:
         y = attributes[:, 0] if attributes.shape[1] == 1 else attributes
-    return TUDataset(files.name, graphs, y, classes, attributes)
+    logger.info("%s: read with %s", files.place, ", ".join(optional) or "no optional files")
+    return TUDataset(files.name, graphs, y, classes, attributes, tuple(optional))
+
+
+def _refuse_beyond_memory(needed: int, what: str) -> None:
+    refuse_beyond_memory(needed, what, "split the data set and read it in parts")
 
 
 # ----------------------------------------------------------------------------------------------- finding the files
 
 
 @dataclass(frozen=True)
+class _File:
+    """A file that is there: its size, and a function that reads its bytes."""
+
+    size: int
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
 class _Files:
-    """The files of one data set: where they are, and a function for each kind that reads its bytes."""
+    """The files of one data set by kind, where they are, and the names of others beside them."""
 
     name: str
     place: str
-    readers: dict[str, Callable[[], bytes]]
+    readers: dict[str, _File]
+    strangers: tuple[str, ...]
 
     def path(self, kind: str) -> str:
         """Return what to call a file in a message."""
@@ -155,7 +193,19 @@ class _Files:
         """Return the bytes of a file."""
         if kind not in self.readers:
             raise TUFormatError(f"{self.path(kind)} is missing; the TU layout requires it")
-        return self.readers[kind]()
+        return self.readers[kind].read()
+
+    def check_memory(self, ignore: Collection[str]) -> None:
+        """Refuse files that would fill the memory, before any of them is read."""
+        size = sum(file.size for kind, file in self.readers.items() if kind not in ignore)
+        _refuse_beyond_memory(2 * size, f"reading {self.place} ({size} bytes)")
+
+    def note_strangers(self) -> None:
+        """Warn about files whose names are nearly those of the layout: a letter wrong, and labels would be missing."""
+        for name in self.strangers:
+            logger.warning(
+                "%s: %s is no file of the TU layout and is left unread; is its name right?", self.place, name
+            )
 
 
 @contextlib.contextmanager
@@ -166,19 +216,38 @@ def _open_files(path: Path) -> Iterator[_Files]:
         if not find_data_sets(names):
             names = {f"{file.parent.name}/{file.name}": file for file in path.glob("*/*.txt")}
         stem = _only_data_set(path, find_data_sets(names))
-        yield _files(path, stem, {name: file.read_bytes for name, file in names.items()})
-    elif not path.exists():
+        yield _files(path, stem, {name: _file_in_folder(file) for name, file in _of_set(stem, names).items()})
+        return
+    if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}")
-    elif path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
+    require_regular(path)
+    if path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
         raise TUFormatError(f"{path} is neither a folder nor a zip file; give the one that holds the data set's files")
-    else:
-        with path.open("rb") as file:
-            with _damage_reported(path):
-                archive = zipfile.ZipFile(file)
-            # Some archivers write the separators of Windows.
-            members = {info.filename.replace("\\", "/"): info for info in archive.infolist()}
-            stem = _only_data_set(path, find_data_sets(members))
-            yield _files(path, stem, {name: _member_reader(path, archive, info) for name, info in members.items()})
+    with path.open("rb") as file:
+        with _damage_reported(path):
+            archive = zipfile.ZipFile(file)
+        members = _distinct_members(path, archive)
+        stem = _only_data_set(path, find_data_sets(members))
+        yield _files(
+            path, stem, {name: _file_in_zip(path, archive, info) for name, info in _of_set(stem, members).items()}
+        )
+
+
+def _of_set(stem: str, paths: dict[str, Found]) -> dict[str, Found]:
+    """Return what lies in the folder of the data set."""
+    folder = PurePosixPath(stem).parent
+    return {path: found for path, found in paths.items() if PurePosixPath(path).parent == folder}
+
+
+def _distinct_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by name; a name that occurs twice could mean either."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in archive.infolist():
+        name = info.filename.replace("\\", "/")  # some archivers write the separators of Windows
+        if name in members and not info.is_dir():
+            raise TUFormatError(f"{path} holds {name} twice; pack it again with one of them")
+        members[name] = info
+    return members
 
 
 def find_data_sets(paths: Collection[str]) -> list[str]:
@@ -205,22 +274,44 @@ def _only_data_set(path: Path, stems: list[str]) -> str:
     return stems[0]
 
 
-def _files(path: Path, stem: str, readers: dict[str, Callable[[], bytes]]) -> _Files:
-    found = {kind: f"{stem}_{kind}.txt" for kind in ("A", "graph_indicator", *OPTIONAL)}
-    folder = PurePosixPath(stem).parent
+def _files(path: Path, stem: str, found: dict[str, _File]) -> _Files:
+    kinds = {f"{stem}_{kind}.txt": kind for kind in ("A", "graph_indicator", *OPTIONAL)}
+    folder, name = PurePosixPath(stem).parent, PurePosixPath(stem).name
+    others = sorted(PurePosixPath(other).name for other in found.keys() - kinds.keys())
     return _Files(
-        name=PurePosixPath(stem).name,
+        name=name,
         place=str(path) if str(folder) == "." else f"{path}/{folder}",
-        readers={kind: readers[name] for kind, name in found.items() if name in readers},
+        readers={kind: found[file] for file, kind in kinds.items() if file in found},
+        strangers=tuple(other for other in others if _looks_like_data(other, name)),
     )
 
 
-def _member_reader(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
-    def read() -> bytes:
-        with _damage_reported(path):
-            return archive.read(info)
+def _looks_like_data(file: str, name: str) -> bool:
+    text = file.lower()
+    related = text.startswith(f"{name.lower()}_") or "label" in text or "attribute" in text
+    return related and "readme" not in text and not text.startswith(".")
 
-    return read
+
+def _file_in_folder(path: Path) -> _File:
+    def read() -> bytes:
+        size = require_regular(path)
+        with path.open("rb") as file:
+            return file.read(size)  # not more, should it grow
+
+    return _File(path.stat().st_size if path.is_file() else 0, read)
+
+
+def _file_in_zip(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _File:
+    def read() -> bytes:
+        if info.compress_type not in CHUNK_BYTES:
+            raise TUFormatError(f"{path}: {info.filename} is packed in a way that is not read here; use deflate")
+        n_bytes = CHUNK_BYTES[info.compress_type]
+        # In pieces: read as a whole, a member would be unpacked beyond the size that the archive gives.
+        with _damage_reported(path), archive.open(info) as file:
+            file.MIN_READ_SIZE = n_bytes
+            return b"".join(iter(lambda: file.read(n_bytes), b""))
+
+    return _File(info.file_size, read)
 
 
 @contextlib.contextmanager
@@ -265,11 +356,30 @@ class _Table:
                 raise self.fail(row, f"{self._line(row)!r} holds a value that is not finite")
 
     def _line(self, row: int) -> str:
-        text = self._raw.split(b"\n")[row].strip().decode(errors="replace")
+        text = self._raw_line(row).strip().decode(errors="replace")
         return text if len(text) <= 60 else text[:57] + "..."
 
+    def _raw_line(self, row: int) -> bytes:
+        start = 0
+        for _ in range(row):
+            start = self._raw.index(b"\n", start) + 1
+        end = self._raw.find(b"\n", start)
+        return self._raw[start : end if end >= 0 else None]
+
+    def _room(self, n_columns: int) -> tuple[int, int]:
+        """Return the shape of a table for all lines up to the first wrong one, and that.
+
+        Right lines hold a comma between two columns, so commas bound their number as newlines do: a first line of many
+        commas above many empty lines asks for no more than it holds.
+        """
+        n_lines = self._raw.count(b"\n") + 1
+        if n_columns > 1:
+            n_lines = min(n_lines, self._raw.count(b",") // (n_columns - 1) + 1)
+        _refuse_beyond_memory(8 * n_lines * n_columns, f"reading {self.path}, {n_lines} lines of {n_columns} columns,")
+        return n_lines, n_columns
+
     def _integers(self, n_columns: int) -> Int64:
-        table = np.empty((self._raw.count(b"\n") + 1, n_columns), np.int64)
+        table = np.empty(self._room(n_columns), np.int64)
         n_rows, bad = parse_integers(np.frombuffer(self._raw, np.uint8), table)
         if bad >= 0 and self._raw[bad:].strip():
             return self._integral(self._floats(n_columns))
@@ -285,12 +395,13 @@ class _Table:
         return values.astype(np.int64)
 
     def _floats(self, n_columns: int) -> Float64:
-        table = np.empty((self._raw.count(b"\n") + 1, n_columns), np.float64)
+        table = np.empty(self._room(n_columns), np.float64)
         # Pages that nothing is written to take no memory, so room for the worst case is free.
         undecided = np.empty((table.size, 3), np.int64)
         n_rows, n_undecided, bad = parse_floats(np.frombuffer(self._raw, np.uint8), table, undecided)
-        cells, starts, stops = undecided[:n_undecided].T
-        table.reshape(-1)[cells] = self._decide(starts.tolist(), stops.tolist(), cells // n_columns)
+        for first in range(0, n_undecided, DECIDED_AT_ONCE):
+            cells, starts, stops = undecided[first : min(first + DECIDED_AT_ONCE, n_undecided)].T
+            table.reshape(-1)[cells] = self._decide(starts.tolist(), stops.tolist(), cells // n_columns)
         if bad >= 0 and self._raw[bad:].strip():
             raise self.fail(n_rows, self._what_is_wrong(n_rows, n_columns))
         return table[:n_rows]
@@ -300,7 +411,7 @@ class _Table:
         raw = self._raw
         texts = [raw[start:stop] for start, stop in zip(starts, stops, strict=True)]
         try:
-            if b"_" not in raw:  # Python reads 1_0 as 10
+            if b"_" not in raw[starts[0] : stops[-1]]:  # Python reads 1_0 as 10
                 return [float(text) for text in texts]
         except ValueError:
             pass
@@ -311,7 +422,7 @@ class _Table:
 
     def _what_is_wrong(self, row: int, n_columns: int) -> str:
         line = self._line(row)
-        found = self._raw.split(b"\n")[row].count(b",") + 1
+        found = self._raw_line(row).count(b",") + 1
         if not line:
             return "the line is empty, but not the last"
         if found != n_columns:
@@ -389,8 +500,14 @@ def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, .
         return None, None
     if table.rows.shape[1] == 1:
         return table.rows[:, 0], None
-    distinct, codes = np.unique(table.rows, axis=0, return_inverse=True)
-    return codes.reshape(-1), tuple(map(tuple, distinct.tolist()))
+    n_columns = table.rows.shape[1]
+    if n_columns > MAX_LABEL_COLUMNS:
+        raise table.fail(0, f"labels of {n_columns} columns are more than the {MAX_LABEL_COLUMNS} that can be compared")
+    # A row as one string of bytes that sorts as its numbers do: the highest byte first, and all of them unsigned.
+    unsigned = table.rows.view(np.uint64) ^ np.uint64(2**63)
+    keys = np.ascontiguousarray(unsigned, ">u8").view(f"V{8 * n_columns}").reshape(-1)
+    _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
+    return codes.reshape(-1), tuple(map(tuple, table.rows[firsts].tolist()))
 
 
 def _checked_edges(edges: _Table, offsets: Int64) -> Int64:

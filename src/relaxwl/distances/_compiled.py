@@ -15,8 +15,10 @@ Masses and costs are held in float64. Whole ones give exact results as long as t
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from relaxwl._compiling import njit
 
 
 class FactoredCosts(NamedTuple):

@@ -1,7 +1,8 @@
 """Compiled construction of the adjacency."""
 
 import numpy as np
-from numba import njit
+
+from relaxwl._compiling import njit
 
 
 @njit(nogil=True, cache=True)

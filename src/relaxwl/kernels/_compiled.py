@@ -1,8 +1,8 @@
 """Compiled loops for count features and for products of sparse count vectors."""
 
 import numpy as np
-from numba import njit
 
+from relaxwl._compiling import njit
 from relaxwl.unfolding._compiled import counting_order
 
 

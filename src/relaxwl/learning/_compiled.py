@@ -1,7 +1,8 @@
 """Numba code: support vector machines of two classes along a path of penalties."""
 
 import numpy as np
-from numba import njit
+
+from relaxwl._compiling import njit
 
 # A pair of graphs that the kernel cannot tell apart has curvature 0; this keeps the step finite, the box bounds it.
 FLAT = 1e-12

@@ -6,7 +6,8 @@ in turn); everything that says "canonical" means this order.
 """
 
 import numpy as np
-from numba import njit
+
+from relaxwl._compiling import njit
 
 # Rows up to this length are sorted by insertion: shorter than the set-up of a general sort.
 _SHORT = 24

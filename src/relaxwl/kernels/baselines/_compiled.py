@@ -1,8 +1,8 @@
 """Compiled loops of the baselines: persistence on edge-weighted graphs, graphlet samples, transport on the line."""
 
 import numpy as np
-from numba import njit
 
+from relaxwl._compiling import njit
 from relaxwl.distances._compiled import (
     COST,
     DEMAND,

@@ -1,0 +1,43 @@
+"""Numba's ``njit`` for the compiled code of this package, made safe against interrupts.
+
+A signal that arrives during a compiled call is handled while its results are turned into Python objects. Numba then
+returns a result although an exception is set, and Python turns that into a ``SystemError``: Ctrl-C would look like a
+defect. The exception that was set is at the root of its causes, and comes out here as itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core.registry import CPUDispatcher
+
+_call = CPUDispatcher.__call__
+
+
+class InterruptibleDispatcher(CPUDispatcher):
+    """A compiled function that lets an exception of a signal handler through as it is."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the compiled function."""
+        try:
+            return _call(self, *args)
+        except SystemError as error:
+            cause: BaseException = error
+            while isinstance(cause, SystemError) and cause.__cause__ is not None:
+                cause = cause.__cause__
+            raise cause from None
+
+
+def njit(*args: Any, **options: Any) -> Any:
+    """Compile a function as ``numba.njit`` does; what comes out is an :class:`InterruptibleDispatcher`."""
+    if len(args) == 1 and not options and callable(args[0]):
+        return _interruptible(numba.njit(args[0]))
+    decorate: Callable[[Any], Any] = numba.njit(*args, **options)
+    return lambda function: _interruptible(decorate(function))
+
+
+def _interruptible(function: Any) -> Any:
+    # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
+    if isinstance(function, CPUDispatcher):
+        function.__class__ = InterruptibleDispatcher
+    return function
