@@ -14,9 +14,9 @@ filled up at ⊥:
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from relaxwl._compiling import njit
 from relaxwl.distances._compiled import blank_point, make_scratch, pair_distance, point_cost, widest_row
 
 # What a search counts: rows; centres left by the first bounds; those of them ruled out by all pivots and by the centre

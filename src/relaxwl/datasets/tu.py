@@ -308,7 +308,7 @@ def _file_in_zip(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) ->
         n_bytes = CHUNK_BYTES[info.compress_type]
         # In pieces: read as a whole, a member would be unpacked beyond the size that the archive gives.
         with _damage_reported(path), archive.open(info) as file:
-            file.MIN_READ_SIZE = n_bytes
+            file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
             return b"".join(iter(lambda: file.read(n_bytes), b""))
 
     return _File(info.file_size, read)
