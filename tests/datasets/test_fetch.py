@@ -1,6 +1,7 @@
 """Downloading from a local server that behaves, cuts connections, lies, and sends harmful files."""
 
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -8,6 +9,7 @@ import logging
 import os
 import stat
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -361,3 +363,87 @@ def test_log_instead_of_a_bar_elsewhere(server, cache, caplog, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == ""
+
+
+# ------------------------------------------------------------------------------------------- servers of another kind
+
+
+def drips(handler: Handler) -> None:
+    """Send the headers and then a byte now and then, as long as somebody listens."""
+    with contextlib.suppress(OSError):
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\n")
+        for byte in b"Content-Length: 100000\r\n\r\n" + TOY_ZIP:
+            handler.wfile.write(bytes([byte]))
+            handler.wfile.flush()
+            time.sleep(0.02)
+    handler.close_connection = True
+
+
+def test_the_whole_download_has_a_time_limit(server, cache):
+    server.answers = [drips]
+    start = time.monotonic()
+    with pytest.raises(DownloadError, match=r"not complete after 0\.3 seconds.*time_limit"):
+        fetch_tu("TOY", cache, server.url, time_limit=0.3)
+    assert time.monotonic() - start < 3
+    assert left_in(cache) == []
+    with pytest.raises(ValueError, match="time_limit"):
+        fetch_tu("TOY", cache, server.url, time_limit=0)
+
+
+@pytest.mark.parametrize("length", ["²", "-5", "1e3", "9" * 5000, "", "0x10"])
+def test_a_length_that_is_no_number_is_no_length(server, cache, length):
+    def answer(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.headers_sent = handler._headers_buffer.append(f"Content-Length: {length}\r\n".encode("latin-1"))
+        handler.end_headers()
+        handler.wfile.write(TOY_ZIP)
+        handler.close_connection = True
+
+    server.answers = [answer]
+    with contextlib.suppress(DownloadError):
+        assert len(fetch_tu("TOY", cache, server.url)[0]) == 2
+
+
+# urllib leaves the connection open when it finds the address wrong.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    "target",
+    ["http://[::1", f"http://{'a' * 300}.org/x", "http://a..b/x", "http://host:99999999/x", "http://host:x/", "///",
+     "http://\x7f/", "http://127.0.0.1:0/"],
+)  # fmt: skip
+def test_a_redirect_to_nowhere_is_a_failed_download(server, cache, monkeypatch, target):
+    monkeypatch.setattr(fetch, "ATTEMPTS", 1)
+
+    def answer(handler: Handler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", target)
+        handler.end_headers()
+        handler.close_connection = True
+
+    server.answers = [answer]
+    with pytest.raises((DownloadError, ValueError), match=r"TOY"):
+        fetch_tu("TOY", cache, server.url)
+    gc.collect()
+    assert left_in(cache) == []
+
+
+def test_a_nested_record_is_a_damaged_one(server, cache):
+    server.answers = [sends(TOY_ZIP)]
+    path = download_tu("TOY", cache, server.url)
+    path.with_name("TOY.zip.json").write_text("[" * 100_000)
+    download_tu("TOY", cache, server.url)
+    assert len(server.requested) == 2
+
+
+def test_a_name_twice_and_other_packings_are_unsafe():
+    for method, names, message in (
+        (zipfile.ZIP_DEFLATED, [*MEMBERS, "TOY\\TOY_A.txt"], r"holds TOY/TOY_A\.txt twice"),
+        (zipfile.ZIP_BZIP2, [*MEMBERS], "is packed in a way that can unpack to anything"),
+    ):
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w", method) as archive:
+            for name in names:
+                archive.writestr(name, "1\n")
+                archive.infolist()[-1].filename = name
+        with pytest.raises(DownloadError, match=message):
+            check_archive(content, "TOY", "the test")

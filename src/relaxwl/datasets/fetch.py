@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -12,19 +13,22 @@ import ssl
 import stat
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from relaxwl._storage import atomic_write, sha256
-from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, load_tu
+from relaxwl._deadline import Deadline, current_deadline
+from relaxwl._storage import atomic_write, require_regular, sha256
+from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, is_readable, load_tu, member_pieces
 from relaxwl.graphs import GraphCollection
 
 logger = logging.getLogger(__name__)
@@ -32,6 +36,8 @@ logger = logging.getLogger(__name__)
 BASE_URL = "https://www.chrsmrrs.com/graphkerneldatasets"
 LIST_URL = "https://chrsmrrs.github.io/datasets/docs/datasets/"
 
+# What all attempts together may take unless the caller says otherwise: the largest set at a tenth of a usual speed.
+TIME_LIMIT_SECONDS = 1200.0
 ATTEMPTS = 4
 BACKOFF_SECONDS = 0.5
 TIMEOUT_SECONDS = 30
@@ -55,7 +61,11 @@ class DownloadError(OSError):
 
 
 def fetch_tu(
-    name: str, cache_dir: str | os.PathLike[str] | None = None, base_url: str | None = None
+    name: str,
+    cache_dir: str | os.PathLike[str] | None = None,
+    base_url: str | None = None,
+    *,
+    time_limit: float | None = TIME_LIMIT_SECONDS,
 ) -> tuple[GraphCollection, NDArray[Any]]:
     """Load a data set of the public TU collection, downloading it on first use.
 
@@ -67,6 +77,8 @@ def fetch_tu(
         Folder for the downloaded files; by default :func:`cache_directory`.
     base_url : str, optional
         Address of the folder with the file NAME.zip, for a mirror of the collection.
+    time_limit : float or None
+        Seconds that the download may take with all its attempts; None waits as long as something comes.
 
     Returns
     -------
@@ -86,10 +98,16 @@ def fetch_tu(
 
         graphs, y = fetch_tu("MUTAG")  # 188 graphs of 3371 vertices and 3721 edges
     """
-    return load_tu(download_tu(name, cache_dir, base_url))
+    return load_tu(download_tu(name, cache_dir, base_url, time_limit=time_limit))
 
 
-def download_tu(name: str, cache_dir: str | os.PathLike[str] | None = None, base_url: str | None = None) -> Path:
+def download_tu(
+    name: str,
+    cache_dir: str | os.PathLike[str] | None = None,
+    base_url: str | None = None,
+    *,
+    time_limit: float | None = TIME_LIMIT_SECONDS,
+) -> Path:
     """Return the path of a verified zip file of a data set in the cache; parameters as for :func:`fetch_tu`."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9+_-]|\.(?!\.)){0,99}", name):
         raise ValueError(f"name must be that of a data set, of letters, digits, '-', '_', '+' and '.', not {name!r}")
@@ -100,8 +118,9 @@ def download_tu(name: str, cache_dir: str | os.PathLike[str] | None = None, base
     folder = cache_directory() if cache_dir is None else Path(cache_dir).expanduser()
     path = folder / f"{name}.zip"
     if not _is_cached(path, url):
+        deadline = current_deadline().earlier(Deadline(time_limit))
         folder.mkdir(parents=True, exist_ok=True)
-        _download(name, url, path)
+        _download(name, url, path, deadline)
     return path
 
 
@@ -132,11 +151,12 @@ def _record_path(path: Path) -> Path:
 def _is_cached(path: Path, url: str) -> bool:
     """Whether the cache holds the file from this address, as it was downloaded."""
     try:
+        require_regular(_record_path(path))
         record = json.loads(_record_path(path).read_text(encoding="utf-8"))
         recorded_url, recorded_sum = record["url"], record["sha256"]
     except FileNotFoundError:
         return False
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         logger.warning("%s is damaged; downloading again", _record_path(path))
         return False
     if recorded_url != url or not path.is_file():
@@ -167,14 +187,15 @@ class _TransientError(Exception):
     """A failure after which another attempt makes sense."""
 
 
-def _download(name: str, url: str, path: Path) -> None:
+def _download(name: str, url: str, path: Path, deadline: Deadline) -> None:
     """Download a zip file, check it, and only then put it into the cache; try again where that makes sense."""
     for attempt in range(ATTEMPTS):
         if attempt:
-            time.sleep(BACKOFF_SECONDS * 2 ** (attempt - 1))
+            left = deadline.remaining()
+            time.sleep(min(BACKOFF_SECONDS * 2 ** (attempt - 1), math.inf if left is None else left))
         with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, dir=str(path.parent)) as file:
             try:
-                checksum = _receive(name, url, file)
+                checksum = _in_time(lambda file=file: _receive(name, url, file), url, deadline)
             except _TransientError as error:
                 logger.warning("%s, attempt %d of %d: %s", url, attempt + 1, ATTEMPTS, error)
                 problem = error
@@ -188,6 +209,32 @@ def _download(name: str, url: str, path: Path) -> None:
     )
 
 
+def _in_time(work: Callable[[], str], url: str, deadline: Deadline) -> str:
+    """Return what ``work`` returns, if it does so in time.
+
+    It runs in a thread of its own, which is left behind when the time is over: whoever waits for a server that sends a
+    byte now and then, perhaps of its headers, is never out of patience.
+    """
+    outcome: Future[str] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="relaxwl-download").start()
+    try:
+        return outcome.result(deadline.remaining())
+    except TimeoutError:
+        if outcome.done():
+            raise
+        raise DownloadError(
+            f"cannot download {url}: it is not complete after {deadline.seconds:g} seconds; try again later, or with a "
+            "larger time_limit"
+        ) from None
+
+
 def _receive(name: str, url: str, file: IO[bytes]) -> str:
     """Write what the server sends to ``file`` and return its SHA-256."""
     request = urllib.request.Request(url, headers={"User-Agent": "relaxwl"})
@@ -195,15 +242,15 @@ def _receive(name: str, url: str, file: IO[bytes]) -> str:
     received = 0
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-            announced = response.headers.get("Content-Length", "")
-            expected = int(announced) if announced.isdigit() else None
+            announced = str(response.headers.get("Content-Length", ""))
+            expected = int(announced) if re.fullmatch(r"[0-9]{1,18}", announced) else None
             _check_size(expected or 0, url)
             with _progress(name, expected) as show:
                 while chunk := response.read(_CHUNK_BYTES):
                     received += len(chunk)
                     _check_size(received, url)
                     digest.update(chunk)
-                    file.write(chunk)
+                    _write(chunk, file, url)
                     show(received)
     except urllib.error.HTTPError as error:
         error.close()
@@ -211,9 +258,20 @@ def _receive(name: str, url: str, file: IO[bytes]) -> str:
     except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
         reason = getattr(error, "reason", None) or error
         raise _TransientError(str(reason) or type(reason).__name__) from None
+    except (ValueError, OverflowError, LookupError) as error:  # a redirect to what is no address
+        raise DownloadError(f"cannot download {url}: the server leads to an address that is none ({error})") from None
     if expected is not None and received < expected:
         raise _TransientError(f"the connection was cut after {received} of {expected} bytes")
     return digest.hexdigest()
+
+
+def _write(chunk: bytes, file: IO[bytes], url: str) -> None:
+    try:
+        file.write(chunk)
+    except OSError as error:
+        raise DownloadError(
+            f"cannot download {url}: what comes cannot be kept in the cache ({error.strerror})"
+        ) from None
 
 
 def _status_error(name: str, url: str, status: int) -> Exception:
@@ -233,7 +291,7 @@ def _check_size(size: int, url: str) -> None:
 def _progress(name: str, expected: int | None) -> Iterator[Any]:
     """Yield a function that shows how much has come: a bar if a person is watching, a line in the log otherwise."""
     size = "unknown size" if expected is None else f"{expected / 1e6:.1f} MB"
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         logger.info("downloading %s (%s)", name, size)
         yield lambda received: None
         return
@@ -265,7 +323,7 @@ def check_archive(file: IO[bytes], name: str, source: str) -> None:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             problem = _danger(members, size)
-            damaged = None if problem else archive.testzip()
+            damaged = None if problem else _first_damaged(archive, members)
     except ZIP_ERRORS as error:
         raise DownloadError(f"what {source} sent is not a readable zip file ({error}); nothing was kept") from None
     if problem is not None:
@@ -278,6 +336,17 @@ def check_archive(file: IO[bytes], name: str, source: str) -> None:
         raise DownloadError(f"what {source} sent holds {held} instead of {name}; nothing was kept")
 
 
+def _first_damaged(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> str | None:
+    """Return the first member that fails its checksum."""
+    for info in members:
+        try:
+            for _ in member_pieces(archive, info):
+                pass
+        except zipfile.BadZipFile:
+            return info.filename
+    return None
+
+
 def _danger(members: list[zipfile.ZipInfo], size: int) -> str | None:
     """Say what is wrong: names that lead out of a folder, links, too many members, too much content; else None."""
     if len(members) > MAX_MEMBERS:
@@ -287,6 +356,11 @@ def _danger(members: list[zipfile.ZipInfo], size: int) -> str | None:
         path = PureWindowsPath(info.filename)
         if path.anchor or ".." in path.parts or stat.S_ISLNK(info.external_attr >> 16):
             return f"its member {info.filename!r} leads out of the folder"
+        if not is_readable(info):
+            return f"its member {info.filename!r} is packed in a way that can unpack to anything"
+    names = [info.filename.replace("\\", "/") for info in members]
+    if len(set(names)) < len(names):
+        return f"it holds {max(names, key=names.count)} twice"
     unpacked = sum(info.file_size for info in members)
     if unpacked > MAX_UNPACKED_BYTES or (unpacked > HARMLESS_BYTES and unpacked > MAX_RATIO * size):
         return f"{size} bytes unpack to {unpacked}"

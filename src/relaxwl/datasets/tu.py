@@ -303,15 +303,25 @@ def _file_in_folder(path: Path) -> _File:
 
 def _file_in_zip(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _File:
     def read() -> bytes:
-        if info.compress_type not in CHUNK_BYTES:
+        if not is_readable(info):
             raise TUFormatError(f"{path}: {info.filename} is packed in a way that is not read here; use deflate")
-        n_bytes = CHUNK_BYTES[info.compress_type]
-        # In pieces: read as a whole, a member would be unpacked beyond the size that the archive gives.
-        with _damage_reported(path), archive.open(info) as file:
-            file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
-            return b"".join(iter(lambda: file.read(n_bytes), b""))
+        with _damage_reported(path):
+            return b"".join(member_pieces(archive, info))
 
     return _File(info.file_size, read)
+
+
+def is_readable(info: zipfile.ZipInfo) -> bool:
+    """Say whether a member is packed in a way that unpacks little by little."""
+    return info.compress_type in CHUNK_BYTES
+
+
+def member_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield what a member holds: read as a whole, it would be unpacked beyond the size that the archive gives."""
+    n_bytes = CHUNK_BYTES[info.compress_type]
+    with archive.open(info) as file:
+        file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
+        yield from iter(lambda: file.read(n_bytes), b"")
 
 
 @contextlib.contextmanager
