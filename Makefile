@@ -54,7 +54,9 @@ bench: $(STAMP)  ## Compare speeds side by side (needs the benchmark data; see b
 
 docs: $(STAMP)  ## Build the documentation site into site/
 	@$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	@$(BIN)/mkdocs build --strict
+	@echo "Building the pages into site/ (the gallery runs; some minutes) ..."
+	@$(BIN)/python -m sphinx -W --keep-going -j auto -q docs site
+	@$(BIN)/python docs/check_site.py site
 
 wheel-test: $(STAMP)  ## Build the wheel and try it in an environment of its own
 	@echo "Building the wheel and trying it in a clean environment ..."
@@ -68,4 +70,4 @@ clean-cache:  ## Remove Numba's compiled code: it does not notice a change in an
 	@find src tests -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: clean-cache  ## Remove everything that make made
-	@rm -rf $(VENV) build dist site demo .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf docs/api docs/gallery docs/command-line $(VENV) build dist site demo .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

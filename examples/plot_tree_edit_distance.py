@@ -1,15 +1,11 @@
-"""How far two neighbourhoods are apart, and how one becomes the other.
+"""
+How far two neighbourhoods are apart
+====================================
 
-The unfolding trees of two atoms of two small molecules, the edit distance between them, and how one tree becomes
-the other: vertices joined by dashed lines are mapped to each other, yellow ones change their label, red ones are
-deleted and blue ones inserted.
-
-Run it with the path of the picture as an optional argument::
-
-    python examples/plot_tree_edit_distance.py tree_edit_distance.svg
+The unfolding trees of two atoms of two small molecules, the edit distance between them, and how one tree becomes the
+other.
 """
 
-import sys
 from pathlib import Path
 
 import relaxwl
@@ -23,7 +19,8 @@ acetamide = (6, [(0, 1), (1, 2), (1, 3), (3, 4), (3, 5)], ["C", "C", "O", "N", "
 graphs = relaxwl.GraphCollection.from_edges([acetic_acid, acetamide])
 
 # %%
-# The unfolding tree of the second carbon atom, two steps deep: its neighbours, and their neighbours, itself among them.
+# The unfolding tree of the second carbon atom, two steps deep: its neighbours, and their neighbours, itself among
+# them.
 
 acid_tree = relaxwl.unfolding_tree(graphs[0], node=1, depth=2)
 amide_tree = relaxwl.unfolding_tree(graphs[1], node=1, depth=2)
@@ -34,9 +31,14 @@ print(amide_tree.to_text())
 # Two edits lie between them: the oxygen that holds the hydrogen becomes nitrogen, and gets one hydrogen more.
 
 mapping = relaxwl.tree_edit_mapping(acid_tree, amide_tree)
-mapping.validate()
 print(f"distance {mapping.cost:g}: {mapping.describe()}")
 print(mapping.script())
+
+# %%
+# The picture: vertices joined by dashed lines are mapped to each other, yellow ones change their label, red ones are
+# deleted and blue ones inserted. It is an SVG file for a browser or a page.
+
+Path("tree_edit_distance.svg").write_text(mapping.to_svg(), encoding="utf-8")
 
 # %%
 # Edits need not cost the same. Where nitrogen is close to oxygen, the two neighbourhoods are closer too.
@@ -47,8 +49,5 @@ cost = relaxwl.EditCost.from_matrix(labels, close)
 print(f"distance {relaxwl.tree_edit_distance(acid_tree, amide_tree, cost):g} where N and O are alike")
 
 # %%
-# The picture: open it in a browser, or put it into a page.
-
-path = Path(sys.argv[1] if len(sys.argv) > 1 else "tree_edit_distance.svg")
-path.write_text(mapping.to_svg(), encoding="utf-8")
-print(f"wrote {path}")
+# **What was learnt.** A neighbourhood is a tree, the distance between two trees is the price of the cheapest edits,
+# and the edits can be read and drawn. What an edit costs is yours to say.

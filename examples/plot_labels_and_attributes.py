@@ -1,0 +1,66 @@
+"""
+Labels and attributes together
+==============================
+
+Vertices often have a kind *and* measurements: an atom's element and its charge, a residue's type and its position. An
+edit cost from attributes lets both count.
+"""
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+import relaxwl
+
+# %%
+# Two classes. Label and measurement of a vertex are, each taken alone, the same in both; what differs is which labels
+# have large measurements.
+
+rng = np.random.default_rng(0)
+
+
+def make_graph(kind: int) -> nx.Graph:
+    """Return a random tree with labels "a" and "b" and a noisy measurement."""
+    graph = nx.random_labeled_tree(16, seed=int(rng.integers(2**31)))
+    for _, data in graph.nodes(data=True):
+        data["label"] = str(rng.choice(["a", "b"]))
+        data["size"] = float((data["label"] == "ab"[kind]) + rng.normal(0, 0.4))
+    return graph
+
+
+y = np.array([0, 1] * 50)
+graphs = relaxwl.as_collection([make_graph(kind) for kind in y], node_label="label", node_attributes="size")
+print(graphs)
+
+# %%
+# Three costs: labels alone (the default), attributes alone, and both. Attributes are quantised to ``n_codes`` values;
+# ``blank`` is the price of a vertex in the scale of the attributes.
+
+attributes_only = relaxwl.as_collection(
+    [(graph.n_nodes, graph.edges, None) for graph in graphs]
+)  # the same graphs without anything
+settings = {
+    "structure": (attributes_only, None),
+    "labels": (graphs, None),
+    "labels and\nattributes": (graphs, relaxwl.EditCost.from_attributes(blank=1.0, n_codes=16)),
+}
+scores = {}
+for name, (data, cost) in settings.items():
+    kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, cost=cost, normalize=True, random_state=0)
+    K = kernel.fit_kernel_matrix(data)
+    scores[name] = cross_val_score(SVC(kernel="precomputed", C=100), K, y, cv=5)
+    print(f"{' '.join(name.split()):25s} accuracy {scores[name].mean():.2f} ± {scores[name].std():.2f}")
+
+# %%
+figure, axes = plt.subplots(figsize=(5.5, 3), layout="constrained")
+axes.bar(list(scores), [values.mean() for values in scores.values()], yerr=[values.std() for values in scores.values()])
+axes.axhline(0.5, color="black", linestyle=":", label="guessing")
+axes.set(ylabel="accuracy", ylim=(0, 1))
+axes.legend()
+plt.show()
+
+# %%
+# **What was learnt.** What counts is what you say counts: neither labels nor structure can tell these classes apart,
+# the pair of label and measurement can.
