@@ -54,6 +54,7 @@ bench: $(STAMP)  ## Compare speeds side by side (needs the benchmark data; see b
 
 docs: $(STAMP)  ## Build the documentation site into site/
 	@$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@rm -rf docs/api  # pages of names that are gone
 	@echo "Building the pages into site/ (the gallery runs; some minutes) ..."
 	@$(BIN)/python -m sphinx -W --keep-going -j auto -q docs site
 	@$(BIN)/python docs/check_site.py site

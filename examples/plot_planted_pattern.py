@@ -14,8 +14,8 @@ import numpy as np
 import relaxwl
 
 # %%
-# Random graphs with labels a, b and c. Each has a hub labelled c with seven neighbours of its own, and seven labels that
-# are mostly a. In class "pattern" the hub's neighbours have these labels, in class "plain" seven vertices anywhere.
+# Random graphs with labels a, b and c. Each has a hub labelled c with seven neighbours of its own, and seven labels
+# that are mostly a. In class "pattern" the neighbours of the hub have these, in class "plain" vertices anywhere.
 
 rng = np.random.default_rng(0)
 
