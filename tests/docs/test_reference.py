@@ -1,0 +1,30 @@
+"""The reference lists every public name, and every name that it lists is there."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import relaxwl
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+TABLES = re.findall(r"autosummary::.*?```", TEXT, re.S)
+LISTED = [line.strip() for table in TABLES for line in table.splitlines() if re.match(r" {3}\w", line)]
+
+
+def named(name: str) -> object:
+    """Return what a dotted name below the package stands for."""
+    *modules, last = name.split(".")
+    return getattr(import_module(".".join(["relaxwl", *modules])), last)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_is_listed_is_there(name):
+    assert named(name).__doc__
+
+
+def test_every_public_name_is_listed():
+    missing = {name for name in relaxwl.__all__ if not isinstance(named(name), ModuleType)} - set(LISTED)
+    assert not missing, f"docs/api.md lacks {sorted(missing)}: put each into the table of its kind"
