@@ -18,8 +18,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[!_]*/*.md"))]
 GENERATED = ("api", "gallery", "command-line")
+FOUND = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[!_]*/*.md"))]
+PAGES = [ROOT / "README.md", *(page for page in FOUND if page.parent.name not in GENERATED)]
 BLOCK = re.compile(r"^(?:<!-- needs: (?P<needs>[^>]+?) -->\n+)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 RUN = ("python", "sh")
 SHOWN = ("text", "console", "json", "toml", "yaml", "bibtex")
@@ -70,12 +71,8 @@ def run_shell(block: Block) -> str:
     return run.stdout
 
 
-def is_written(page: Path) -> bool:
-    return page.parent.name not in GENERATED
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("page", filter(is_written, PAGES), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_code_block_runs(page, shared, tmp_path, monkeypatch):
     for data in (shared / "data").iterdir():
         (tmp_path / data.name).symlink_to(data)
@@ -96,7 +93,7 @@ def test_blocks_know_what_they_need_and_print():
     assert blocks(text) == [Block("python", "print(1)\n", 2, "1\n"), Block("sh", "ls\n", 14, None)]
 
 
-@pytest.mark.parametrize("page", filter(is_written, PAGES), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_has_a_language(page):
     text = page.read_text(encoding="utf-8")
     fences = re.findall(r"^```(.*)$", text, re.M)
