@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import naive
 from relaxwl import GraphCollection
+from relaxwl._memory import MemoryRefusal
 from relaxwl.kernels.counting import COUNTERS, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
 from small_graphs import BONDS, collection, random_graphs
 from strategies import plain_graphs
@@ -118,3 +119,9 @@ def test_joining_scales_blocks_and_norms():
     assert joined.matrix.shape == (4, 6)
     np.testing.assert_array_equal(joined.unknown_sums, 3 * graphs.node_counts)
     np.testing.assert_array_equal(joined.unknown_squares, 9 * fitted.matrix.power(2).sum(axis=1))
+
+
+def test_paths_of_graphs_that_are_too_large_are_refused():
+    graphs = GraphCollection.from_edges([(100_000, [(0, 1)])])
+    with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 vertices would need about 149"):
+        ShortestPathCounter().fit(graphs, np.zeros(graphs.n_nodes, np.int32), 1)

@@ -1,5 +1,6 @@
 """The report: self-contained, well-formed, honest about what it holds."""
 
+import html
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import relaxwl
-from evaluation.records import SETTINGS, described, repetitions, table_of_four
+from evaluation.records import SETTINGS, described, repetitions, sketch, table_of_four
 from relaxwl.evaluation import Results
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
 from relaxwl.reports import render_report, write_report
@@ -178,3 +179,15 @@ def test_page_does_not_scroll_sideways(tmp_path, page, width):
     command += [f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'report.html'}"]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     assert int(re.search(r"<title>width (\d+)</title>", shown).group(1)) <= width
+
+
+@pytest.mark.parametrize("name", ["$x^{$", "a $5 set", "$$", "\\$\\frac{", "_x", "\ud800", "a\x00b\n", "<&>"])
+def test_names_are_shown_as_they_are(tmp_path, name):
+    pytest.importorskip("matplotlib")
+    of = {"dataset": name, "kernel": f"k{name}"}
+    drawn = replace(sketch(**of), class_names=[name, f"{name}2"])
+    records = [*repetitions((1, 0.5), (0.5, 1), **of), drawn, described(name)]
+    write_report(Results(records), tmp_path / "page.html", title=name)
+    page = (tmp_path / "page.html").read_bytes().decode()
+    if name.isprintable():
+        assert html.unescape(page).count(name) > 3

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from relaxwl._execution import map_chunks
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
 from relaxwl.kernels import _compiled
@@ -176,6 +177,12 @@ class ShortestPathCounter(_KeyCounter):
         self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
     ) -> tuple[Int64, Int64, Int32]:
         n_total = self._room(ids, MAX_PATH_LENGTH)
+        largest = int(graphs.node_counts.max(initial=0))
+        refuse_beyond_memory(
+            16.0 * largest**2,  # a number for each pair of vertices, and again while they are sorted
+            f"counting the shortest paths of a graph of {largest} vertices",
+            "use another base than 'shortest-path', or smaller graphs",
+        )
         task = partial(_path_runs, graphs, ids, self.n_known, n_total)
         parts = map_chunks(task, graph_spans(graphs, PATH_CHUNK_NODES), n_jobs)
         lengths = np.concatenate([np.diff(indptr) for indptr, _, _ in parts])

@@ -33,7 +33,7 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
     """
     page = render_explorer(explanation, **options)
     with atomic_write(path) as file:
-        file.write(page.encode())
+        file.write(page.encode(errors="replace"))
 
 
 def render_explorer(

@@ -65,7 +65,7 @@ def write_report(
     """
     page = render_report(results, title=title, reference=reference, explorer=explorer)
     with atomic_write(path) as file:
-        file.write(page.encode())
+        file.write(page.encode(errors="replace"))
 
 
 def render_report(

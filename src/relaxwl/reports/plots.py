@@ -98,14 +98,14 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
         )
     share = _majority_share(cells[0])
     axes.axvline(100 * share, color=INK, linewidth=1, linestyle=":", alpha=0.6)
-    axes.set_yticks(range(len(cells)), [cell.title for cell in cells])
+    axes.set_yticks(range(len(cells)), [verbatim(cell.title) for cell in cells])
     axes.set_ylim(-0.6, len(cells) - 0.4)
     if xlim is not None:
         axes.set_xlim(*xlim)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_title(dataset)
+    axes.set_title(verbatim(dataset))
     axes.set_xlabel("accuracy, %")
     return figure
 
@@ -130,7 +130,7 @@ def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
         width = 2.4 if is_relaxed(kernel) else 1.3
         axes.errorbar(xs, means, yerr=stds, color=color, marker=marker, markersize=5.5, linewidth=width, capsize=2.5)
         ends.append((means[-1], shown[-1][1].title, color))
-    axes.set_xticks(range(len(ordered)), [f"{name}\n{density[name]:.3g}" for name in ordered])
+    axes.set_xticks(range(len(ordered)), [f"{verbatim(name)}\n{density[name]:.3g}" for name in ordered])
     axes.set_xlim(-0.2, len(ordered) - 0.85)
     axes.grid(axis="y")
     axes.set_ylabel("accuracy, %")
@@ -155,9 +155,11 @@ def runtime_figure(results: Results) -> Figure:
         ]
         color, marker = _series(number)
         xs, ys = zip(*points, strict=True) if points else ((), ())
-        axes.plot(xs, ys, linestyle="none", color=color, marker=marker, markersize=7, alpha=0.9, label=dataset)
+        axes.plot(
+            xs, ys, linestyle="none", color=color, marker=marker, markersize=7, alpha=0.9, label=verbatim(dataset)
+        )
     titles = {place[0]: cell.title for place, cell in timed.items()}
-    axes.set_yticks(range(len(kernels)), [titles[kernel] for kernel in reversed(kernels)])
+    axes.set_yticks(range(len(kernels)), [verbatim(titles[kernel]) for kernel in reversed(kernels)])
     axes.set_ylim(-0.6, len(kernels) - 0.4)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
@@ -202,10 +204,11 @@ def gram_figure(sketch: GramSketch) -> Figure:
         axes.axvline(end, color="white", linewidth=0.8)
     starts = [0.0, *sketch.class_ends[:-1]]
     middles = [(start + end) / 2 for start, end in zip(starts, sketch.class_ends, strict=True)]
-    axes.set_yticks(middles, sketch.class_names)
-    axes.set_xticks(middles, sketch.class_names)
+    names = [verbatim(name) for name in sketch.class_names]
+    axes.set_yticks(middles, names)
+    axes.set_xticks(middles, names)
     axes.tick_params(length=0)
-    axes.set_title(f"Gram matrix: {sketch.title} on {sketch.key.dataset}", fontsize=10)
+    axes.set_title(verbatim(f"Gram matrix: {sketch.title} on {sketch.key.dataset}"), fontsize=10)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return figure
@@ -228,7 +231,7 @@ def embedding_figure(sketch: GramSketch) -> Figure:
             marker=marker,
             alpha=0.8,
             linewidths=0,
-            label=name,
+            label=verbatim(name),
             # Thousands of shapes make a page heavy, one image does not.
             rasterized=len(points) > MAX_SHAPES,
         )
@@ -237,7 +240,7 @@ def embedding_figure(sketch: GramSketch) -> Figure:
     axes.set_ylabel(f"component 2 {second}")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.set_title(f"Kernel PCA: {sketch.title} on {sketch.key.dataset}", fontsize=10)
+    axes.set_title(verbatim(f"Kernel PCA: {sketch.title} on {sketch.key.dataset}"), fontsize=10)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, fontsize=8, handletextpad=0.1, columnspacing=1.0
     )
@@ -284,6 +287,16 @@ def _labelled(svg: str, description: str) -> str:
     return f'{head} role="img" aria-label="{escape(description)}" style="max-width:{pixels}px">{rest}'
 
 
+def verbatim(name: str) -> str:
+    r"""Return a name as text that matplotlib draws as it is: no formula between dollars, nothing that is no character.
+
+    >>> print(verbatim("a $5 set"), verbatim("\x00"))
+    a \$5 set �
+    """
+    text = "".join(letter if letter.isprintable() else "�" for letter in name).replace("$", r"\$")
+    return f"\N{HAIR SPACE}{text}" if text.startswith("_") else text  # legends leave out what begins so
+
+
 def is_relaxed(kernel: str) -> bool:
     """Say whether a kernel's name belongs to the relaxed family, which pictures let stand out."""
     return kernel.lower().startswith(("rwl", "relaxed", "r-wl"))
@@ -324,7 +337,7 @@ def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     values = np.log([end[0] for end in ends]) if logarithmic else np.array([end[0] for end in ends])
     heights = (values - span[0]) / (span[1] - span[0])
     for (_, name, color), height in zip(ends, spread_apart(heights, 0.062), strict=True):
-        axes.annotate(name, (1.015, height), xycoords="axes fraction", color=color, va="center", fontsize=9)
+        axes.annotate(verbatim(name), (1.015, height), xycoords="axes fraction", color=color, va="center", fontsize=9)
 
 
 def spread_apart(heights: Any, gap: float) -> list[float]:
