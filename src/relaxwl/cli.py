@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _explain, _report):
+    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _explain, _report):
         add(commands)
     return parser
 
@@ -280,6 +280,19 @@ def _datasets(commands: Subparsers) -> None:
                  "relaxwl datasets fetch MUTAG")  # fmt: skip
     fetch.add_argument("name", nargs="+", help="name of a data set")
     fetch.add_argument("--base-url", help="fetch from here instead")
+
+
+def _shard(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "shard", "shard:run", "write data sets as a folder of shards, for collections beyond memory",
+        "Reads data sets; writes DIR with a manifest and parts of bounded size, which "
+        "relaxwl.distributed.ShardedCollection opens. A run that was stopped goes on where it was.",
+        "relaxwl shard NCI1.zip -o nci1.shards --graphs-per-shard 1000",
+    )  # fmt: skip
+    parser.add_argument("dataset", nargs="+", help=DATASET_HELP)
+    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
+    parser.add_argument("--graphs-per-shard", type=_positive, default=10_000, metavar="N",
+                        help="graphs of each shard (default 10000)")  # fmt: skip
 
 
 def _explain(commands: Subparsers) -> None:

@@ -1,0 +1,41 @@
+"""``relaxwl shard``: data sets as a folder of shards, which are read one at a time."""
+
+from argparse import Namespace
+
+from relaxwl.commands.console import Console, UserError
+from relaxwl.commands.sources import check_source, open_source
+from relaxwl.distributed import ShardError, ShardWriter
+
+
+def run(arguments: Namespace, console: Console) -> None:
+    """Write the graphs of all data sets, one behind the other; what a stopped run has written is kept."""
+    for name in arguments.dataset:
+        check_source(name)
+    try:
+        writer = ShardWriter(arguments.out, arguments.graphs_per_shard)
+        to_skip = writer.n_written
+        if to_skip:
+            console.note(f"{arguments.out} has {to_skip:,} graphs of a stopped run: going on behind them")
+        for name in arguments.dataset:
+            source = open_source(name, console, arguments.seed)
+            skipped = min(to_skip, len(source.graphs))
+            to_skip -= skipped
+            writer.add(source.graphs[skipped:], None if source.y is None else source.y[skipped:])
+        if to_skip:
+            raise UserError(
+                f"{arguments.out} has more graphs of a stopped run than these data sets: name the same ones in the "
+                "same order, or another folder"
+            )
+        shards = writer.finish()
+    except ShardError as error:
+        raise UserError(str(error)) from None
+    parts = shards.manifest.parts
+    console.result(
+        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} vertices in {len(parts):,} shards: {arguments.out}",
+        {
+            "folder": str(arguments.out),
+            "n_graphs": shards.n_graphs,
+            "n_nodes": shards.n_nodes,
+            "n_shards": len(parts),
+        },
+    )

@@ -1,0 +1,100 @@
+"""Fitted kernels applied to sharded collections: one pure task a shard, on a Dask cluster or in this process.
+
+A task gets the name of a shard and the model, opens the shard where it runs and returns features. A worker that dies
+takes nothing along that another could not compute again.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, save_npz
+
+from relaxwl._storage import atomic_write
+from relaxwl.distributed.shards import ShardedCollection
+from relaxwl.kernels.base import CountKernel
+
+if TYPE_CHECKING:
+    import dask.array
+
+
+def transform(kernel: CountKernel, shards: ShardedCollection) -> "dask.array.Array":
+    """Return the features of all graphs as a Dask array of sparse blocks, one a shard; nothing is computed yet.
+
+    ``compute()`` runs on the current client and joins the blocks; ``to_delayed()`` gives them one by one. The same
+    numbers as ``kernel.transform(shards.to_collection())``, bit for bit.
+
+    Parameters
+    ----------
+    kernel : fitted kernel with explicit features
+        It is sent to the workers once.
+    shards : ShardedCollection
+        In a folder that all workers can read.
+    """
+    array, delayed = _dask("dask.array"), _dask("dask")
+    sent = delayed.delayed(kernel, pure=True)
+    task = delayed.delayed(_features, pure=True)
+    n_columns = len(kernel.get_feature_names_out())
+    blocks = [
+        array.from_delayed(
+            task(sent, shards[index : index + 1]), (part.n_graphs, n_columns), meta=csr_array((0, n_columns))
+        )
+        for index, part in enumerate(shards.manifest.parts)
+    ]
+    return array.concatenate(blocks, axis=0)
+
+
+def transform_to_files(
+    kernel: CountKernel, shards: ShardedCollection, folder: str | os.PathLike[str], *, client: Any = None
+) -> list[Path]:
+    """Write the features of each shard to a file ``features-….npz`` (as of ``scipy.sparse.save_npz``) in a folder.
+
+    Files that are there are kept: a run that was stopped goes on. So the folder must be of this kernel and these shards
+    alone.
+
+    Parameters
+    ----------
+    kernel : fitted kernel with explicit features
+    shards : ShardedCollection
+    folder : path
+        Made if it is not there. All workers must be able to write to it.
+    client : dask.distributed.Client, optional
+        Where the tasks run, a task a shard; without one, in this process, a shard at a time.
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    task = partial(_write_features, kernel, target)
+    return [Path(path) for path in _mapped(task, shards, client)]
+
+
+def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection, client: Any) -> Iterator[str]:
+    singles = [shards[index : index + 1] for index in range(len(shards))]
+    if client is None:
+        return map(task, singles)
+    return iter(client.gather(client.map(task, singles, pure=True)))
+
+
+def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
+    """Return the features of a collection of one shard; one thread, since the worker's own tasks fill its cores."""
+    return kernel.transform(shard[0])
+
+
+def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection) -> str:
+    path = folder / f"features-{Path(shard.manifest.parts[0].name).stem.removeprefix('part-')}.npz"
+    if not path.exists():
+        features = _features(kernel, shard)
+        with atomic_write(path) as file:
+            save_npz(file, csr_array(features, dtype=np.float64))
+    return str(path)
+
+
+def _dask(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError("sharded collections on a cluster need Dask: pip install 'relaxwl[dask]'") from None

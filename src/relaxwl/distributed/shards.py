@@ -1,0 +1,387 @@
+"""A folder of shards: a manifest, and parts of bounded size that are read one at a time.
+
+A part is an ``npz`` archive of plain arrays (nothing in it is executed) with codes into a label vocabulary of its own;
+the manifest has the vocabulary of all parts, so that a shard that is read has the codes that it would have in the whole
+collection. Parts are written whole or not at all, and the manifest last: a writer that was stopped goes on behind the
+last whole part.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from relaxwl._storage import atomic_write, sha256
+from relaxwl._validation import check_integer
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.labels import Label, Vocabulary, match_codes, plain_label, sort_labels
+
+FORMAT, VERSION = "relaxwl shards", 1
+MANIFEST = "manifest.json"
+# What a writer knows until it has finished.
+UNFINISHED = "manifest.unfinished.json"
+ARRAYS = ("offsets", "indptr", "indices", "node_codes", "edge_codes", "node_attributes", "edge_attributes")
+
+
+class ShardError(ValueError):
+    """A folder of shards that cannot be used; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the manifest says of one part."""
+
+    name: str
+    n_graphs: int
+    n_nodes: int
+    n_edges: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is known of all parts together.
+
+    ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None where graphs have none.
+    """
+
+    parts: tuple[Part, ...] = ()
+    node_vocabulary: Vocabulary | None = None
+    edge_vocabulary: Vocabulary | None = None
+    n_node_attributes: int | None = None
+    n_edge_attributes: int | None = None
+    directed: bool = False
+    target: str | None = None
+
+    def grown(self, part: Part, graphs: GraphCollection, y: NDArray[Any] | None) -> "Manifest":
+        """Return the manifest with one more part, refusing one that carries other things than those before."""
+        described = _described(graphs, y)
+        if not self.parts:
+            return replace(described, parts=(part,))
+        for field in ("n_node_attributes", "n_edge_attributes", "directed", "target"):
+            before, now = getattr(self, field), getattr(described, field)
+            if before != now:
+                raise ShardError(
+                    f"all graphs must agree: {field} was {before} so far, and is {now} from {part.name} on"
+                )
+        return replace(
+            self,
+            parts=(*self.parts, part),
+            node_vocabulary=_joined("vertex", self.node_vocabulary, described.node_vocabulary, part.name),
+            edge_vocabulary=_joined("edge", self.edge_vocabulary, described.edge_vocabulary, part.name),
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the manifest, whole or not at all."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        with atomic_write(path) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+    @classmethod
+    def read(cls, path: Path) -> "Manifest":
+        """Read a manifest, checking all of it."""
+        try:
+            content = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise ShardError(f"{path.parent} is no folder of shards: there is no {path.name} in it") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise ShardError(f"{path} cannot be read: {error}") from None
+        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+            raise ShardError(f"{path} is not the manifest of a folder of shards")
+        version = content.pop("version", None)
+        if version != VERSION:
+            raise ShardError(f"{path} has version {version!r}; this relaxwl reads version {VERSION}")
+        try:
+            return _checked(cls(**content))
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ShardError(f"{path} is damaged: {error}") from None
+
+
+class ShardWriter:
+    """Writes graphs into a folder of shards, as they come.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there. One that a stopped writer left is gone on with: ``n_written`` says how many graphs are
+        in it, which the caller leaves out.
+    graphs_per_shard : int
+        Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 vertices each
+        are a good size.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, y = make_egonets(20, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, graphs_per_shard=8) as writer:
+    ...         writer.add(graphs, y)
+    ...     shards = ShardedCollection.open(folder)
+    ...     print(shards, shards.to_collection() == graphs)
+    ShardedCollection(20 graphs in 3 shards, 2815 nodes, 12148 edges) True
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], graphs_per_shard: int = 10_000) -> None:
+        self.folder = Path(folder)
+        self.graphs_per_shard = check_integer("graphs_per_shard", graphs_per_shard, least=1)
+        if (self.folder / MANIFEST).exists():
+            raise ShardError(f"{self.folder} holds finished shards already; give another folder, or remove it first")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / UNFINISHED
+        self._manifest = Manifest.read(unfinished) if unfinished.exists() else Manifest()
+        self._waiting: list[tuple[GraphCollection, NDArray[Any] | None]] = []
+        self._n_waiting = 0
+
+    @property
+    def n_written(self) -> int:
+        """Number of graphs that are safely in the folder."""
+        return sum(part.n_graphs for part in self._manifest.parts)
+
+    def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
+        """Add graphs behind those before, with their targets if they have any."""
+        target = None if y is None else np.asarray(y)
+        if target is not None and (target.shape != (len(graphs),) or target.dtype.kind not in "iufU"):
+            raise ValueError(f"y must be {len(graphs)} numbers or texts, one for each graph")
+        self._waiting.append((graphs, target))
+        self._n_waiting += len(graphs)
+        while self._n_waiting >= self.graphs_per_shard:
+            self._write(self.graphs_per_shard)
+
+    def finish(self) -> "ShardedCollection":
+        """Write what is left and the manifest; the folder is complete from here on."""
+        if self._n_waiting or not self._manifest.parts:
+            self._write(self._n_waiting)
+        self._manifest.write(self.folder / MANIFEST)
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
+        return ShardedCollection(self.folder, self._manifest)
+
+    def _write(self, n_graphs: int) -> None:
+        graphs, y = self._taken(n_graphs)
+        name = f"part-{len(self._manifest.parts):06d}.npz"
+        with atomic_write(self.folder / name) as file:
+            np.savez_compressed(file, **_arrays(graphs, y))
+        part = Part(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
+        self._manifest = self._manifest.grown(part, graphs, y)
+        self._manifest.write(self.folder / UNFINISHED)
+
+    def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None]:
+        """Take the first graphs of those that wait."""
+        taken: list[tuple[GraphCollection, NDArray[Any] | None]] = []
+        left = n_graphs
+        while left:
+            graphs, y = self._waiting.pop(0)
+            if len(graphs) > left:
+                self._waiting.insert(0, (graphs[left:], None if y is None else y[left:]))
+                graphs, y = graphs[:left], None if y is None else y[:left]
+            taken.append((graphs, y))
+            left -= len(graphs)
+        self._n_waiting -= n_graphs
+        if len({y is None for _, y in taken}) > 1:
+            raise ValueError("y must be given for all graphs or for none")
+        targets = [y for _, y in taken if y is not None]
+        return GraphCollection.concatenate(graphs for graphs, _ in taken), np.concatenate(targets) if targets else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+
+
+class ShardedCollection(Sequence[GraphCollection]):
+    """Graphs in a folder of shards; a sequence of shards, each a :class:`relaxwl.GraphCollection`.
+
+    Make one by :meth:`open`; write one by :class:`ShardWriter` or ``relaxwl shard``. A slice has the chosen shards.
+    Nothing is read before it is asked for, and every part that is read is compared with its checksum.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> "ShardedCollection":
+        """Open a folder; its manifest is read and checked, the shards are not."""
+        path = Path(folder)
+        if not (path / MANIFEST).exists() and (path / UNFINISHED).exists():
+            raise ShardError(f"{path} is not finished: run the command that writes it again, and it goes on")
+        return cls(path, Manifest.read(path / MANIFEST))
+
+    def __len__(self) -> int:
+        return len(self.manifest.parts)
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs in all shards."""
+        return sum(part.n_graphs for part in self.manifest.parts)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of vertices in all shards."""
+        return sum(part.n_nodes for part in self.manifest.parts)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges in all shards."""
+        return sum(part.n_edges for part in self.manifest.parts)
+
+    @property
+    def y(self) -> NDArray[Any] | None:
+        """The targets of all graphs, read from all parts; None if there are none."""
+        if self.manifest.target is None:
+            return None
+        return np.concatenate([self._load(part)["y"] for part in self.manifest.parts])
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return ShardedCollection(self.folder, replace(self.manifest, parts=self.manifest.parts[key]))
+        return self._read(self.manifest.parts[key])
+
+    def __iter__(self) -> Iterator[GraphCollection]:
+        return (self._read(part) for part in self.manifest.parts)
+
+    def to_collection(self) -> GraphCollection:
+        """Return all graphs as one collection in memory."""
+        return GraphCollection.concatenate(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"ShardedCollection({self.n_graphs} graphs in {len(self)} shards, {self.n_nodes} nodes, "
+            f"{self.n_edges} edges)"
+        )
+
+    def _read(self, part: Part) -> GraphCollection:
+        arrays = self._load(part)
+        try:
+            graphs = GraphCollection(
+                **{name: arrays[name] for name in ARRAYS if name in arrays},
+                node_vocabulary=_vocabulary(arrays, "node_vocabulary"),
+                edge_vocabulary=_vocabulary(arrays, "edge_vocabulary"),
+            )
+            return _recoded(graphs, self.manifest)
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ShardError(f"{self.folder / part.name} is damaged: {error}") from None
+
+    def _load(self, part: Part) -> dict[str, NDArray[Any]]:
+        path = self.folder / part.name
+        try:
+            if sha256(path) != part.sha256:
+                raise ShardError(f"{path} is damaged: it does not match its checksum; write it again")
+            with np.load(path, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+        except FileNotFoundError:
+            raise ShardError(f"{path} is missing; the manifest names it") from None
+
+
+# --------------------------------------------------------------------------------------------------------- inside
+
+
+def _described(graphs: GraphCollection, y: NDArray[Any] | None) -> Manifest:
+    """Return what a manifest says of the kind of these graphs."""
+    nodes, edges = graphs.node_attributes, graphs.edge_attributes
+    return Manifest(
+        (),
+        _used(graphs.node_codes, graphs.node_vocabulary),
+        _used(graphs.edge_codes, graphs.edge_vocabulary),
+        None if nodes is None else nodes.shape[1],
+        None if edges is None else edges.shape[1],
+        bool(getattr(graphs, "directed", False)),
+        None if y is None else y.dtype.kind,
+    )
+
+
+def _used(codes: NDArray[Any] | None, vocabulary: Vocabulary | None) -> Vocabulary | None:
+    """Return the labels that occur, in order."""
+    if codes is None or vocabulary is None:
+        return None
+    return tuple(vocabulary[code] for code in np.unique(codes))
+
+
+def _joined(kind: str, before: Vocabulary | None, now: Vocabulary | None, name: str) -> Vocabulary | None:
+    if (before is None) != (now is None):
+        raise ShardError(f"all graphs must agree: some have {kind} labels and some, from {name} on, have not")
+    return None if before is None or now is None else sort_labels([*before, *now])
+
+
+def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a part; vocabularies are texts of JSON."""
+    arrays = {name: getattr(graphs, name) for name in ARRAYS if getattr(graphs, name) is not None}
+    for name in ("node_vocabulary", "edge_vocabulary"):
+        if getattr(graphs, name) is not None:
+            arrays[name] = np.frombuffer(json.dumps(getattr(graphs, name)).encode(), np.uint8)
+    return arrays if y is None else {**arrays, "y": y}
+
+
+def _vocabulary(arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary | None:
+    if name not in arrays:
+        return None
+    return tuple(plain_label(label) for label in json.loads(arrays[name].tobytes()))
+
+
+def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
+    """Return the graphs with codes into the vocabulary of the whole collection."""
+    values: dict[str, Any] = {name: getattr(graphs, name) for name in ARRAYS}
+    for kind in ("node", "edge"):
+        own, known = getattr(graphs, f"{kind}_vocabulary"), getattr(manifest, f"{kind}_vocabulary")
+        if (own is None) != (known is None):
+            raise ValueError(f"{kind} labels are in the part or in the manifest, but not in both")
+        if own is not None:
+            matched = match_codes(own, known)
+            values[f"{kind}_codes"] = matched[values[f"{kind}_codes"]]
+            if values[f"{kind}_codes"].max(initial=-1) >= len(known):
+                raise ValueError(f"it has {kind} labels that the manifest lacks")
+        values[f"{kind}_vocabulary"] = known
+    return GraphCollection(**values)
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    """Return a manifest whose fields are what they must be; JSON has neither tuples nor dataclasses."""
+    if not isinstance(manifest.parts, list):
+        raise ValueError("parts must be a list")
+    names = {field.name for field in fields(Part)}
+    parts = []
+    for index, part in enumerate(manifest.parts):
+        if not isinstance(part, dict) or set(part) != names:
+            raise ValueError(f"part {index} must have {', '.join(sorted(names))}")
+        _check_part(part, index)
+        parts.append(Part(**part))
+    for name in ("n_node_attributes", "n_edge_attributes"):
+        if getattr(manifest, name) is not None:
+            check_integer(name, getattr(manifest, name))
+    if manifest.target not in (None, "i", "u", "f", "U") or not isinstance(manifest.directed, bool):
+        raise ValueError("target or directed has a value that is not allowed")
+    return replace(
+        manifest,
+        parts=tuple(parts),
+        node_vocabulary=_labels(manifest.node_vocabulary),
+        edge_vocabulary=_labels(manifest.edge_vocabulary),
+    )
+
+
+def _check_part(part: dict[str, Any], index: int) -> None:
+    for name in ("n_graphs", "n_nodes", "n_edges"):
+        check_integer(f"{name} of part {index}", part[name])
+    for name in ("name", "sha256"):
+        if not isinstance(part[name], str):
+            raise ValueError(f"{name} of part {index} must be a text")
+    if part["name"] != Path(part["name"]).name:
+        raise ValueError(f"part {index} must be a file of the folder itself, not {part['name']!r}")
+
+
+def _labels(values: Iterable[Label] | None) -> Vocabulary | None:
+    if values is None:
+        return None
+    labels = tuple(plain_label(value) for value in values)
+    if labels != sort_labels(labels):
+        raise ValueError("labels must be distinct and in order")
+    return labels

@@ -1,0 +1,73 @@
+"""Features of sharded collections: the same as those of the whole collection, on real worker processes too."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from scipy.sparse import load_npz, vstack
+
+from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.distributed import ShardedCollection, ShardWriter, transform, transform_to_files
+from small_graphs import collection, random_graphs
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return collection(random_graphs(40, seed=3))
+
+
+@pytest.fixture(scope="module", params=[1, 7, 40])
+def shards(request, graphs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards") / "s"
+    with ShardWriter(folder, graphs_per_shard=-(-40 // request.param)) as writer:
+        writer.add(graphs)
+    return ShardedCollection.open(folder)
+
+
+@pytest.fixture(scope="module")
+def kernel(graphs):
+    return RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, random_state=0).fit(graphs[:20])
+
+
+def same(features, expected):
+    return features.shape == expected.shape and (features != expected).nnz == 0
+
+
+def test_files_have_the_features(tmp_path, kernel, graphs, shards):
+    paths = transform_to_files(kernel, shards, tmp_path / "out")
+    assert same(vstack([load_npz(path) for path in paths]).tocsr(), kernel.transform(graphs))
+
+
+def test_files_that_are_there_are_kept(tmp_path, kernel, shards):
+    first, *_ = transform_to_files(kernel, shards, tmp_path / "out")
+    before = first.stat().st_mtime_ns
+    transform_to_files(kernel, shards, tmp_path / "out")
+    assert first.stat().st_mtime_ns == before
+
+
+def test_a_dask_array_of_blocks(kernel, graphs, shards):
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        features = transform(kernel, shards)
+        assert features.numblocks[0] == len(shards)
+        blocks = [block.compute() for block in features.to_delayed().ravel()]
+    assert same(vstack(blocks).tocsr(), kernel.transform(graphs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_on_worker_processes_one_of_which_is_killed(tmp_path, graphs, shards, n_workers):
+    distributed = pytest.importorskip("distributed")
+    kernel = WeisfeilerLehman(max_depth=2).fit(graphs)
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+        os.kill(pids[0], signal.SIGKILL)
+        paths = transform_to_files(kernel, shards, tmp_path / "out", client=client)
+    assert same(vstack([load_npz(path) for path in paths]).tocsr(), kernel.transform(graphs))
+    assert np.array_equal([path.exists() for path in paths], [True] * len(shards))

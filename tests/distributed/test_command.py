@@ -1,0 +1,37 @@
+"""The command ``relaxwl shard``."""
+
+import json
+
+from relaxwl.cli import main
+from relaxwl.datasets import make_egonets
+from relaxwl.distributed import ShardedCollection, ShardWriter
+
+
+def shard(*arguments):
+    return main(["shard", *map(str, arguments), "--quiet"])
+
+
+def test_data_sets_one_behind_the_other(tmp_path, capsys):
+    assert shard("egonets-1", "egonets-2", "-o", tmp_path / "s", "--graphs-per-shard", 150, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_shards"] == 3
+    shards = ShardedCollection.open(tmp_path / "s")
+    assert [len(part) for part in shards] == [150, 150, 100]
+    assert shards.to_collection()[:200] == make_egonets(200, level=1, random_state=0)[0]
+    assert len(set(shards.y.tolist())) == 4
+
+
+def test_a_stopped_run_goes_on(tmp_path, capsys):
+    graphs, _ = make_egonets(200, level=1, random_state=0)
+    shard("egonets-1", "-o", tmp_path / "whole", "--graphs-per-shard", 60)
+    whole = ShardedCollection.open(tmp_path / "whole")
+    ShardWriter(tmp_path / "s", graphs_per_shard=60).add(graphs[:130], whole.y[:130])
+    assert shard("egonets-1", "-o", tmp_path / "s", "--graphs-per-shard", 60) == 0
+    assert ShardedCollection.open(tmp_path / "s").to_collection() == graphs
+
+
+def test_what_cannot_be_done_is_said(tmp_path, capsys):
+    shard("egonets-1", "-o", tmp_path / "s")
+    assert shard("egonets-1", "-o", tmp_path / "s") == 2
+    assert "finished shards already" in capsys.readouterr().err
+    assert shard("nowhere/else.zip", "-o", tmp_path / "t") == 2
+    assert not (tmp_path / "t").exists()
