@@ -20,6 +20,7 @@ __all__ = [
     "as_collection",
     "datasets",
     "distinct_tree_distances",
+    "distributed",
     "evaluation",
     "explanation",
     "kernels",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from relaxwl import datasets, evaluation, explanation, kernels, molecules
+    from relaxwl import datasets, distributed, evaluation, explanation, kernels, molecules
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
@@ -74,6 +75,7 @@ else:
             "costs",
             "datasets",
             "distances",
+            "distributed",
             "drawing",
             "evaluation",
             "explanation",

@@ -8,20 +8,16 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from scipy.sparse import csr_array, save_npz
 
 from relaxwl._storage import atomic_write
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.kernels.base import CountKernel
 
-if TYPE_CHECKING:
-    import dask.array
 
-
-def transform(kernel: CountKernel, shards: ShardedCollection) -> "dask.array.Array":
+def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
     """Return the features of all graphs as a Dask array of sparse blocks, one a shard; nothing is computed yet.
 
     ``compute()`` runs on the current client and joins the blocks; ``to_delayed()`` gives them one by one. The same
@@ -79,7 +75,7 @@ def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection,
 
 def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
     """Return the features of a collection of one shard; one thread, since the worker's own tasks fill its cores."""
-    return kernel.transform(shard[0])
+    return csr_array(kernel.transform(shard[0]))
 
 
 def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection) -> str:
@@ -87,7 +83,7 @@ def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection)
     if not path.exists():
         features = _features(kernel, shard)
         with atomic_write(path) as file:
-            save_npz(file, csr_array(features, dtype=np.float64))
+            save_npz(file, features)
     return str(path)
 
 

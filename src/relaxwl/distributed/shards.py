@@ -166,7 +166,7 @@ class ShardWriter:
         graphs, y = self._taken(n_graphs)
         name = f"part-{len(self._manifest.parts):06d}.npz"
         with atomic_write(self.folder / name) as file:
-            np.savez_compressed(file, **_arrays(graphs, y))
+            np.savez_compressed(file, **_arrays(graphs, y))  # type: ignore[arg-type]
         part = Part(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
         self._manifest = self._manifest.grown(part, graphs, y)
         self._manifest.write(self.folder / UNFINISHED)
