@@ -616,3 +616,55 @@ def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False):
     for part in components:
         persistence[min((now[w] for w in part), key=refined_label_order)] += largest**power
     return persistence, cycles
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# ODD-STh
+
+
+def visit_order(neighbors, labels, root, height):
+    """Return the levels of a search of ``height`` steps, and its vertices in the order in which they are taken up.
+
+    Edges lead from a level to the next. A vertex waits until all its predecessors are taken up; of those that wait the
+    one with the lowest label comes first, and of equal ones the one that has waited longest.
+    """
+    level = {root: 0}
+    queue = [root]
+    for vertex in queue:
+        for other in neighbors[vertex]:
+            if other not in level and level[vertex] < height:
+                level[other] = level[vertex] + 1
+                queue.append(other)
+    below = {v: [w for w in neighbors[v] if level.get(w) == level[v] + 1] for v in level}
+    order, waiting = [], [root]
+    while waiting:
+        taken = min(waiting, key=lambda vertex: labels[vertex])
+        waiting.remove(taken)
+        order.append(taken)
+        waiting += [w for w in below[taken] if all(v in order for v in level if w in below[v])]
+    return below, order
+
+
+def visit_tree_counts(graph, height):
+    """Count the ordered trees of visits of a graph, written out as nested tuples; children in reverse order."""
+    n_nodes, edges, labels, _ = graph
+    neighbors = {v: sorted([b for a, b in edges if a == v] + [a for a, b in edges if b == v]) for v in range(n_nodes)}
+    counts = Counter()
+    for root in range(n_nodes):
+        below, order = visit_order(neighbors, labels, root, height)
+        trees = {}
+        for vertex in reversed(order):
+            children = sorted(below[vertex], key=order.index, reverse=True)
+            trees[vertex] = (labels[vertex], tuple(trees[child] for child in children))
+        counts.update(trees.values())
+    return counts
+
+
+def odd_sth_gram(graphs, height):
+    """Return Σ_tree C·f·f', where C is the count of the tree in the first graph that has it."""
+    counts = [visit_tree_counts(graph, height) for graph in graphs]
+    weights = {}
+    for found in counts:
+        for tree, times in found.items():
+            weights.setdefault(tree, times)
+    return [[sum(weights[tree] * a[tree] * b[tree] for tree in a) for b in counts] for a in counts]

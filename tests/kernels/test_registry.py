@@ -30,14 +30,12 @@ def test_unknown_names_list_the_known_ones():
         get_kernel("wll")
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "odd-sth" else n for n in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_kernel_runs_in_every_variant(name):
     entry = get_kernel(name)
     assert entry.name == name
     assert entry.title
     assert "\n" not in entry.description
-    if name == "odd-sth":
-        pytest.importorskip("grakel")
     for variant in entry.variants(random_state=0, n_jobs=1):
         kernel = variant.estimator
         if not isinstance(kernel, GraphKernel):

@@ -160,7 +160,7 @@ ENTRIES = (
     _entry(
         "odd-sth",
         "ODD-STh",
-        "ordered-decomposition trees of height 1 to 4 (needs GraKeL)",
+        "ordered-decomposition trees of height 1 to 4",
         "baselines.odd_sth:OddSth",
         grid=({"height": 1}, {"height": 2}, {"height": 3}, {"height": 4}),
     ),

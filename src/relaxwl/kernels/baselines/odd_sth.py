@@ -1,27 +1,50 @@
 """ODD-STh: graphs decomposed into ordered directed acyclic graphs and these into trees."""
 
-from itertools import chain
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from relaxwl._execution import map_chunks
+from relaxwl._validation import check_integer
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
-from relaxwl.kernels.baselines._features import FlatFeatures, node_codes_in
-from relaxwl.kernels.baselines._grakel import tree_counts
+from relaxwl.graphs.arrays import Int32, Int64
+from relaxwl.kernels.baselines import _compiled
+from relaxwl.kernels.baselines._features import FlatFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.limits import watched
+from relaxwl.unfolding.refine import graph_spans
+
+# Vertices of one task, and tasks between two lines of progress.
+CHUNK_NODES = 1 << 11
+CHUNKS_PER_LOOK = 16
+# Trees with more vertices are named by their number.
+NAMED_SIZE = 24
+
+
+class _Found(NamedTuple):
+    """The distinct trees of some graphs (children first), and how often each graph has them."""
+
+    labels: Int32
+    starts: Int64
+    runs: Int32
+    bounds: Int64
+    found: Int64
+    times: Int64
 
 
 class OddSth(FlatFeatures):
-    """The ODD-STh kernel, computed by GraKeL in a child process, as explicit features.
+    """The ODD-STh kernel, as explicit features.
 
     A breadth-first search of at most ``height`` steps from each vertex gives a directed acyclic graph; each of its
-    vertices is the root of a tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts the trees
-    in all these graphs together. Unlabelled vertices have one common label.
+    vertices is the root of an ordered tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts
+    the trees in all these graphs together. Unlabelled vertices have one common label.
 
-    This is GraKeL's kernel, feature by feature, so that results compare with published ones. Two traits come with it:
-    the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order of the
-    graphs; and children with equal labels are ordered by vertex number, so it may change when vertices are renumbered.
+    The numbers are those of GraKeL's implementation, so that results compare with published ones. Two traits come with
+    it: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order
+    of the graphs; and children with equal labels are ordered by vertex number, so it may change when vertices are
+    renumbered.
 
     Parameters
     ----------
@@ -30,13 +53,9 @@ class OddSth(FlatFeatures):
     normalize : bool
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
-        Number of child processes; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
-
-    Notes
-    -----
-    Needs GraKeL (``pip install 'relaxwl[baselines]'``), which runs on Python up to 3.12.
 
     References
     ----------
@@ -46,9 +65,11 @@ class OddSth(FlatFeatures):
     --------
     >>> graphs = GraphCollection.from_edges([(2, [(0, 1)], ["C", "N"]), (1, [], ["C"])])
     >>> kernel = OddSth(height=1)
-    >>> kernel.fit_kernel_matrix(graphs)  # doctest: +SKIP
+    >>> kernel.fit_kernel_matrix(graphs)
     array([[4., 1.],
            [1., 1.]])
+    >>> kernel.get_feature_names_out().tolist()
+    ['tree N', 'tree C(N)', 'tree C', 'tree N(C)']
     """
 
     def __init__(
@@ -65,44 +86,90 @@ class OddSth(FlatFeatures):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        if not isinstance(self.height, (int, np.integer)) or isinstance(self.height, bool) or self.height < 1:
-            raise ValueError(f"height must be an integer >= 1, not {self.height!r}")
+        check_integer("height", self.height, 1)
 
     def _fit_block(self, graphs: GraphCollection) -> Counts:
         self.node_vocabulary_ = graphs.node_vocabulary
-        found = self._trees(graphs, graphs.node_codes)
-        self.trees_ = sorted(set(chain.from_iterable(names for names, _ in found)))
-        self.weights_ = np.zeros(len(self.trees_))
-        column_of = self._column_of()
-        for names, counts in reversed(found):
-            self.weights_[[column_of[name] for name in names]] = counts
-        return self._in_columns(found)
+        trees, parts = _compiled.no_trees(), []
+        for found in self._found(graphs, graphs.node_codes):
+            trees, numbers = _compiled.merge_trees(trees, found.labels, found.starts, found.runs, True)
+            parts.append((found.bounds, numbers[found.found], found.times))
+        n_trees = int(trees.n_trees[0])
+        self.tree_labels_ = trees.labels[:n_trees].copy()
+        self.tree_starts_ = trees.starts[: n_trees + 1].copy()
+        self.tree_children_ = trees.runs[: self.tree_starts_[-1]].copy()
+        self.weights_ = np.zeros(n_trees)
+        for _, numbers, times in reversed(parts):
+            self.weights_[numbers[::-1]] = times[::-1]  # of several graphs with a tree the first has the last word
+        return self._in_columns(parts)
 
     def _block(self, graphs: GraphCollection) -> Counts:
-        return self._in_columns(self._trees(graphs, node_codes_in(graphs, self.node_vocabulary_)))
+        self._check_trees()
+        trees = _compiled.merge_trees(
+            _compiled.no_trees(), self.tree_labels_, self.tree_starts_, self.tree_children_, True
+        )[0]
+        parts = []
+        for found in self._found(graphs, node_codes_in(graphs, self.node_vocabulary_)):
+            _, numbers = _compiled.merge_trees(trees, found.labels, found.starts, found.runs, False)
+            parts.append((found.bounds, numbers[found.found], found.times))
+        return self._in_columns(parts)
 
-    def _trees(self, graphs: GraphCollection, codes: Int32) -> list[tuple[list[str], Float64]]:
-        return tree_counts(graphs, codes, int(self.height), self.n_jobs, self.verbose)
+    def _found(self, graphs: GraphCollection, codes: Int32) -> list[_Found]:
+        """Return the trees of some graphs after the other; chunks do not depend on the number of threads."""
+        spans = graph_spans(graphs, CHUNK_NODES) or [(0, 0)]
+        looks = [spans[first : first + CHUNKS_PER_LOOK] for first in range(0, len(spans), CHUNKS_PER_LOOK)]
+        task = partial(_trees_of_span, graphs, np.ascontiguousarray(codes, np.int32), int(self.height))
+        return [
+            found for look in watched(looks, "trees", self.verbose) for found in map_chunks(task, look, self.n_jobs)
+        ]
 
-    def _column_of(self) -> dict[str, int]:
-        return {name: column for column, name in enumerate(self.trees_)}
-
-    def _in_columns(self, found: list[tuple[list[str], Float64]]) -> Counts:
+    def _in_columns(self, parts: list[tuple[Int64, Int64, Int64]]) -> Counts:
         """Make the counts features, scaled by √C; unknown trees have weight 1 and count in the graph's own norm."""
-        column_of = self._column_of()
-        columns = [np.array([column_of.get(name, -1) for name in names], np.int64) for names, _ in found]
-        unknown = [counts[column < 0] for column, (_, counts) in zip(columns, found, strict=True)]
-        known = [column >= 0 for column in columns]
-        counts = np.concatenate([counts[kept] for kept, (_, counts) in zip(known, found, strict=True)] or [np.empty(0)])
-        places = np.concatenate(
-            [column[kept] for kept, column in zip(known, columns, strict=True)] or [np.empty(0, int)]
+        sizes = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])
+        columns = np.concatenate([numbers for _, numbers, _ in parts])
+        times = np.concatenate([counts for _, _, counts in parts]).astype(np.float64)
+        of_graph = np.repeat(np.arange(len(sizes)), sizes)
+        known = columns >= 0
+        values = times[known] * np.sqrt(self.weights_[columns[known]])
+        matrix = csr_array((values, (of_graph[known], columns[known])), (len(sizes), len(self.weights_)))
+        unknown, owners = times[~known], of_graph[~known]
+        squares, sums = (np.bincount(owners, part, len(sizes)).astype(np.float64) for part in (unknown**2, unknown))
+        return Counts(matrix, squares, sums)
+
+    def _check_trees(self) -> None:
+        """Refuse trees that compiled code must not see, as in a damaged model file."""
+        labels, starts, children = self.tree_labels_, self.tree_starts_, self.tree_children_
+        fine = (
+            len(starts) == len(labels) + 1 == len(self.weights_) + 1
+            and starts[0] == 0
+            and (np.diff(starts) >= 0).all()
+            and children.shape == (starts[-1], 2)
+            and (labels >= 0).all()
+            and (children >= [0, 1]).all()
+            and (children[:, 0] < np.repeat(np.arange(len(labels)), np.diff(starts))).all()
         )
-        indptr = prefix_sums(np.array([kept.sum() for kept in known], np.int64))
-        matrix = csr_array((counts * np.sqrt(self.weights_[places]), places, indptr), (len(found), len(self.trees_)))
-        matrix.sort_indices()
-        return Counts(
-            matrix, np.array([(part**2).sum() for part in unknown]), np.array([part.sum() for part in unknown])
-        )
+        if not fine:
+            raise ValueError("the trees of the kernel are damaged; fit it again")
 
     def _column_names(self) -> list[str]:
-        return [f"tree {name}" for name in self.trees_]
+        labels = label_names(self.node_vocabulary_)
+        names: list[str] = []
+        sizes = np.ones(len(self.tree_labels_))
+        for tree, label in enumerate(self.tree_labels_):
+            runs = self.tree_children_[self.tree_starts_[tree] : self.tree_starts_[tree + 1]]
+            sizes[tree] += sum(sizes[child] * times for child, times in runs)
+            if sizes[tree] > NAMED_SIZE:
+                names.append(f"#{tree} {labels[label]}(… {sizes[tree]:.6g} vertices)")
+            else:
+                inside = ",".join(name for child, times in runs for name in [names[child]] * times)
+                names.append(f"{labels[label]}({inside})" if len(runs) else labels[label])
+        return [f"tree {name}" for name in names]
+
+
+def _trees_of_span(graphs: GraphCollection, codes: Int32, height: int, span: tuple[int, int]) -> _Found:
+    trees, bounds, found, times = _compiled.visit_trees(
+        span[0], span[1], graphs.offsets, graphs.indptr, graphs.indices, codes, height
+    )
+    n_trees = int(trees.n_trees[0])
+    starts = trees.starts[: n_trees + 1]
+    return _Found(trees.labels[:n_trees], starts, trees.runs[: starts[-1]], bounds, found, times)
