@@ -8,7 +8,9 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "EditCost",
     "Graph",
+    "GraphClassifier",
     "GraphCollection",
+    "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
     "RelaxedWeisfeilerLehman",
@@ -44,20 +46,22 @@ if TYPE_CHECKING:
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import as_collection
     from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-    from relaxwl.predictors import KernelDistance, KernelMatrix, VertexGroups
+    from relaxwl.predictors import GraphClassifier, GraphRegressor, KernelDistance, KernelMatrix, VertexGroups
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
     # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
     _LOCATIONS = {
         "EditCost": "costs",
         "Graph": "graphs",
+        "GraphClassifier": "predictors.classifier",
         "GraphCollection": "graphs",
-        "KernelDistance": "predictors",
-        "KernelMatrix": "predictors",
+        "GraphRegressor": "predictors.regressor",
+        "KernelDistance": "predictors.transformers",
+        "KernelMatrix": "predictors.transformers",
         "RelaxedWeisfeilerLehman": "kernels",
         "TreeMapping": "distances.tree",
         "UnfoldingTree": "unfolding.tree",
-        "VertexGroups": "predictors",
+        "VertexGroups": "predictors.transformers",
         "WassersteinKMeans": "clustering.kmeans",
         "WeisfeilerLehman": "kernels",
         "as_collection": "inputs",

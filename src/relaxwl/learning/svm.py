@@ -25,7 +25,7 @@ MAX_ITERATIONS = 10**6
 TOLERANCE = 1e-3
 
 
-class _QuietSVC(SVC):
+class QuietSVC(SVC):
     """An SVC whose non-convergence is counted by the records, and so needs no warning.
 
     Python's warning filters belong to the process: to change them around a fit would take warnings from other threads.
@@ -127,6 +127,6 @@ def _libsvm_predictions(
 def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> Prediction:
     """Fit on a scaled (n, n) training matrix and predict the rows of the equally scaled (m, n) matrix ``unseen``."""
     started = time.perf_counter()
-    machine = _QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
+    machine = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
     classes = np.asarray(machine.predict(unseen), np.int64)
     return Prediction(classes, machine.fit_status_ == 0, time.perf_counter() - started)

@@ -1,5 +1,17 @@
 """Graphs in, answers out: estimators and transformers that stand on the kernels."""
 
+from relaxwl.predictors.averaged import AveragedKernel
+from relaxwl.predictors.classifier import GraphClassifier
+from relaxwl.predictors.regressor import GraphRegressor
+from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, VertexGroups
 
-__all__ = ["KernelDistance", "KernelMatrix", "VertexGroups"]
+__all__ = [
+    "AveragedKernel",
+    "FitReport",
+    "GraphClassifier",
+    "GraphRegressor",
+    "KernelDistance",
+    "KernelMatrix",
+    "VertexGroups",
+]

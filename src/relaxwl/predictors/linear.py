@@ -1,0 +1,126 @@
+"""Linear machines on explicit features, for more graphs than Gram matrices can hold."""
+
+import time
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from relaxwl._execution import map_chunks
+from relaxwl._progress import report
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.base import CountKernel
+from relaxwl.learning.choosing import Scores, decision_table, fit_slope, inner_folds, plain_folds
+from relaxwl.predictors.portfolio import Family, portfolio
+
+# For features of length 1.
+PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5, 8, 11))
+RIDGES = tuple(10.0**power for power in (-3, -2, -1, 0, 1))
+# Of so many penalties the smallest are tried first: larger ones take longer and longer.
+N_PENALTIES = 5
+N_FOLDS = 3
+BLOCKS = ("exact", "coarse", "fine")
+
+
+class LinearFeatures:
+    """Weighted counts of exact and relaxed kernels side by side; each kernel's part has length 1 in every graph."""
+
+    def __init__(self, effort: str, random_state: int, n_jobs: int | None, verbose: int) -> None:
+        self.effort = effort
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit_features(self, graphs: GraphCollection, extra: Float64 | None) -> csr_array:
+        """Fit the kernels and return the features."""
+        plan = portfolio(graphs, "quick", self.random_state, self.n_jobs, self.verbose)
+        self.families_: list[Family] = [family for family in plan.families if family.block in BLOCKS]
+        self.left_out_ = list(plan.left_out)
+        self.scaler_ = None if extra is None else StandardScaler().fit(extra)
+        blocks = []
+        for family in self.families_:
+            started = time.perf_counter()
+            kernel: CountKernel = family.kernel
+            blocks.append(kernel.fit_transform(graphs))
+            report(self.verbose, "%s: fitted in %.1f s", family.name, time.perf_counter() - started)
+        return self._joined(blocks, extra)
+
+    def features(self, graphs: GraphCollection, extra: Float64 | None) -> csr_array:
+        """Return the features of graphs."""
+        return self._joined([family.kernel.weighted_counts(graphs) for family in self.families_], extra)
+
+    def _joined(self, blocks: list[csr_array], extra: Float64 | None) -> csr_array:
+        parts = list(blocks)
+        if extra is not None and self.scaler_ is not None:
+            parts.append(csr_array(self.scaler_.transform(extra) / np.sqrt(max(extra.shape[1], 1))))
+        return csr_array(hstack(parts, format="csr"))
+
+
+class LinearMachine(LinearFeatures):
+    """A linear support vector machine, its penalty by inner folds."""
+
+    def fit(self, graphs: GraphCollection, extra: Float64 | None, codes: Int64, class_weight: Any) -> list[Scores]:
+        """Fit on graphs with class codes, and return what the penalties scored."""
+        features = self.fit_features(graphs, extra)
+        folds = inner_folds(codes, self.random_state, N_FOLDS, 1)
+        n_classes = len(np.unique(codes))
+        accuracy = np.zeros(len(PENALTIES))
+        held_out = np.concatenate([test for _, test in folds])
+        tables: list[Float64] = []
+        for place, C in enumerate(PENALTIES[:N_PENALTIES]):
+
+            def decide(fold: tuple[Int64, Int64], C: float = C) -> Float64:
+                train, test = fold
+                fitted = _linear(C, class_weight).fit(features[train], codes[train])
+                return decision_table(fitted.decision_function(features[test]))
+
+            tables.append(np.concatenate(map_chunks(decide, folds, self.n_jobs)))
+            accuracy[place] = (tables[-1].argmax(axis=1) == codes[held_out]).mean()
+            report(self.verbose, "linear machine with C = %g: %.1f %% right", C, 100 * accuracy[place])
+        best = int(accuracy.argmax())
+        self.slope_ = fit_slope(tables[best], codes[held_out]) if tables[best].shape[1] == n_classes else 1.0
+        self.machine_ = _linear(PENALTIES[best], class_weight).fit(features, codes)
+        return [Scores("linear machine", accuracy)]
+
+    def decisions(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
+        """Return one column for each class."""
+        return decision_table(self.machine_.decision_function(self.features(graphs, extra)))
+
+
+class LinearRegression(LinearFeatures):
+    """Ridge regression, its penalty by inner folds."""
+
+    def fit(self, graphs: GraphCollection, extra: Float64 | None, y: Float64) -> dict[float, float]:
+        """Fit on graphs with targets, and return the root mean squared error of each penalty."""
+        features = self.fit_features(graphs, extra)
+        folds = plain_folds(len(y), self.random_state, N_FOLDS)
+        errors: dict[float, float] = {}
+        for ridge in RIDGES:
+
+            def residuals(fold: tuple[Int64, Int64], ridge: float = ridge) -> Float64:
+                train, test = fold
+                return np.asarray(y[test] - _ridge(ridge).fit(features[train], y[train]).predict(features[test]))
+
+            found = np.concatenate(map_chunks(residuals, folds, self.n_jobs))
+            errors[ridge] = float(np.sqrt(np.mean(found**2)))
+            report(self.verbose, "ridge regression with penalty %g: RMSE %.4g", ridge, errors[ridge])
+        best = min(errors, key=lambda ridge: errors[ridge])
+        self.deviation_ = errors[best]
+        self.model_ = _ridge(best).fit(features, y)
+        return errors
+
+    def predict(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
+        """Return the predictions."""
+        return np.asarray(self.model_.predict(self.features(graphs, extra)), np.float64)
+
+
+def _linear(C: float, class_weight: Any) -> LinearSVC:
+    return LinearSVC(C=C, class_weight=class_weight, random_state=0, max_iter=2000)
+
+
+def _ridge(penalty: float) -> Ridge:
+    return Ridge(alpha=penalty, solver="lsqr")

@@ -1,0 +1,55 @@
+"""How far graphs lie from what was met in fitting: distances of neighbourhoods to the centres of their groups."""
+
+from typing import Self
+
+import numpy as np
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64
+from relaxwl.kernels import RelaxedWeisfeilerLehman
+from relaxwl.kernels.partition import distances_to_centers
+
+# Groupings that are looked at: the distances to the centres of further ones say little more.
+N_CHAINS = 4
+# The share of the fitted graphs that are nearer than what counts as novel.
+QUANTILE = 0.95
+
+
+class Novelty:
+    """Compares the mean distance of a graph's neighbourhoods to their groups with that of the fitted graphs.
+
+    The kernel is fitted and relaxed; distances of each depth and grouping are measured in their mean over the fitted
+    graphs' vertices.
+    """
+
+    def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
+        self.kernel = kernel
+
+    def fit(self, graphs: GraphCollection) -> Self:
+        """Measure the graphs that the kernel was fitted on."""
+        by_vertex = self._distances(graphs)
+        means = by_vertex.mean(axis=1) if by_vertex.shape[1] else np.ones(len(by_vertex))
+        self.units_: Float64 = np.where(means > 0, means, 1.0)
+        own = self._mean_of_graphs(graphs, by_vertex)
+        self.usual_ = float(np.quantile(own, QUANTILE)) if len(own) else 1.0
+        return self
+
+    def score(self, graphs: GraphCollection) -> Float64:
+        """Return 1 for graphs that are farther than 95 % of the fitted graphs, and in proportion for others."""
+        return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
+
+    def _distances(self, graphs: GraphCollection) -> Float64:
+        """Return the distances (n_chains · n_depths, n_vertices) of vertices' trees to their centres."""
+        kernel, rows = self.kernel, []
+        for levels, grouped_levels in zip(kernel.chains_[:N_CHAINS], kernel.group_trees(graphs), strict=False):
+            for depth, (level, grouped) in enumerate(zip(levels, grouped_levels, strict=True)):
+                if depth == 0:
+                    continue
+                arguments = (grouped.rows, grouped.labels[0], level.centers[0], grouped.ground, kernel.n_jobs)
+                rows.append(distances_to_centers(*arguments)[grouped.row_of_node])
+        return np.array(rows).reshape(len(rows), graphs.n_nodes)
+
+    def _mean_of_graphs(self, graphs: GraphCollection, by_vertex: Float64) -> Float64:
+        values = (by_vertex / self.units_[:, None]).mean(axis=0) if len(by_vertex) else np.zeros(graphs.n_nodes)
+        sums = np.bincount(graphs.graph_of_node, values, minlength=len(graphs))
+        return np.asarray(sums / np.maximum(graphs.node_counts, 1), np.float64)

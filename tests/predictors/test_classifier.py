@@ -1,0 +1,168 @@
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import estimator_checks
+
+from relaxwl import GraphClassifier
+from relaxwl.datasets import make_egonets
+from relaxwl.predictors.linear import LinearMachine
+from small_graphs import collection, random_graphs
+
+QUICK = GraphClassifier(effort="quick", random_state=0)
+GRAPHS, Y = make_egonets(48, level=1, random_state=0)
+TRAIN, TEST = np.arange(36), np.arange(36, 48)
+NAMES = np.array(["ring", "small world", "random", "grown"])
+
+APPLICABLE = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimators_unfitted",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("check", APPLICABLE)
+def test_scikit_learns_own_checks(check):
+    getattr(estimator_checks, check)("GraphClassifier", GraphClassifier())
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return clone(QUICK).fit(GRAPHS[TRAIN], NAMES[Y[TRAIN]])
+
+
+def test_probabilities_decide(fitted):
+    unseen = GRAPHS[TEST]
+    assert fitted.classes_.tolist() == sorted(NAMES)
+    probabilities = fitted.predict_proba(unseen)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(unseen))
+    np.testing.assert_array_equal(fitted.decision_function(unseen).argmax(axis=1), probabilities.argmax(axis=1))
+    assert fitted.score(GRAPHS[TRAIN], NAMES[Y[TRAIN]]) > 0.6
+    assert fitted.score(unseen, fitted.predict(unseen)) == 1
+
+
+def test_graphs_alone_or_together_and_after_a_pickle(fitted):
+    unseen = GRAPHS[TEST]
+    together = fitted.predict_proba(unseen)
+    np.testing.assert_allclose(fitted.predict_proba(unseen[[3]])[0], together[3], atol=1e-9)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(unseen), together)
+    assert fitted.predict(unseen[:0]).shape == (0,)
+
+
+def test_threads_and_seeds(fitted):
+    again = clone(QUICK).set_params(n_jobs=2).fit(GRAPHS[TRAIN], NAMES[Y[TRAIN]])
+    np.testing.assert_array_equal(again.predict_proba(GRAPHS[TEST]), fitted.predict_proba(GRAPHS[TEST]))
+    assert again.report_.tried == fitted.report_.tried
+
+
+def test_report_says_what_was_tried_beside_the_largest_class(fitted):
+    report = fitted.report_
+    assert report.chosen in [one.name for one in report.tried]
+    text = str(report)
+    assert "36 graphs, 4 classes" in text
+    assert "largest class" in text
+    assert "<- chosen" in text
+    assert report.baseline == pytest.approx(np.bincount(Y[TRAIN]).max() / 36)
+    assert fitted.kernel_.combination in ("all", "relaxed", "coarse", "broad", "exact")
+
+
+def test_two_classes_class_weights_and_other_libraries_graphs():
+    graphs = [nx.cycle_graph(5 + i % 4) if i % 4 else nx.path_graph(5 + i % 3) for i in range(24)]
+    y = np.array([i % 4 > 0 for i in range(24)])
+    for graph in graphs:
+        nx.set_node_attributes(graph, "C", "element")
+    model = GraphClassifier("quick", node_label="element", class_weight="balanced", random_state=0).fit(graphs, y)
+    decisions = model.decision_function(graphs)
+    assert decisions.shape == (24,)
+    np.testing.assert_array_equal(decisions > 0, model.predict(graphs))
+    assert model.score(graphs, y) == 1
+    weighted = GraphClassifier("quick", node_label="element", class_weight={True: 0.01}, random_state=0).fit(graphs, y)
+    assert weighted.report_.score <= 1
+
+
+def test_vectors_beside_the_graphs_join():
+    rng = np.random.default_rng(0)
+    graphs = collection(random_graphs(40))
+    extra = rng.normal(size=(40, 3))
+    y = (extra[:, 1] > 0).astype(int)
+    model = clone(QUICK).fit(graphs, y, extra=extra)
+    assert "extra" in model.report_.chosen
+    assert model.score(graphs, y, extra=extra) > 0.8
+    with pytest.raises(ValueError, match="the model was fitted with it"):
+        model.predict(graphs)
+    with pytest.raises(ValueError, match="one row for each of 40 graphs"):
+        model.predict(graphs, extra=extra[:5])
+    with pytest.raises(ValueError, match="extra must have 3 columns"):
+        model.predict(graphs, extra=extra[:, :2])
+    with pytest.raises(ValueError, match="used with it"):
+        clone(QUICK).fit(graphs, y).predict(graphs, extra=extra)
+
+
+def test_strange_graphs_are_novel(fitted):
+    own = fitted.novelty(GRAPHS[TRAIN])
+    assert np.quantile(own, 0.95) == pytest.approx(1.0)
+    assert fitted.novelty([nx.complete_graph(40)])[0] > own.max()
+
+
+def test_out_of_time_less_is_tried_and_said():
+    model = clone(QUICK).set_params(time_limit=1e-6).fit(GRAPHS[TRAIN], Y[TRAIN])
+    assert len(model.report_.tried) == 1
+    assert any("time limit" in reason for reason in model.report_.left_out)
+    assert model.predict(GRAPHS[TEST]).shape == (12,)
+
+
+def test_many_graphs_get_linear_machines(monkeypatch, fitted):
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 30)
+    model = clone(QUICK).fit(GRAPHS[TRAIN], NAMES[Y[TRAIN]])
+    assert isinstance(model.kernel_, LinearMachine)
+    assert "linear machines on explicit features" in str(model.report_)
+    probabilities = model.predict_proba(GRAPHS[TEST])
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(GRAPHS[TEST]))
+    assert model.novelty(GRAPHS[TEST]).shape == (12,)
+    extra = np.column_stack([Y, np.ones(48)])
+    with_extra = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN], extra=extra[TRAIN])
+    assert with_extra.predict(GRAPHS[TEST], extra=extra[TEST]).shape == (12,)
+
+
+def test_few_graphs_of_a_class():
+    graphs = collection(random_graphs(9))
+    model = clone(QUICK).fit(graphs, [0, 0, 0, 0, 1, 1, 1, 1, 2])
+    assert model.predict_proba(graphs).shape == (9, 3)
+    tiny = clone(QUICK).fit(graphs[:3], ["a", "b", "a"])
+    assert set(tiny.predict(graphs)) <= {"a", "b"}
+    assert np.isnan(tiny.report_.score)
+    assert "choosing" in str(tiny.report_)
+
+
+def test_cross_validation_by_scikit_learn():
+    assert len(cross_val_score(QUICK, GRAPHS, Y, cv=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "y", "message"),
+    [
+        ({"effort": "more"}, Y, "effort must be one of"),
+        ({"time_limit": 0}, Y, "time_limit must be"),
+        ({}, Y[:3], "y must hold one class for each of 48 graphs"),
+        ({}, np.zeros(48, int), "at least two classes"),
+        ({}, np.linspace(0, 1, 48), "Unknown label type"),
+    ],
+)
+def test_bad_input_is_named(parameters, y, message):
+    with pytest.raises(ValueError, match=message):
+        GraphClassifier(**parameters).fit(GRAPHS, y)
+    with pytest.raises(NotFittedError):
+        GraphClassifier().predict(GRAPHS)

@@ -1,0 +1,91 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
+
+from predictors.test_classifier import APPLICABLE
+from relaxwl import GraphRegressor
+from relaxwl.datasets import make_egonets
+from relaxwl.predictors.linear import LinearRegression
+
+QUICK = GraphRegressor(effort="quick", random_state=0)
+GRAPHS, _ = make_egonets(48, level=1, random_state=1)
+Y = GRAPHS.edge_counts / GRAPHS.node_counts + 5.0
+TRAIN, TEST = np.arange(36), np.arange(36, 48)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("check", APPLICABLE)
+def test_scikit_learns_own_checks(check):
+    getattr(estimator_checks, check)("GraphRegressor", GraphRegressor())
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
+
+
+def test_means_and_deviations(fitted):
+    mean, deviation = fitted.predict(GRAPHS[TEST], return_std=True)
+    np.testing.assert_array_equal(fitted.predict(GRAPHS[TEST]), mean)
+    assert fitted.score(GRAPHS[TEST], Y[TEST]) > 0.8
+    assert (deviation > 0).all()
+    assert np.mean(np.abs(mean - Y[TEST]) < 2 * deviation) > 0.7
+    np.testing.assert_allclose(fitted.predict(GRAPHS[TEST][[4]]), mean[[4]])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(GRAPHS[TEST]), mean)
+
+
+def test_report_and_weights(fitted):
+    report = fitted.report_
+    assert report.score < 0.5 * report.baseline
+    assert "RMSE" in str(report)
+    assert "mean of the others" in str(report)
+    assert set(fitted.weights_) == {"exact", "coarse", "fine"}
+    assert {family.block for family in fitted.kernel_.families_} == {
+        block for block, weight in fitted.weights_.items() if weight > 0
+    }
+    assert fitted.novelty(GRAPHS[TEST]).shape == (12,)
+
+
+def test_vectors_beside_the_graphs_join():
+    extra = np.random.default_rng(0).normal(size=(48, 2))
+    y = 3 * extra[:, 0]
+    model = clone(QUICK).fit(GRAPHS[TRAIN], y[TRAIN], extra=extra[TRAIN])
+    assert model.weights_["extra"] > 0
+    assert model.score(GRAPHS[TEST], y[TEST], extra=extra[TEST]) > 0.9
+    mean, deviation = model.predict(GRAPHS[TEST], return_std=True, extra=extra[TEST])
+    assert mean.shape == deviation.shape == (12,)
+
+
+def test_many_graphs_get_linear_regression(monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.regressor.PROCESS_UP_TO", 30)
+    model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
+    assert isinstance(model.kernel_, LinearRegression)
+    assert "linear regression" in str(model.report_)
+    mean, deviation = model.predict(GRAPHS[TEST], return_std=True)
+    assert model.score(GRAPHS[TEST], Y[TEST]) > 0.3
+    assert (deviation == deviation[0]).all()
+    assert mean.shape == (12,)
+
+
+def test_out_of_time():
+    model = clone(QUICK).set_params(time_limit=1e-6).fit(GRAPHS[TRAIN], Y[TRAIN])
+    assert any("time limit" in reason for reason in model.report_.left_out)
+
+
+def test_constant_targets():
+    model = clone(QUICK).fit(GRAPHS[TRAIN], np.full(36, 2.0))
+    np.testing.assert_allclose(model.predict(GRAPHS[TEST]), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"), [(Y[:5], "one number for each of 48"), (np.where(Y > 6, np.nan, Y), "y must be finite")]
+)
+def test_bad_input_is_named(y, message):
+    with pytest.raises(ValueError, match=message):
+        GraphRegressor().fit(GRAPHS, y)
+    with pytest.raises(NotFittedError):
+        GraphRegressor().predict(GRAPHS)
