@@ -3,16 +3,22 @@
 from relaxwl.datasets.molecules import load_molecules, read_molecules
 from relaxwl.datasets.smiles import MoleculeError, from_rdkit, from_smiles
 from relaxwl.molecules.descriptors import Descriptors, descriptors
+from relaxwl.molecules.drawing import molecule_svg
 from relaxwl.molecules.fingerprints import MorganFingerprints, fingerprints
+from relaxwl.molecules.predictors import MoleculeClassifier, MoleculeExplanation, MoleculeRegressor
 
 __all__ = [
     "Descriptors",
+    "MoleculeClassifier",
     "MoleculeError",
+    "MoleculeExplanation",
+    "MoleculeRegressor",
     "MorganFingerprints",
     "descriptors",
     "fingerprints",
     "from_rdkit",
     "from_smiles",
     "load_molecules",
+    "molecule_svg",
     "read_molecules",
 ]

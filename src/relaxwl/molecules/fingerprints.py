@@ -1,14 +1,15 @@
 """Morgan fingerprints as counts, unfolded: every environment of an atom has a column of its own."""
 
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._validation import check_integer
-from relaxwl.graphs.arrays import Int64, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.counting import Counts
 from relaxwl.molecules.reading import as_molecules
 
@@ -50,15 +51,28 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
     def counts(self, X: Any) -> Counts:
         """Return the counts with what belongs to environments that were not met in fitting."""
         check_is_fitted(self)
-        indptr, environments, values = _environments(as_molecules(X), self.radius)
+        return self._counted(*_environments(as_molecules(X), self.radius))
+
+    def counts_without_each(self, molecule: Any) -> Counts:
+        """Return a row for each atom of one molecule: its counts less the environments around that atom."""
+        check_is_fitted(self)
+        centred = _centred_environments(molecule, self.radius)
+        n_atoms = molecule.GetNumAtoms()
+        others = [chain(*centred[:atom], *centred[atom + 1 :]) for atom in range(n_atoms)]
+        found = [np.unique(np.fromiter(numbers, np.int64), return_counts=True) for numbers in others]
+        indptr = prefix_sums(np.array([len(numbers) for numbers, _ in found], np.int64))
+        numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return self._counted(indptr, numbers, values.astype(np.float64))
+
+    def _counted(self, indptr: Int64, environments: Int64, values: Float64) -> Counts:
+        """Put counts into the columns that are known."""
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         columns = np.searchsorted(self.environments_, environments)
         known = columns < len(self.environments_)
         known[known] = self.environments_[columns[known]] == environments[known]
         n_rows = len(indptr) - 1
-        matrix = csr_array(
-            (values[known], (rows[known], columns[known])), shape=(n_rows, len(self.environments_)), dtype=np.float64
-        )
+        places = rows[known], columns[known]
+        matrix: csr_array = coo_array((values[known], places), shape=(n_rows, len(self.environments_))).tocsr()
         unknown = np.bincount(rows[~known], values[~known], minlength=n_rows).astype(np.float64)
         squares = np.bincount(rows[~known], values[~known] ** 2, minlength=n_rows).astype(np.float64)
         return Counts(matrix, squares, unknown)
@@ -75,7 +89,7 @@ def fingerprints(X: Any, radius: int = 2) -> csr_array:
     return MorganFingerprints(radius).fit(X).transform(X)
 
 
-def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Any]:
+def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Float64]:
     """Return (indptr, numbers, counts): the environments of each molecule."""
     from rdkit.Chem import rdFingerprintGenerator
 
@@ -85,3 +99,18 @@ def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Any]
     numbers = np.array([number for counts in found for number in counts], np.int64)
     values = np.array([count for counts in found for count in counts.values()], np.float64)
     return indptr, numbers, values
+
+
+def _centred_environments(molecule: Any, radius: int) -> list[list[int]]:
+    """Return, for each atom, the environments around it."""
+    from rdkit.Chem import rdFingerprintGenerator
+
+    output = rdFingerprintGenerator.AdditionalOutput()
+    output.AllocateBitInfoMap()
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=radius)
+    generator.GetSparseCountFingerprint(molecule, additionalOutput=output)
+    centred: list[list[int]] = [[] for _ in range(molecule.GetNumAtoms())]
+    for number, places in output.GetBitInfoMap().items():
+        for atom, _ in places:
+            centred[atom].append(number)
+    return centred

@@ -1,0 +1,193 @@
+"""Ways to look at molecules, each with one or several kernels: graphs, relaxed graphs, descriptors, fingerprints.
+
+Every kernel here gives a molecule similarity 1 with itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist
+
+from relaxwl.datasets.smiles import AtomLabels, from_rdkit
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.gram import gram
+from relaxwl.molecules.descriptors import Descriptors
+from relaxwl.molecules.fingerprints import MorganFingerprints
+
+# Squares of the widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
+WIDTHS = (0.25, 1.0, 4.0, 16.0)
+# Pairs of molecules from which that median is taken.
+N_MEDIAN = 1000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Molecules, and their graphs, made when first asked for."""
+
+    molecules: list[Any]
+    atom_labels: AtomLabels = "element"
+
+    @cached_property
+    def graphs(self) -> GraphCollection:
+        """The molecules as graphs."""
+        graphs: GraphCollection = from_rdkit(self.molecules, atom_labels=self.atom_labels)
+        return graphs
+
+
+class View(Protocol):
+    """One way to look at molecules; ``names`` has one entry for each of its kernels."""
+
+    names: list[str]
+
+    def fit(self, batch: Batch) -> list[Float64]:
+        """Learn from training molecules, and return their kernel matrices."""
+
+    def compare(self, batch: Batch) -> list[Float64]:
+        """Return the kernel matrices between new molecules (rows) and those of the fit."""
+
+    def masked(self, batch: Batch) -> list[Float64]:
+        """Return, for the atoms of one molecule, the kernel matrices of the molecule without each of them."""
+
+
+class GraphView:
+    """A graph kernel, cut at several depths: the smaller the depth, the coarser the look."""
+
+    def __init__(self, name: str, kernel: WeisfeilerLehman | RelaxedWeisfeilerLehman, depths: Sequence[int]) -> None:
+        self.kernel = kernel
+        self.depths = depths
+        self.names = [f"{name}, depth {depth}" for depth in depths]
+
+    def fit(self, batch: Batch) -> list[Float64]:
+        """Fit the kernel, and keep the counts of the training molecules."""
+        self.counts: list[Counts] = self.kernel.fit_prepare(batch.graphs)
+        return self.kernel.compare(self.counts, settings=self._settings)
+
+    def compare(self, batch: Batch) -> list[Float64]:
+        """Compare with the counts kept."""
+        return self._compared(self.kernel.prepare(batch.graphs))
+
+    def masked(self, batch: Batch) -> list[Float64]:
+        """Take the trees at an atom, of all depths, out of the counts."""
+        groups = self.kernel.node_groups(batch.graphs)
+        masked = []
+        for depth, counts in enumerate(self.kernel.prepare(batch.graphs)):
+            places = [(ids[depth], size) for ids, size in zip(groups, self._group_numbers(depth), strict=True)]
+            masked.append(_without_each(counts, places))
+        return self._compared(masked)
+
+    def _group_numbers(self, depth: int) -> list[int]:
+        """Return how many groups each partition has, whose counts lie side by side in this order."""
+        if isinstance(self.kernel, WeisfeilerLehman):
+            return [len(self.kernel.rows_[depth])]
+        return [len(partition[depth]) for partition in self.kernel.partitions_]
+
+    def _compared(self, counts: list[Counts]) -> list[Float64]:
+        return self.kernel.compare(counts, self.counts, self._settings)
+
+    @property
+    def _settings(self) -> list[dict[str, Any]]:
+        return [{"max_depth": depth} for depth in self.depths]
+
+
+class DescriptorView:
+    """Gaussian kernels of several widths on RDKit's descriptors."""
+
+    def __init__(self) -> None:
+        self.names = [f"descriptors, width {width:g}" for width in WIDTHS]
+
+    def fit(self, batch: Batch) -> list[Float64]:
+        """Fit the scales of the descriptors, and the unit of the widths."""
+        self.descriptors = Descriptors()
+        self.table: Float64 = self.descriptors.fit_transform(batch.molecules)
+        some = self.table[np.linspace(0, len(self.table) - 1, min(N_MEDIAN, len(self.table))).astype(np.int64)]
+        self.unit = float(np.median(pdist(some, "sqeuclidean"))) if len(some) > 1 else 1.0
+        return self._kernels(self.table)
+
+    def compare(self, batch: Batch) -> list[Float64]:
+        """Compare with the descriptors of the training molecules."""
+        return self._kernels(self.descriptors.transform(batch.molecules))
+
+    def masked(self, batch: Batch) -> list[Float64]:
+        """Put a dummy in the place of each atom."""
+        (molecule,) = batch.molecules
+        return self._kernels(self.descriptors.transform(_with_dummies(molecule)))
+
+    def _kernels(self, table: Float64) -> list[Float64]:
+        squares = (table**2).sum(axis=1)[:, None] + (self.table**2).sum(axis=1) - 2 * table @ self.table.T
+        if table is self.table:
+            np.fill_diagonal(squares, 0)
+        scaled = np.maximum(squares, 0) / (-2 * (self.unit or 1.0))
+        return [np.exp(scaled / width) for width in WIDTHS]
+
+
+class FingerprintView:
+    """The Tanimoto similarity of unfolded Morgan counts."""
+
+    def __init__(self, radius: int = 2) -> None:
+        self.fingerprints = MorganFingerprints(radius)
+        self.names = [f"Morgan counts, radius {radius}"]
+
+    def fit(self, batch: Batch) -> list[Float64]:
+        """Learn the environments, and keep the counts of the training molecules."""
+        self.counts: Counts = self.fingerprints.fit(batch.molecules).counts(batch.molecules)
+        return [tanimoto(self.counts)]
+
+    def compare(self, batch: Batch) -> list[Float64]:
+        """Compare with the counts kept."""
+        return [tanimoto(self.fingerprints.counts(batch.molecules), self.counts)]
+
+    def masked(self, batch: Batch) -> list[Float64]:
+        """Take the environments at an atom out of the counts."""
+        (molecule,) = batch.molecules
+        return [tanimoto(self.fingerprints.counts_without_each(molecule), self.counts)]
+
+
+def tanimoto(x: Counts, y: Counts | None = None) -> Float64:
+    """Return Σ min / Σ max of counts, where what was not met in fitting counts in the denominator."""
+    shared = gram(x.matrix, None if y is None else y.matrix, minimum=True)
+    other = x if y is None else y
+    totals = (x.matrix.sum(axis=1) + x.unknown_sums)[:, None] + (other.matrix.sum(axis=1) + other.unknown_sums)
+    result: Float64 = np.divide(shared, totals - shared, out=np.zeros_like(shared), where=totals > shared)
+    return result
+
+
+def _without_each(counts: Counts, places: list[tuple[Int32, int]]) -> Counts:
+    """Return a row for each vertex of one graph: the graph's counts less the vertex's own.
+
+    ``places`` has, for each partition, the group of every vertex and the number of groups; higher ones are unknown.
+    """
+    n_vertices = len(places[0][0])
+    known = np.array([ids < size for ids, size in places])
+    offsets = np.cumsum([0] + [size for _, size in places])
+    columns = np.array([ids + offset for (ids, _), offset in zip(places, offsets, strict=False)])
+    vertices = np.broadcast_to(np.arange(n_vertices), known.shape)
+    own = csr_array(
+        (np.ones(int(known.sum())), (vertices[known], columns[known])), shape=(n_vertices, counts.matrix.shape[1])
+    )
+    everything = counts.matrix[np.zeros(n_vertices, np.int64)]
+    less = csr_array(everything - own)
+    less.eliminate_zeros()
+    unknown = np.maximum(counts.unknown_sums - (~known).sum(axis=0), 0.0)
+    return Counts(less, unknown, unknown)
+
+
+def _with_dummies(molecule: Any) -> list[Any]:
+    """Return, for each atom, the molecule with a dummy in its place."""
+    from rdkit import Chem
+
+    masked = []
+    for index in range(molecule.GetNumAtoms()):
+        editable = Chem.RWMol(molecule)
+        editable.ReplaceAtom(index, Chem.Atom(0))
+        copy = editable.GetMol()
+        copy.UpdatePropertyCache(strict=False)
+        Chem.FastFindRings(copy)
+        masked.append(copy)
+    return masked
