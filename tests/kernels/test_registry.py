@@ -12,7 +12,8 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
-NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "rwl", "rwl-star", "rwl-auto", "stats-rf"]
+NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star", "rwl-auto"]
+NAMES += ["stats-rf"]
 
 
 def small_graphs():
@@ -57,6 +58,8 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "wwl": (1, 6),
     "pwl": (1, 1),
     "wl-oa": (1, 5),
+    "gwl": (4, 10),
+    "gwl-oa": (4, 10),
     "rwl": (1, 4),
     "rwl-star": (1, 4),
     "rwl-auto": (5, 8),

@@ -21,6 +21,10 @@ AUTO_CLUSTERS = (4.0, 2.0, 1.0, 0.5)
 AUTO_MIXTURE = {"n_clusters": AUTO_CLUSTERS, "n_partitions": 24}
 
 
+# Parts that gradual Weisfeiler-Lehman splits a group into, as in its authors' experiments.
+GRADUAL_CLUSTERS = tuple({"n_clusters": number} for number in (2, 4, 8, 16))
+
+
 @dataclass(frozen=True)
 class Variant:
     """An estimator, not yet fitted: what sets it apart from its like, and the settings that its one fit covers."""
@@ -186,6 +190,24 @@ ENTRIES = (
         "baselines.wl_oa:WLOptimalAssignment",
         fixed={"max_depth": 5},
         settings=_depths(1, 5),
+    ),
+    _entry(
+        "gwl",
+        "GWL",
+        "gradual Weisfeiler-Lehman: groups split in 2, 4, 8 or 16 at each of 1 to 10 steps",
+        "baselines.gradual:GradualWL",
+        fixed={"max_depth": 10},
+        grid=GRADUAL_CLUSTERS,
+        settings=_depths(1, 10),
+    ),
+    _entry(
+        "gwl-oa",
+        "GWL-OA",
+        "optimal assignment by the groups of gradual Weisfeiler-Lehman",
+        "baselines.gradual:GradualWL",
+        fixed={"max_depth": 10, "similarity": "intersection"},
+        grid=GRADUAL_CLUSTERS,
+        settings=_depths(1, 10),
     ),
     _entry(
         "rwl",

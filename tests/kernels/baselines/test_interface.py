@@ -11,6 +11,7 @@ from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, r
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines import (
+    GradualWL,
     GraphletSampling,
     OddSth,
     PersistentWL,
@@ -31,6 +32,7 @@ OURS = [
     PersistentWL(max_depth=2, cycles=True),
     WLOptimalAssignment(max_depth=2),
     OddSth(height=2),
+    GradualWL(max_depth=2, n_clusters=2, random_state=0),
 ]
 FIXED_COLUMNS = [kernel for kernel in OURS if isinstance(kernel, CountKernel)]
 # Its children with equal labels come in the order of their numbers, as in GraKeL.

@@ -1,0 +1,258 @@
+"""Gradual WL: groups of vertices are split a little at each step, by k-means on what is around them."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl._progress import report
+from relaxwl._validation import as_generator, check_integer
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.inputs import as_collection
+from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.baselines._features import label_names, n_known_labels, node_codes_in
+from relaxwl.kernels.counting import Counts, SubtreeCounter
+from relaxwl.kernels.limits import check_time
+from relaxwl.unfolding import Rows, refine
+
+# Rounds of k-means: it is nearly done after a few, and groups need not be optimal to be useful.
+MAX_ROUNDS = 20
+# Pairs of a row and a centre that are compared at a time.
+PAIRS_AT_ONCE = 1 << 20
+# Squared distances closer than this tie, and ties go to the lower centre.
+TIE = 1e-9
+
+
+class GradualWL(CountKernel):
+    """Gradual Weisfeiler-Lehman: nested groups of vertices, each split into at most ``n_clusters`` at a step.
+
+    Vertices begin in groups by label. At each step a vertex is described by how many of its neighbours are in each
+    group, and every group is split by k-means on these counts; so vertices that differ a little may stay together for a
+    while, but those that were once apart stay apart. A graph is the histogram of its vertices' groups at all steps.
+
+    With more clusters than there are different neighbourhoods it is the Weisfeiler-Lehman subtree kernel.
+
+    Parameters
+    ----------
+    max_depth : int
+        Number of steps.
+    n_clusters : int
+        Parts into which a group is split at most.
+    similarity : {"dot", "intersection", "tanimoto"}
+        How :meth:`kernel_matrix` compares two graphs' counts; the groups are nested, so the intersection is the optimal
+        assignment of vertices.
+    normalize : bool or "depth"
+        Scale features and Gram matrix so that every graph has similarity 1 with itself, or has so at each step.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Seeds k-means.
+    verbose : int
+        1 logs progress.
+
+    References
+    ----------
+    Bause & Kriege, Gradual Weisfeiler-Leman: slow and steady wins the race, LoG 2022, arXiv 2209.09048.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (0, 2), (0, 3)]), (4, [(0, 1), (1, 2), (2, 3)])])
+    >>> kernel = GradualWL(max_depth=1, n_clusters=2, random_state=0)
+    >>> kernel.fit_transform(graphs).toarray()
+    array([[4., 3., 1.],
+           [4., 4., 0.]])
+    """
+
+    base = "subtree"
+    depth_weights = None
+
+    def __init__(
+        self,
+        max_depth: int = 4,
+        n_clusters: int = 4,
+        similarity: str = "dot",
+        normalize: bool | str = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.n_clusters = n_clusters
+        self.similarity = similarity
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        check_integer("n_clusters", self.n_clusters, 1)
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        self.node_vocabulary_ = graphs.node_vocabulary
+        self.centers_: list[tuple[Float64, Int32, Int32]] = []
+        self.center_bounds_: list[Int64] = []
+        self._counters: list[SubtreeCounter] = []
+        rng = as_generator(self.random_state)
+        groups, n_groups, counts = graphs.node_codes, n_known_labels(graphs.node_vocabulary), []
+        for depth in range(self.max_depth + 1):
+            if depth:
+                rows, row_of_node = refine(graphs, groups, groups, n_groups, n_jobs=self.n_jobs)
+                weights = np.bincount(row_of_node, minlength=len(rows)).astype(np.float64)
+                labels, centers, bounds = split_groups(rows, weights, n_groups, int(self.n_clusters), rng)
+                self.centers_.append((centers.data, centers.indices, centers.indptr))
+                self.center_bounds_.append(bounds)
+                groups, n_groups = labels[row_of_node], int(bounds[-1])
+            report(self.verbose, "step %d of %d: %d groups", depth, self.max_depth, n_groups,
+                   share=(depth + 1) / (self.max_depth + 1))  # fmt: skip
+            counter = SubtreeCounter()
+            counts.append(counter.fit(graphs, groups, n_groups))
+            self._counters.append(counter)
+        return counts
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        groups = self.node_groups(graphs)[0]
+        return [counter.count(graphs, ids) for counter, ids in zip(self._counters, groups, strict=True)]
+
+    def node_groups(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[0][depth]``, the group of every vertex, all graphs' vertices in order.
+
+        Numbers from the number of groups on belong to labels that were not met in fitting.
+        """
+        check_is_fitted(self)
+        graphs = as_collection(X)
+        found = [node_codes_in(graphs, self.node_vocabulary_)]
+        for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
+            before, n_known = found[-1], len(bounds) - 1
+            centers = _checked_centers(parts, bounds)
+            n_before = max(n_known, int(before.max(initial=-1)) + 1)
+            rows, row_of_node = refine(graphs, before, before, n_before, n_jobs=self.n_jobs)
+            labels = int(bounds[-1]) + np.arange(len(rows))  # where the label is new, so is every group of it
+            known = np.flatnonzero(rows.roots < n_known)
+            counts = neighbor_counts(rows, n_before)[known][:, :n_known]
+            labels[known] = nearest(counts, rows.roots[known], centers, bounds)
+            found.append(labels[row_of_node].astype(np.int32))
+        return [found]
+
+    def _column_names(self) -> list[str]:
+        names = label_names(self.node_vocabulary_)
+        columns = [f"depth 0: {name}" for name in names]
+        for depth, bounds in enumerate(self.center_bounds_, 1):
+            parents = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+            names = [f"{names[parent]}.{group - bounds[parent]}" for group, parent in enumerate(parents)]
+            columns += [f"depth {depth}: {name}" for name in names]
+        return columns
+
+
+def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
+    """Return the centres of all groups' parts; what a damaged model file may hold is refused."""
+    if bounds[0] != 0 or (np.diff(bounds) < 1).any():
+        raise ValueError("the groups of the kernel are damaged; fit it again")
+    centers = csr_array(parts, (int(bounds[-1]), len(bounds) - 1))
+    centers.check_format(full_check=True)
+    return centers
+
+
+def neighbor_counts(rows: Rows, n_groups: int) -> csr_array:
+    """Return how many neighbours each row has in each group: (n_rows, n_groups)."""
+    return csr_array((rows.counts.astype(np.float64), rows.points, rows.indptr), (len(rows), n_groups))
+
+
+def split_groups(
+    rows: Rows, weights: Float64, n_groups: int, n_clusters: int, rng: np.random.Generator
+) -> tuple[Int32, csr_array, Int64]:
+    """Split every group by k-means on its members' neighbour counts, all groups at once.
+
+    Parameters
+    ----------
+    rows : Rows
+        The distinct (group of the vertex, groups of its neighbours).
+    weights : array (n_rows,)
+        Number of vertices with each.
+    n_groups, n_clusters : int
+        Number of groups, and of parts of each at most.
+    rng : Generator
+        Draws the first centres.
+
+    Returns
+    -------
+    labels : array (n_rows,)
+        The new groups; parts of a group have adjacent numbers, in the order of their first rows.
+    centers : sparse array (n_parts, n_groups)
+        Mean counts of each part.
+    bounds : array (n_groups + 1,)
+        The parts of group g are those from ``bounds[g]`` to ``bounds[g + 1] - 1``.
+    """
+    counts, group = neighbor_counts(rows, n_groups), rows.roots.astype(np.int64)
+    n_parts = np.minimum(np.bincount(group, minlength=n_groups), n_clusters)
+    bounds = prefix_sums(n_parts)
+    centers = counts[_seeds(counts, group, weights, n_parts, n_clusters, rng)]
+    labels = nearest(counts, group, centers, bounds)
+    for _ in range(MAX_ROUNDS if (np.bincount(group) > n_clusters).any() else 0):
+        check_time()
+        centers = _means(counts, labels, weights, centers)
+        before, labels = labels, nearest(counts, group, centers, bounds)
+        if np.array_equal(before, labels):
+            break
+    # Parts in the order of their first rows within each group; those that nobody is in are left out.
+    parts, firsts = np.unique(labels, return_index=True)
+    owners = group[firsts]
+    order = np.lexsort((firsts, owners))
+    number = np.full(len(centers.indptr) - 1, -1, np.int32)
+    number[parts[order]] = np.arange(len(parts))
+    return number[labels], centers[parts[order]], prefix_sums(np.bincount(owners, minlength=n_groups))
+
+
+def nearest(counts: csr_array, group: Any, centers: csr_array, bounds: Int64) -> Int64:
+    """Return, for each row, the nearest of the centres of its group (the lowest of equally near ones)."""
+    sizes = np.diff(bounds)[group]
+    squares = np.asarray(centers.multiply(centers).sum(axis=1)).ravel()
+    labels = np.empty(len(sizes), np.int64)
+    ends = np.cumsum(sizes)
+    cuts = np.searchsorted(ends, np.arange(PAIRS_AT_ONCE, ends[-1] if len(ends) else 0, PAIRS_AT_ONCE))
+    for start, stop in zip([0, *cuts], [*cuts, len(sizes)], strict=True):
+        if stop <= start:
+            continue
+        row = np.repeat(np.arange(start, stop), sizes[start:stop])
+        first = prefix_sums(sizes[start:stop])
+        center = bounds[group[row]] + np.arange(len(row)) - np.repeat(first[:-1], sizes[start:stop])
+        products = np.asarray(counts[row].multiply(centers[center]).sum(axis=1)).ravel()
+        distances = squares[center] - 2 * products
+        least = np.repeat(np.minimum.reduceat(distances, first[:-1]), sizes[start:stop])
+        near = np.flatnonzero(distances <= least + TIE)
+        _, of_row = np.unique(row[near], return_index=True)
+        labels[start:stop] = center[near[of_row]]
+    return labels
+
+
+def _seeds(
+    counts: csr_array, group: Int64, weights: Float64, n_parts: Int64, n_clusters: int, rng: np.random.Generator
+) -> Int64:
+    """Return the rows that are the first centres, group by group: far from each other, as k-means++ draws them."""
+    order = np.argsort(group, kind="stable")
+    starts = prefix_sums(np.bincount(group, minlength=len(n_parts)))
+    chosen = np.zeros((len(n_parts), min(n_clusters, int(n_parts.max(initial=0)))), np.int64)
+    squares = np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
+    distances = np.ones(len(group))
+    for turn in range(chosen.shape[1]):
+        active = np.flatnonzero(n_parts > turn)
+        heights = np.concatenate([[0.0], np.cumsum((weights * distances)[order])])
+        low, high = heights[starts[active]], heights[starts[active + 1]]
+        drawn = np.searchsorted(heights, low + rng.random(len(active)) * (high - low), side="right") - 1
+        chosen[active, turn] = order[np.clip(drawn, starts[active], starts[active + 1] - 1)]
+        center = chosen[group, turn]
+        products = np.asarray(counts.multiply(counts[center]).sum(axis=1)).ravel()
+        apart = np.maximum(squares + squares[center] - 2 * products, 0.0)
+        distances = np.where(n_parts[group] > turn, apart if turn == 0 else np.minimum(distances, apart), distances)
+    return chosen[np.arange(chosen.shape[1]) < n_parts[:, None]]
+
+
+def _means(counts: csr_array, labels: Int64, weights: Float64, old: csr_array) -> csr_array:
+    """Return the mean counts of each part; a part that nobody is in keeps its centre."""
+    n_parts = old.shape[0]
+    masses = np.bincount(labels, weights, n_parts)
+    shares = csr_array((weights / masses[labels], (labels, np.arange(len(labels)))), (n_parts, len(labels)))
+    kept = csr_array((np.where(masses > 0, 0.0, 1.0), (np.arange(n_parts),) * 2), (n_parts, n_parts))
+    return csr_array(shares @ counts + kept @ old)

@@ -1,0 +1,99 @@
+"""Gradual WL: nested groups, k-means on neighbour counts, and the plain kernel as its limit."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from kernels.baselines.graph_forms import random_graphs
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels import WeisfeilerLehman, load_kernel
+from relaxwl.kernels.baselines.gradual import GradualWL, neighbor_counts, split_groups
+from relaxwl.unfolding import refine
+
+
+@pytest.mark.parametrize("n_labels", [0, 3])
+@pytest.mark.parametrize("similarity", ["dot", "intersection"])
+def test_with_many_clusters_it_is_the_plain_kernel(n_labels, similarity):
+    graphs = random_graphs(1, n_labels=n_labels)
+    train, test = graphs[:-3], graphs[-3:]
+    ours = GradualWL(3, n_clusters=10**6, similarity=similarity).fit(train)
+    plain = WeisfeilerLehman(3, similarity=similarity).fit(train)
+    np.testing.assert_array_equal(ours.kernel_matrix(train), plain.kernel_matrix(train))
+    assert np.isfinite(ours.kernel_matrix(test, train)).all()
+
+
+def test_groups_are_nested_and_split_into_few():
+    graphs = random_graphs(2, n_graphs=20, n_labels=2)
+    kernel = GradualWL(4, n_clusters=3, random_state=0).fit(graphs)
+    groups = kernel.node_groups(graphs)[0]
+    for coarse, fine in pairwise(groups):
+        parents = {}
+        for before, after in zip(coarse.tolist(), fine.tolist(), strict=True):
+            assert parents.setdefault(after, before) == before
+        children = np.unique(np.column_stack([coarse, fine]), axis=0)
+        assert np.bincount(children[:, 0]).max() <= 3
+    assert len(np.unique(groups[-1])) > len(np.unique(groups[0]))
+
+
+def test_fitted_and_unseen_graphs_are_grouped_alike():
+    graphs = random_graphs(3, n_graphs=15, n_labels=3)
+    kernel = GradualWL(3, 2, random_state=0)
+    features = kernel.fit_transform(graphs)
+    assert (kernel.transform(graphs) != features).nnz == 0
+    assert (kernel.transform(graphs[4:7]) != features[4:7]).nnz == 0
+    assert features.sum(axis=1).tolist() == (4 * graphs.node_counts).tolist()
+    assert len(kernel.get_feature_names_out()) == features.shape[1]
+
+
+def test_unseen_labels_fall_into_no_column():
+    fitted = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], list("aab"))])
+    unseen = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], list("abz"))])
+    kernel = GradualWL(2, random_state=0).fit(fitted)
+    assert kernel.transform(unseen).sum() == 3 * 2
+    assert kernel.set_params(normalize=True).kernel_matrix(unseen, fitted).max() < 1
+
+
+def test_renumbering_vertices_changes_nothing():
+    graphs = random_graphs(5, n_graphs=10, n_labels=2)
+    rng = np.random.default_rng(0)
+    permuted = []
+    for graph in graphs.to_networkx():
+        names = rng.permutation(len(graph))
+        nodes = sorted(graph, key=lambda v, names=names: names[v])
+        edges = [(int(names[a]), int(names[b])) for a, b in graph.edges]
+        permuted.append((len(graph), edges, [graph.nodes[v]["label"] for v in nodes]))
+    one = GradualWL(3, 2, random_state=1).fit_transform(graphs)
+    other = GradualWL(3, 2, random_state=1).fit_transform(GraphCollection.from_edges(permuted))
+    assert (one != other).nnz == 0
+
+
+def test_the_split_is_a_fixed_point_of_k_means():
+    """Neither a better assignment nor a better mean is left, and scikit-learn from these centres stays there."""
+    graphs = random_graphs(7, n_graphs=30)
+    degrees = np.minimum(graphs.degrees, 3).astype(np.int32)
+    rows, of_node = refine(graphs, degrees, degrees, 4)
+    weights = np.bincount(of_node).astype(float)
+    labels, centers, bounds = split_groups(rows, weights, 4, 3, np.random.default_rng(0))
+    counts = neighbor_counts(rows, 4).toarray()
+    for group in range(4):
+        members = rows.roots == group
+        mine = centers.toarray()[bounds[group] : bounds[group + 1]]
+        assert len(mine) == min(3, members.sum())
+        reference = KMeans(len(mine), init=mine, n_init=1).fit(counts[members], sample_weight=weights[members])
+        np.testing.assert_allclose(reference.cluster_centers_, mine, atol=1e-9)
+        assert np.array_equal(reference.labels_ + bounds[group], labels[members])
+
+
+def test_saved_and_loaded_and_named(tmp_path):
+    graphs = random_graphs(4, n_graphs=12, n_labels=2)
+    kernel = GradualWL(2, 2, random_state=0).fit(graphs[:8])
+    kernel.save(tmp_path / "model.rwl")
+    loaded = load_kernel(tmp_path / "model.rwl")
+    assert (loaded.transform(graphs) != kernel.transform(graphs)).nnz == 0
+    loaded.center_bounds_[0][1] = 0
+    with pytest.raises(ValueError, match="damaged"):
+        loaded.transform(graphs)
+    with pytest.raises(ValueError, match="n_clusters must be an integer >= 1, not 0"):
+        GradualWL(n_clusters=0).fit(graphs)
