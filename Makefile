@@ -35,7 +35,7 @@ test: $(STAMP)  ## Run the quick tests
 
 test-slow: $(STAMP)  ## Run the slow tests
 	@echo "Running the slow tests ..."
-	@$(BIN)/python -m pytest -m slow $(PYTEST_OPTIONS)
+	@$(BIN)/python -m pytest -m slow -n auto --dist loadfile $(PYTEST_OPTIONS)
 
 lint: $(STAMP)  ## Check style, types and the import direction
 	@echo "Checking style, types and imports ..."
