@@ -25,7 +25,7 @@ def distances_to_own(content, kmeans, ground, root_cost):
 
 
 @pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
-@pytest.mark.parametrize("init", ["random", "k-means++"])
+@pytest.mark.parametrize("init", ["sample", "random", "k-means++"])
 def test_labels_and_distances_are_those_of_brute_force(center, init):
     content, ground = random_content(40, 6, seed=1), random_ground(6)
     kmeans = WassersteinKMeans(5, center, init, random_state=0).fit(
@@ -78,7 +78,7 @@ def test_one_round_of_medoids_is_that_of_the_definition():
     assert all(center in [(root, dict(kinds)) for root, kinds in content] for center in centers)
     better = naive.best_centers(content, labels, 4, ground, np.zeros((3, 3)), centers)
     expected = naive.nearest_centers(content, better, ground, np.zeros((3, 3)))[1]
-    kmeans = WassersteinKMeans(4, "medoid", max_iter=1, random_state=5).fit(
+    kmeans = WassersteinKMeans(4, "medoid", init="random", max_iter=1, random_state=5).fit(
         rows, ground=ground, root_cost=np.zeros((3, 3))
     )
     assert kmeans.n_iter_ == 1
@@ -173,7 +173,7 @@ def test_clusters_that_cannot_be_filled_stay_empty():
     content = [(0, {0: 1}), (0, {1: 1}), (0, {2: 1})]
     ground = np.ones((4, 4)) - np.eye(4)
     ground[:3, :3] = 0.0  # all rows coincide
-    for init in ("random", "k-means++"):
+    for init in ("sample", "random", "k-means++"):
         kmeans = WassersteinKMeans(2, init=init, random_state=0).fit(tree_rows(content, 3), ground=ground)
         assert kmeans.labels_.tolist() == [0, 0, 0]
         assert kmeans.inertia_ == 0.0
@@ -212,18 +212,53 @@ def test_rows_without_weight_are_no_seeds():
         assert distances_to_own(content, kmeans, random_ground(5), ROOTS)[0] == [content[13]]
 
 
-def test_seeding_compares_rows_with_the_newest_seed_alone(monkeypatch):
-    compared, assign = [], Search.assign
+def test_seeds_are_drawn_whatever_the_size_of_weights():
+    content, ground = random_content(30, 6, seed=4), random_ground(6)
+    fits = [
+        WassersteinKMeans(7, init="k-means++", max_iter=0, random_state=3).fit(
+            tree_rows(content, 6), ground=ground, root_cost=ROOTS, sample_weight=np.full(30, weight)
+        )
+        for weight in (1.0, 1e308, 1e-308)
+    ]
+    for kmeans, weight in zip(fits, (1.0, 1e308, 1e-308), strict=True):
+        assert kmeans.centers_ == fits[0].centers_
+        assert kmeans.inertia_ == pytest.approx(weight * fits[0].inertia_)
 
-    def counting(self, centers, *arguments, **options):
-        compared.append(len(centers))
-        assign(self, centers, *arguments, **options)
 
-    monkeypatch.setattr(Search, "assign", counting)
-    rows = tree_rows(random_content(60, 6), 6)
-    WassersteinKMeans(20, init="k-means++", max_iter=0, random_state=0).fit(rows, ground=random_ground(6))
-    assert max(compared[:-1]) <= 2  # the last is the first assignment
-    assert compared[-1] == 20
+def test_a_sample_is_a_good_start():
+    content, ground = random_content(900, 9, seed=1), random_ground(9)
+    rows = tree_rows(content, 9)
+    for seed in range(3):
+        inertias = [
+            WassersteinKMeans(20, init=init, random_state=seed).fit(rows, ground=ground, root_cost=ROOTS).inertia_
+            for init in ("sample", "random")
+        ]
+        assert inertias[0] <= 1.05 * inertias[1]  # these rows have no structure; on real ones it is lower
+
+
+def test_auto_is_a_sample_and_with_no_round_one_assignment():
+    rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
+
+    def fitted(**parameters):
+        kmeans = WassersteinKMeans(8, random_state=0, **parameters).fit(rows, ground=ground, root_cost=ROOTS)
+        return kmeans.centers_, kmeans.labels_.tolist()
+
+    assert fitted() == fitted(init="sample", max_iter=2)
+    assert fitted(max_iter=0) == fitted(init="random", max_iter=0)
+    assert fitted(init="random") == fitted(init="random", max_iter=8)
+    assert fitted(max_iter=0) != fitted(init="sample", max_iter=0)
+
+
+def test_members_without_weight_suggest_nothing(monkeypatch):
+    monkeypatch.setattr("relaxwl.clustering.kmeans.SUGGESTING", 3)
+    content, ground = random_content(200, 6), random_ground(6)
+    weights = np.zeros(200)
+    weights[::17] = 1.0
+    kmeans = WassersteinKMeans(3, random_state=0).fit(
+        tree_rows(content, 6), ground=ground, root_cost=ROOTS, sample_weight=weights
+    )
+    assert np.isfinite(kmeans.inertia_)
+    assert np.isfinite(kmeans.centers_.counts).all()
 
 
 def test_predict_on_new_rows():
@@ -260,7 +295,7 @@ def test_solves_are_counted(monkeypatch):
 
     monkeypatch.setattr(Search, "measure", counting)
     rows = tree_rows(random_content(60, 6), 6)
-    kmeans = WassersteinKMeans(5, random_state=0).fit(rows, ground=random_ground(6))
+    kmeans = WassersteinKMeans(5, init="random", random_state=0).fit(rows, ground=random_ground(6))
     rounds = kmeans.n_iter_ + 1
     assert rounds > 1
     assert kmeans.n_measured_ == sum(measured) / 60 / rounds > 0
@@ -308,7 +343,7 @@ def test_bad_number_of_clusters(rule):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"init": "farthest"}, {}, "init must be one of random, k-means"),
+        ({"init": "farthest"}, {}, "init must be one of auto, sample, random, k-means"),
         ({"center": "mode"}, {}, "center must be one of median, lp, entropic, medoid, mean"),
         ({"center": "mode", "n_clusters": 99}, {}, "center must be one of"),
         ({"max_iter": -1}, {}, "max_iter must be an integer >= 0"),

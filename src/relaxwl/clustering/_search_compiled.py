@@ -519,3 +519,73 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             other = min(other, values[candidates[0]])
         found.labels[row], found.distances[row], found.others[row] = label, best, other
     return counters
+
+
+# ------------------------------------------------------------------------------------------------------- seeds
+
+
+@njit(nogil=True, cache=True)
+def draw(weights, distances, uniform):
+    """Return a row drawn in proportion to weight times distance by a number from 0 to 1; -1 if all shares are 0."""
+    total, last = 0.0, -1
+    for row in range(len(weights)):
+        total += weights[row] * distances[row]
+    reached = 0.0
+    for row in range(len(weights)):
+        share = weights[row] * distances[row]
+        reached += share
+        if share > 0.0:
+            last = row
+            if reached > uniform * total:
+                break
+    return last
+
+
+@njit(nogil=True, cache=True)
+def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, distances):
+    """Draw seeds one after the other, in proportion to weight times distance to the nearest seed before.
+
+    A row is compared with the newest seed alone, and only where no bound says that an older one is as near.
+
+    Parameters
+    ----------
+    rows : RowArrays
+    embeddings : float64 (n_rows, n_pivots)
+        Values of 1-Lipschitz functions.
+    uniforms : float64 (k,)
+        Numbers from 0 to 1, one a draw.
+    seeds : int64 (k,)
+        Written: the rows drawn. Returned is their number: fewer than k where all others coincide with seeds.
+    distances : float64 (n_rows,)
+        Written: the distance to the nearest seed.
+    """
+    n_rows = len(rows.roots)
+    totals = np.zeros(n_rows, np.float64)
+    for row in range(n_rows):
+        for entry in range(rows.indptr[row], rows.indptr[row + 1]):
+            totals[row] += rows.counts[entry]
+    vectors, indices, tables = make_scratch(widest_row(rows.indptr))
+    distances[:] = 1.0
+    for number in range(len(uniforms)):
+        seed = draw(weights, distances, uniforms[number])
+        if seed < 0:
+            return number
+        if number == 0:
+            distances[:] = np.inf
+        seeds[number] = seed
+        start, stop = rows.indptr[seed], rows.indptr[seed + 1]
+        for row in range(n_rows):
+            root_cost = costs.roots[rows.roots[row], rows.roots[seed]]
+            limit = distances[row] - tolerance - root_cost
+            begin, end = rows.indptr[row], rows.indptr[row + 1]
+            if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit) > limit:
+                continue
+            if center_side_bound(begin, end, rows.points, totals[row], seed, rows, totals[seed], costs.ground) > limit:
+                continue
+            distance = pair_distance(
+                rows.points, rows.counts, begin, end, rows.points, rows.counts, start, stop,
+                costs.ground, limit, vectors, indices, tables,
+            )  # fmt: skip
+            if distance <= limit:
+                distances[row] = root_cost + distance
+    return len(uniforms)

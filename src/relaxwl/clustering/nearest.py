@@ -150,6 +150,10 @@ class Search:
         each = np.arange(len(old))
         return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.n_jobs)
 
+    def embeddings(self, n_pivots: int) -> Float64:
+        """Return the values of some 1-Lipschitz functions: no gap between two rows exceeds their distance."""
+        return self._embed(self.measures, np.ascontiguousarray(self._functions[:, self._chosen_pivots(n_pivots)]))
+
     # ----------------------------------------------------------------------------------------------- bounds
 
     def _chosen_plan(self, centers: Rows, n_searched: int) -> Plan:
@@ -239,11 +243,13 @@ class Search:
     @cached_property
     def _pivot_functions(self) -> Float64:
         """The functions of the first bound, some repeated where there are too few points."""
+        wanted = self._settled.n_pivots
+        return np.ascontiguousarray(np.take(self._functions, np.resize(self._chosen_pivots(wanted), wanted), axis=1))
+
+    def _chosen_pivots(self, wanted: int) -> Int64:
         sample = evenly(len(self.rows), SAMPLE)
         sample = np.concatenate([sample[0::2], sample[1::2]])
-        wanted = self._settled.n_pivots
-        chosen = choose_pivots(self._embed(self.rows.take(sample), self._functions), wanted)
-        return np.ascontiguousarray(np.take(self._functions, np.resize(chosen, wanted), axis=1))
+        return choose_pivots(self._embed(self.rows.take(sample), self._functions), wanted)
 
     @cached_property
     def _blank_discount(self) -> float:

@@ -60,8 +60,8 @@ class KMeansPartitioner(BaseEstimator):
         self,
         n_clusters: NumberOfClusters = "sqrt",
         center: str = "median",
-        init: str = "random",
-        max_iter: int = 8,
+        init: str = "auto",
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

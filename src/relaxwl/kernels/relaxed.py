@@ -55,8 +55,11 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Another way to group trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
     center : {"median", "lp", "entropic", "medoid", "mean"}
         How k-means finds centres.
-    max_iter : int
-        Rounds of k-means.
+    max_iter : int, optional
+        Rounds of k-means over all trees; see :class:`relaxwl.WassersteinKMeans`. With 0 the groups are those nearest to
+        trees drawn at random: many such partitions are as good as few better ones, and far cheaper.
+    init : {"auto", "sample", "random", "k-means++"}
+        How k-means starts; see there.
     cost : EditCost, optional
         Costs of relabelling, inserting and deleting; 1 for everything by default.
     edge_labels : bool
@@ -114,7 +117,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
         approximate: bool = True,
         partitioner: Any = None,
         center: str = "median",
-        max_iter: int = 8,
+        max_iter: int | None = None,
+        init: str = "auto",
         cost: EditCost | None = None,
         edge_labels: bool = False,
         base: str = "subtree",
@@ -134,6 +138,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self.partitioner = partitioner
         self.center = center
         self.max_iter = max_iter
+        self.init = init
         self.cost = cost
         self.edge_labels = edge_labels
         self.base = base
@@ -223,6 +228,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         make = partial(
             KMeansPartitioner,
             center=self.center,
+            init=self.init,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             verbose=self.verbose - 1,
