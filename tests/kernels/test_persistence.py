@@ -287,7 +287,7 @@ def test_a_changed_tree_of_values_is_noticed(model):
     buffer = io.BytesIO()
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as target:
         for name in source.namelist():
-            target.writestr(name, source.read(name).replace(b'"max_iter": ', b'"max_iter": 1'))
+            target.writestr(name, source.read(name).replace(b'"n_partitions": ', b'"n_partitions": 1'))
     path.write_bytes(buffer.getvalue())
     with pytest.raises(ModelFileError, match=r"model\.json does not match its checksum"):
         RelaxedWeisfeilerLehman.load(path)
