@@ -7,7 +7,6 @@ import numpy as np
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.kernels.partition import distances_to_centers
 
 # Groupings that are looked at: the distances to the centres of further ones say little more.
 N_CHAINS = 4
@@ -41,6 +40,15 @@ class Novelty:
     def _distances(self, graphs: GraphCollection) -> Float64:
         """Return the distances (n_chains · n_depths, n_vertices) of vertices' trees to their centres."""
         kernel, rows = self.kernel, []
+        if hasattr(kernel, "assignments"):
+            for partition, found in kernel.assignments(graphs):
+                if partition.index >= N_CHAINS:
+                    break
+                if partition.depth:
+                    rows.append(found.distances(partition.centers, kernel.n_jobs)[found.row_of_node])
+            return np.array(rows).reshape(len(rows), graphs.n_nodes)
+        from relaxwl.kernels.partition import distances_to_centers
+
         for levels, grouped_levels in zip(kernel.chains_[:N_CHAINS], kernel.group_trees(graphs), strict=False):
             for depth, (level, grouped) in enumerate(zip(levels, grouped_levels, strict=True)):
                 if depth == 0:
