@@ -247,6 +247,7 @@ def test_attribute_costs():
         tree_distances(GraphCollection.from_edges([(2, [(0, 1)])]), 1, [(0, 0)], cost)
 
 
+@pytest.mark.filterwarnings("ignore:.*dropped")
 def test_too_large_a_request_is_refused(monkeypatch):
     monkeypatch.setattr(_memory, "physical_memory", lambda: 1000.0)
     rng = np.random.default_rng(0)

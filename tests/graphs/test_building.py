@@ -1,6 +1,7 @@
 """From edges to a clean adjacency: checks that name the graph, symmetry, no loops, no repetitions."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -28,6 +29,10 @@ def edge_lists(draw, max_nodes=6):
     return n_nodes, draw(st.lists(st.tuples(vertex, vertex), max_size=12))
 
 
+dropped = pytest.mark.filterwarnings("ignore:.*dropped")
+
+
+@dropped
 @given(st.lists(edge_lists(), max_size=4))
 def test_adjacency_is_the_set_of_proper_edges(graphs):
     collection = GraphCollection.from_edges(graphs)
@@ -43,6 +48,7 @@ def test_adjacency_is_the_set_of_proper_edges(graphs):
         assert graph.edges.tolist() == sorted([u, v] for u in range(n_nodes) for v in expected[u] if u < v)
 
 
+@dropped
 def test_edges_listed_once_or_twice_are_the_same():
     once = GraphCollection.from_edges([(3, [(0, 1), (2, 1)])])
     twice = GraphCollection.from_edges([(3, {(0, 1), (1, 0), (1, 2), (2, 1), (1, 1)})])
@@ -50,6 +56,7 @@ def test_edges_listed_once_or_twice_are_the_same():
     assert once.n_edges == 2
 
 
+@dropped
 def test_repetitions_must_agree():
     agreeing = build((2, [(0, 1), (1, 0)], {"edge_labels": ["x", "x"], "edge_attributes": [1.0, 1.0]}))
     assert agreeing[0].edge_labels == ["x"]
@@ -61,6 +68,7 @@ def test_repetitions_must_agree():
         build((3, [(0, 1), (1, 2), (1, 2)], {"edge_attributes": [[1, 2], [1, 2], [1, 3]]}))
 
 
+@dropped
 def test_labels_follow_their_edges_past_self_loops():
     graph = build((3, [(1, 1), (2, 1), (0, 0), (0, 1)], {"edge_labels": ["loop", "b", "loop", "a"]}))[0]
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
@@ -139,6 +147,7 @@ def test_too_many_vertices_are_refused_before_memory_is():
         GraphCollection.from_edges([(2**31, [])])
 
 
+@dropped
 @pytest.mark.parametrize("make", [np.array, sparse.csr_matrix, sparse.csr_array, sparse.coo_array, list])
 def test_adjacency_matrices(make):
     matrix = make([[0, 1, 0], [1, 0, 1], [0, 1, 1]])
@@ -164,8 +173,6 @@ def test_entries_stored_twice_are_summed_and_the_matrix_is_left_alone():
         (np.zeros((2, 3)), r"must be square, not of shape \(2, 3\)"),
         (np.zeros(3), r"must be square, not of shape \(3,\)"),
         ([[0, 1], [1]], "differ in length"),
-        (np.array([[0, 1], [0, 0]]), "the graph is directed.*symmetrize=True"),
-        (np.array([[0, 1], [2, 0]]), "the graph is directed.*symmetrize=True"),
         (np.array([[0, np.nan], [np.nan, 0]]), "NaN or infinity"),
         (np.array([["a", "b"], ["b", "a"]]), "holds numbers"),
         (sparse.csr_array(np.array([[0, 1j], [1j, 0]])), "holds numbers"),
@@ -174,6 +181,38 @@ def test_entries_stored_twice_are_summed_and_the_matrix_is_left_alone():
 def test_bad_matrices(matrix, problem):
     with pytest.raises(GraphError, match=f"^graph 1: .*{problem}"):
         GraphCollection.from_adjacency([np.zeros((1, 1)), matrix])
+
+
+@pytest.mark.parametrize("matrix", [[[0, 1], [0, 0]], [[0, 1], [2, 0]]])
+def test_matrices_without_symmetry_are_directed_and_can_be_refused(matrix):
+    assert GraphCollection.from_adjacency([np.zeros((1, 1)), np.array(matrix)]).directed
+    with pytest.raises(GraphError, match=r"^graph 1: the graph is directed.*symmetrize=True"):
+        GraphCollection.from_adjacency([np.zeros((1, 1)), np.array(matrix)], directed=False)
+
+
+@given(st.lists(edge_lists(), max_size=4), st.booleans())
+def test_what_is_dropped_is_counted(graphs, directed):
+    n_loops = sum(u == v for _, edges in graphs for u, v in edges)
+    n_parallel = 0
+    for _, edges in graphs:
+        counts = {}
+        for u, v in edges:
+            if u != v:
+                counts[u, v] = counts.get((u, v), 0) + 1
+        if directed:
+            n_parallel += sum(counts.values()) - len(counts)
+        else:  # an edge may be listed once each way
+            n_parallel += sum(
+                max(counts.get((u, v), 0), counts.get((v, u), 0)) - 1 for u, v in {(min(e), max(e)) for e in counts}
+            )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GraphCollection.from_edges(graphs, directed=directed)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == (n_loops + n_parallel > 0)
+    for count, what in ((n_loops, "self-loop"), (n_parallel, "parallel edge")):
+        assert (f"{count} {what}" in "".join(said)) == (count > 0)
+    assert all(warning.filename == __file__ for warning in caught)
 
 
 def test_symmetrize_forgets_directions():

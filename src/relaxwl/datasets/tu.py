@@ -75,7 +75,9 @@ class TUDataset:
     optional_files: tuple[str, ...] = ()
 
 
-def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tuple[GraphCollection, NDArray[Any]]:
+def load_tu(
+    path: str | os.PathLike[str], *, ignore: Collection[str] = (), symmetrize: bool = True
+) -> tuple[GraphCollection, NDArray[Any]]:
     r"""Read a data set in TU layout from a folder or a zip file.
 
     Parameters
@@ -85,6 +87,9 @@ def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tu
         of labels and attributes; or a folder or a zip file with such a folder inside.
     ignore : collection of str
         Optional files to leave unread, such as ``{"edge_attributes"}``.
+    symmetrize : bool
+        Whether a line ``i, j`` is an edge between two vertices; with False it is an arc from ``i`` to ``j``, and the
+        graphs are directed.
 
     Returns
     -------
@@ -114,7 +119,7 @@ def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tu
     array([1, 0])
     >>> folder.cleanup()
     """
-    dataset = read_tu(path, ignore=ignore)
+    dataset = read_tu(path, ignore=ignore, symmetrize=symmetrize)
     if dataset.y is None:
         raise TUFormatError(
             f"{os.fspath(path)}: neither {dataset.name}_graph_labels.txt nor {dataset.name}_graph_attributes.txt is "
@@ -123,7 +128,7 @@ def load_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> tu
     return dataset.graphs, dataset.y
 
 
-def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TUDataset:
+def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), symmetrize: bool = True) -> TUDataset:
     """Read a data set in TU layout with everything that its files say; see :func:`load_tu` for the parameters."""
     unknown = sorted(set(ignore) - set(OPTIONAL))
     if unknown:
@@ -149,7 +154,7 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = ()) -> TU
         what = kind.split("_")[0]
         table.check_length(counts[what], f"{files.name}_{counted_in[what]}.txt")
         table.check_finite(allow_nan=what == "graph")
-    graphs = _collection(offsets, pairs, optional, where=lambda row: f"{edges.path}, line {row + 1}")
+    graphs = _collection(offsets, pairs, optional, lambda row: f"{edges.path}, line {row + 1}", not symmetrize)
     classes, y = None, None
     attributes = optional["graph_attributes"].rows if "graph_attributes" in optional else None
     if "graph_labels" in optional:
@@ -481,7 +486,7 @@ def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
 
 
 def _collection(
-    offsets: Int64, pairs: Int64, optional: dict[str, _Table], where: Callable[[int], str]
+    offsets: Int64, pairs: Int64, optional: dict[str, _Table], where: Callable[[int], str], directed: bool
 ) -> GraphCollection:
     node_labels, node_tuples = _label_codes(optional.get("node_labels"))
     edge_labels, edge_tuples = _label_codes(optional.get("edge_labels"))
@@ -489,6 +494,7 @@ def _collection(
         arguments = assemble(
             offsets,
             pairs,
+            directed=directed,
             node_labels=node_labels,
             edge_labels=edge_labels,
             node_attributes=optional["node_attributes"].rows if "node_attributes" in optional else None,

@@ -2,7 +2,7 @@
 
 from relaxwl.graphs.building import DIRECTED, CollectionBuilder, GraphError, assemble
 from relaxwl.graphs.collection import Graph, GraphCollection
-from relaxwl.graphs.labels import Label, Vocabulary, encode_labels, match_codes, sort_labels
+from relaxwl.graphs.labels import Label, Vocabulary, check_same_kind, encode_labels, match_codes, sort_labels
 
 __all__ = [
     "DIRECTED",
@@ -13,6 +13,7 @@ __all__ = [
     "Label",
     "Vocabulary",
     "assemble",
+    "check_same_kind",
     "encode_labels",
     "match_codes",
     "sort_labels",

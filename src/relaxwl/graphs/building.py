@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._validation import is_integer
+from relaxwl._warnings import warn_user
 from relaxwl.graphs import _compiled
-from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
+from relaxwl.graphs.directions import arc_adjacency, symmetric
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
 if TYPE_CHECKING:
@@ -16,10 +19,7 @@ if TYPE_CHECKING:
 # Vertex numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 
-DIRECTED = (
-    "the graph is directed, and the kernels are for undirected graphs; use "
-    "relaxwl.as_collection(graphs, symmetrize=True) to forget directions"
-)
+DIRECTED = "the graph is directed; relaxwl.as_collection(graphs, symmetrize=True) forgets directions"
 
 
 class GraphError(ValueError):
@@ -36,9 +36,19 @@ class GraphError(ValueError):
 
 
 class CollectionBuilder:
-    """Gathers graphs one by one, checks each, and builds the collection at the end."""
+    """Gathers graphs one by one, checks each, and builds the collection at the end.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    directed : bool
+        Whether pairs of vertices are arcs from the first to the second.
+    missing : label, optional
+        Stands for labels that are None; without it they are refused. With it, attributes may be NaN.
+    """
+
+    def __init__(self, *, directed: bool = False, missing: Label | None = None) -> None:
+        self._directed = directed
+        self._missing = missing
         self._sizes: list[int] = []
         self._edges: list[Int64] = []
         self._columns: dict[str, list[Any]] = {
@@ -59,12 +69,12 @@ class CollectionBuilder:
         """Add a graph with local vertex numbers; labels and attributes are sequences aligned with nodes and edges."""
         index = len(self._sizes)
         size = _node_count(n_nodes, index)
-        pairs = _edge_array(edges, size, index)
+        pairs, partial = _edge_array(edges, size, index), self._missing is not None
         columns = {
-            "node_labels": _label_column(node_labels, size, "vertices", index),
-            "edge_labels": _label_column(edge_labels, len(pairs), "edges", index),
-            "node_attributes": _attribute_column(node_attributes, size, "vertices", index),
-            "edge_attributes": _attribute_column(edge_attributes, len(pairs), "edges", index),
+            "node_labels": _label_column(node_labels, size, "vertices", index, self._missing),
+            "edge_labels": _label_column(edge_labels, len(pairs), "edges", index, self._missing),
+            "node_attributes": _attribute_column(node_attributes, size, "vertices", index, partial),
+            "edge_attributes": _attribute_column(edge_attributes, len(pairs), "edges", index, partial),
         }
         for name, column in columns.items():
             # A graph without vertices or edges has nothing to label, so it agrees with labelled and unlabelled ones.
@@ -95,14 +105,19 @@ class CollectionBuilder:
         offsets = prefix_sums(sizes)
         shifted = [edges + start for edges, start in zip(self._edges, offsets, strict=False)]
         joined = {name: self._joined(name) for name in self._columns}
-        return assemble(
+        pairs = np.concatenate(shifted) if shifted else np.empty((0, 2), np.int64)
+        given = {name for name, values in joined.items() if values is not None}
+        warn_of_dropped(pairs, int(offsets[-1]), self._directed)
+        arguments = assemble(
             offsets,
-            np.concatenate(shifted) if shifted else np.empty((0, 2), np.int64),
+            pairs,
+            directed=self._directed,
             node_labels=joined["node_labels"],
             edge_labels=joined["edge_labels"],
             node_attributes=joined["node_attributes"],
             edge_attributes=joined["edge_attributes"],
         )
+        return {**arguments, "given": given}
 
     def _joined(self, name: str) -> Any:
         """Return the values of all graphs one after the other, or None where there are none."""
@@ -121,6 +136,7 @@ def assemble(
     offsets: Int64,
     edges: NDArray[np.integer[Any]],
     *,
+    directed: bool = False,
     node_labels: Sequence[Label] | NDArray[Any] | None = None,
     edge_labels: Sequence[Label] | NDArray[Any] | None = None,
     node_attributes: Float64 | None = None,
@@ -129,8 +145,9 @@ def assemble(
 ) -> dict[str, Any]:
     """Return the arguments of ``GraphCollection`` for edges over global vertex numbers, each listed once or twice.
 
-    Self-loops and repetitions are dropped; repetitions that contradict each other (in label or attributes) are
-    an error. The caller has checked the ranges. ``where`` turns the position of an edge into words for the error.
+    With ``directed``, a pair is an arc from its first vertex to its second, and listed once. Self-loops and repetitions
+    are dropped; repetitions that contradict each other (in label or attributes) are an error. The caller has checked
+    the ranges. ``where`` turns the position of an edge into words for the error.
     """
     n_nodes = int(offsets[-1])
     check_node_count(n_nodes)
@@ -138,7 +155,8 @@ def assemble(
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
     carries_data = codes is not None or edge_attributes is not None
     original = np.empty(len(edges) if carries_data else 0, np.int64)
-    indptr, indices, listed = _compiled.symmetric_adjacency(edges, n_nodes, original)
+    adjacency = arc_adjacency if directed else _compiled.symmetric_adjacency
+    indptr, indices, listed = adjacency(edges, n_nodes, original)
     if carries_data:
         _check_repetitions(edges, original, codes, edge_attributes, offsets, where)
     node_codes, node_vocabulary = encode_labels(node_labels) if node_labels is not None else (None, None)
@@ -146,6 +164,7 @@ def assemble(
         "offsets": offsets,
         "indptr": indptr,
         "indices": indices,
+        "directed": directed,
         "node_codes": node_codes,
         "node_vocabulary": node_vocabulary,
         "edge_codes": None if codes is None else codes[listed],
@@ -167,7 +186,8 @@ def _check_repetitions(
     for name, values in (("labels", codes), ("attributes", attributes)):
         if values is None:
             continue
-        differs = values != values[original]
+        first = values[original]
+        differs = (values != first) & ~((values != values) & (first != first))  # a value missing twice is the same
         bad = np.flatnonzero(differs.any(axis=1) if differs.ndim == 2 else differs)
         if not len(bad):
             continue
@@ -179,6 +199,30 @@ def _check_repetitions(
         raise GraphError(
             graph, f"edge ({source - start}, {target - start}) is listed twice with different {name}{place}"
         )
+
+
+def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
+    """Say how many self-loops and parallel edges a collection leaves out; an edge listed both ways is not parallel."""
+    proper = edges[edges[:, 0] != edges[:, 1]]
+    n_loops, n_parallel = len(edges) - len(proper), _count_parallel(proper, n_nodes, directed)
+    if n_loops or n_parallel:
+        counted = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
+        words = " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
+        between = "from one vertex to another" if directed else "between two vertices"
+        warn_user(f"{words} dropped: there is at most one edge {between}, and none from a vertex to itself")
+
+
+def _count_parallel(pairs: Int64, n_nodes: int, directed: bool) -> int:
+    """Return how many pairs are left out as repetitions; undirected edges may be listed once each way."""
+    forwards = pairs[:, 0] < pairs[:, 1]
+    ends = pairs if directed else np.sort(pairs, axis=1)
+    keys = ends[:, 0] * n_nodes + ends[:, 1]
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(first_of_runs(keys[order]))
+    if directed or len(starts) == len(pairs):
+        return len(pairs) - len(starts)
+    ways = [np.add.reduceat(way[order].astype(np.int64), starts) for way in (forwards, ~forwards)]
+    return int((np.maximum(*ways) - 1).sum())
 
 
 def check_node_count(n_nodes: int) -> None:
@@ -198,7 +242,7 @@ def as_list(graphs: Any, what: str) -> list[Any]:
 
 
 def _node_count(n_nodes: Any, index: int) -> int:
-    if isinstance(n_nodes, bool) or not isinstance(n_nodes, (int, np.integer)) or n_nodes < 0:
+    if not is_integer(n_nodes) or n_nodes < 0:
         raise GraphError(index, f"the number of vertices must be an integer >= 0, not {n_nodes!r}")
     return int(n_nodes)
 
@@ -221,7 +265,7 @@ def _edge_array(edges: Any, n_nodes: int, index: int) -> Int64:
     return values.astype(np.int64)
 
 
-def _label_column(labels: Any, length: int, what: str, index: int) -> list[Label] | None:
+def _label_column(labels: Any, length: int, what: str, index: int, missing: Label | None) -> list[Label] | None:
     if labels is None:
         return None
     if isinstance(labels, Mapping):
@@ -231,16 +275,19 @@ def _label_column(labels: Any, length: int, what: str, index: int) -> list[Label
     values = list(labels)
     if len(values) != length:
         raise GraphError(index, f"{len(values)} labels for {length} {what}")
-    missing = next((position for position, value in enumerate(values) if value is None), None)
     if missing is not None:
-        raise GraphError(index, f"{what}: number {missing} has no label; label all {what} or none")
+        values = [missing if value is None else value for value in values]
+    absent = next((position for position, value in enumerate(values) if value is None), None)
+    if absent is not None:
+        problem = f"{what}: number {absent} has no label; label all {what} or none"
+        raise GraphError(index, f"{problem}, or say with as_collection(…, missing=…) what label stands for none")
     try:
         return [plain_label(value) for value in values]
     except (TypeError, ValueError) as error:
         raise GraphError(index, str(error)) from None
 
 
-def _attribute_column(attributes: Any, length: int, what: str, index: int) -> Float64 | None:
+def _attribute_column(attributes: Any, length: int, what: str, index: int, partial: bool) -> Float64 | None:
     if attributes is None:
         return None
     try:
@@ -253,14 +300,17 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int) -> Fl
         values = values.reshape(-1, 1)
     if values.ndim != 2 or len(values) != length:
         raise GraphError(index, f"attributes of shape {values.shape} for {length} {what}")
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    bad = np.flatnonzero((np.isinf(values) if partial else ~np.isfinite(values)).any(axis=1))
     if len(bad):
-        raise GraphError(index, f"the attributes of the {what} contain NaN or infinity (first at number {bad[0]})")
+        advice = "" if partial else "; as_collection(…, missing=…) accepts missing values"
+        raise GraphError(
+            index, f"the attributes of the {what} contain NaN or infinity (first at number {bad[0]}){advice}"
+        )
     return values
 
 
-def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int64, Float64 | None]:
-    """Return the size, the edges and, unless all are 1, the weights of an adjacency matrix."""
+def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int64, Float64 | None, bool]:
+    """Return the size, the arcs, unless all are 1 the weights, and whether the matrix lacks symmetry."""
     shape, rows, columns, values = _matrix_entries(matrix, index)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(index, f"an adjacency matrix must be square, not of shape {tuple(shape)}")
@@ -270,19 +320,33 @@ def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int6
         raise GraphError(index, "the adjacency matrix contains NaN or infinity")
     edges = np.column_stack([rows, columns]).astype(np.int64)
     if symmetrize:
-        return shape[0], edges, None
-    check_symmetric(edges, values, shape[0], index)
+        return shape[0], edges, None, False
     weights = None if (values == 1).all() else np.asarray(values, np.float64).reshape(-1, 1)
-    return shape[0], edges, weights
+    return shape[0], edges, weights, not symmetric(edges, values, shape[0])
 
 
-def check_symmetric(arcs: Int64, values: NDArray[Any] | None, n_nodes: int, index: int) -> None:
-    """Refuse arcs without a counterpart of the same value in the other direction."""
-    forward, backward = arcs[:, 0] * n_nodes + arcs[:, 1], arcs[:, 1] * n_nodes + arcs[:, 0]
-    there, back = np.argsort(forward, kind="stable"), np.argsort(backward, kind="stable")
-    same = np.array_equal(forward[there], backward[back])
-    if not same or (values is not None and not np.array_equal(values[there], values[back])):
-        raise GraphError(index, DIRECTED)
+def common_direction(found: Sequence[bool | None], directed: bool | None, *, inferred: bool) -> bool:
+    """Return whether a collection is directed, given what each of its graphs says.
+
+    Parameters
+    ----------
+    found : sequence
+        True for a directed graph, False for another, None for pairs that do not tell.
+    directed : bool or None
+        What the caller says; None leaves it to the graphs.
+    inferred : bool
+        Whether a graph is directed for want of symmetry alone, so that symmetric ones may stand beside it.
+    """
+    wanted = True in found if directed is None else directed
+    reason = "directed=True" if directed else f"graph {list(found).index(True)} is directed" if wanted else ""
+    for index, one in enumerate(found):
+        if one and not wanted:
+            raise GraphError(index, DIRECTED)
+        if wanted and one is False and not inferred:
+            raise GraphError(index, f"the graph is undirected, but {reason}; a collection is one or the other")
+        if wanted and one is None and directed is None:
+            raise GraphError(index, f"its edges have no direction, but {reason}; say directed=True if they are arcs")
+    return wanted
 
 
 def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, Int64, NDArray[Any]]:
@@ -303,24 +367,41 @@ def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, In
     return dense.shape, rows, columns, dense[rows, columns]
 
 
-def node_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
-    """Return the node attribute ``name`` of every vertex."""
-    values = []
-    for node, data in graph.nodes(data=True):
-        if name not in data:
-            raise GraphError(index, f"node {node!r} has no attribute {name!r}")
-        values.append(data[name])
-    return values
+def node_values(graph: "networkx.Graph", name: str, index: int, *, partial: bool = False) -> list[Label]:
+    """Return the node attribute ``name`` of every vertex; with ``partial``, None where there is none."""
+    return _values([(f"node {node!r}", data) for node, data in graph.nodes(data=True)], name, index, partial)
 
 
-def edge_values(graph: "networkx.Graph", name: str, index: int) -> list[Label]:
+def edge_values(graph: "networkx.Graph", name: str, index: int, *, partial: bool = False) -> list[Label]:
     """Return the edge attribute ``name`` of every edge, in the order of ``graph.edges``."""
-    values = []
-    for source, target, data in graph.edges(data=True):
-        if name not in data:
-            raise GraphError(index, f"edge ({source!r}, {target!r}) has no attribute {name!r}")
-        values.append(data[name])
-    return values
+    edges = [(f"edge ({source!r}, {target!r})", data) for source, target, data in graph.edges(data=True)]
+    return _values(edges, name, index, partial)
+
+
+def _values(items: list[tuple[str, dict[Any, Any]]], name: str, index: int, partial: bool) -> list[Any]:
+    known = {key: None for _, data in items for key in data}
+    for item, data in items:
+        if name not in data and not (partial and name in known):
+            raise GraphError(index, f"{item} has no attribute {name!r}; {there_are(known)}")
+    return [data.get(name) for _, data in items]
+
+
+def there_are(names: Iterable[Any]) -> str:
+    """Return what there is to choose from, in words."""
+    listed = [repr(name) for name in names]
+    more = f", … {len(listed) - 10} more" if len(listed) > 10 else ""
+    return f"there is {', '.join(listed[:10])}{more}" if listed else "there are no attributes"
+
+
+def join_labels(columns: Sequence[Sequence[Any]], missing: Label | None = None) -> list[Any]:
+    """Return one label an item: the value itself if there is one column, else a tuple of one value a column.
+
+    >>> join_labels([["C", "N"], [0, None]], missing="?")
+    [('C', 0), ('N', '?')]
+    """
+    if len(columns) == 1:
+        return list(columns[0])
+    return [tuple(missing if part is None else part for part in parts) for parts in zip(*columns, strict=True)]
 
 
 def as_names(names: str | Sequence[str] | None) -> Sequence[str]:

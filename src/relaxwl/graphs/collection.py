@@ -1,4 +1,4 @@
-"""Collections of undirected graphs as one immutable adjacency structure.
+"""Collections of graphs as one immutable adjacency structure.
 
 All graphs of a collection lie in one CSR adjacency with global vertex numbers; a graph is a span of them.
 Labels are integer codes into a vocabulary that is sorted by label *value*: codes never depend on the order in
@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from relaxwl._validation import check_choice, check_flag, is_integer
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.graphs.building import (
-    DIRECTED,
     CollectionBuilder,
     GraphError,
     adjacency_arcs,
     as_list,
     as_names,
+    assemble,
     check_node_count,
+    common_direction,
     edge_values,
+    join_labels,
     join_vectors,
     node_values,
 )
+from relaxwl.graphs.directions import DIRECTIONS, both_ways, directed_symbol, reversed_arcs
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class GraphCollection(Sequence["Graph"]):
-    """Immutable undirected graphs with optional vertex and edge labels and attributes.
+    """Immutable graphs, all undirected or all directed, with optional vertex and edge labels and attributes.
 
     Use :meth:`from_edges`, :meth:`from_networkx`, :meth:`from_adjacency`, ``relaxwl.as_collection`` or
     ``relaxwl.datasets.load_tu`` to make one. The constructor itself trusts its arrays and is for code that already
@@ -44,15 +48,21 @@ class GraphCollection(Sequence["Graph"]):
     offsets : int array, shape (n_graphs + 1,)
         Graph ``g`` has the vertices ``offsets[g]`` to ``offsets[g + 1] - 1``.
     indptr, indices : int arrays, shapes (n_nodes + 1,) and (n_adjacent,)
-        Symmetric CSR adjacency over global vertex numbers: ascending neighbours, no self-loops, no repetitions.
+        CSR adjacency over global vertex numbers: ascending neighbours, no self-loops, no repetitions. Symmetric if the
+        graphs are undirected; else the neighbours of a vertex are the heads of the arcs that leave it.
+    directed : bool
+        Whether the graphs are directed.
     node_codes : int array, shape (n_nodes,), optional
         Codes into ``node_vocabulary``; absent for unlabelled graphs, whose vertices all have code 0.
     node_vocabulary : tuple, optional
         Label values in sorted order, or None for unlabelled graphs.
     edge_codes, edge_vocabulary : optional
-        The same for edges, one code for each adjacency entry (both directions carry the edge's code).
+        The same for edges, one code for each adjacency entry (both directions of an undirected edge carry its code).
     node_attributes, edge_attributes : float arrays, optional
         Shapes (n_nodes, d) and (n_adjacent, d).
+    given : iterable of str
+        Which of labels and attributes a user's own objects were converted with, so that a kernel can say what it leaves
+        out; ``node_labels``, ``edge_attributes`` and so on. Not part of what is compared.
 
     Examples
     --------
@@ -64,9 +74,11 @@ class GraphCollection(Sequence["Graph"]):
     """
 
     __slots__ = (
+        "directed",
         "edge_attributes",
         "edge_codes",
         "edge_vocabulary",
+        "given",
         "indices",
         "indptr",
         "node_attributes",
@@ -78,6 +90,8 @@ class GraphCollection(Sequence["Graph"]):
     offsets: Int64
     indptr: Int64
     indices: Int32
+    directed: bool
+    given: frozenset[str]
     node_codes: Int32
     node_vocabulary: Vocabulary | None
     edge_codes: Int32 | None
@@ -91,17 +105,21 @@ class GraphCollection(Sequence["Graph"]):
         indptr: ArrayLike,
         indices: ArrayLike,
         *,
+        directed: bool = False,
         node_codes: ArrayLike | None = None,
         node_vocabulary: Vocabulary | None = None,
         edge_codes: ArrayLike | None = None,
         edge_vocabulary: Vocabulary | None = None,
         node_attributes: ArrayLike | None = None,
         edge_attributes: ArrayLike | None = None,
+        given: Iterable[str] = (),
     ) -> None:
         n_nodes = len(np.asarray(indptr)) - 1
         if node_codes is None:
             node_codes = np.zeros(n_nodes, np.int32)
         values = {
+            "directed": check_flag("directed", directed),
+            "given": frozenset(given),
             "offsets": _frozen(offsets, np.int64),
             "indptr": _frozen(indptr, np.int64),
             "indices": _frozen(indices, np.int32),
@@ -135,8 +153,12 @@ class GraphCollection(Sequence["Graph"]):
 
     @property
     def n_edges(self) -> int:
-        """Number of undirected edges of all graphs together."""
-        return len(self.indices) // 2
+        """Number of edges (arcs, if directed) of all graphs together."""
+        return len(self.indices) // self._entries_per_edge
+
+    @property
+    def _entries_per_edge(self) -> int:
+        return 1 if self.directed else 2
 
     @property
     def shape(self) -> tuple[int]:
@@ -151,11 +173,11 @@ class GraphCollection(Sequence["Graph"]):
     @property
     def edge_counts(self) -> Int64:
         """Number of edges of each graph."""
-        return np.diff(self.indptr[self.offsets]) // 2
+        return np.diff(self.indptr[self.offsets]) // self._entries_per_edge
 
     @property
     def degrees(self) -> Int64:
-        """Degree of each vertex."""
+        """Degree of each vertex; in directed graphs, the number of arcs that leave it."""
         return np.diff(self.indptr)
 
     @property
@@ -181,6 +203,8 @@ class GraphCollection(Sequence["Graph"]):
             parts.append(f"{self.node_attributes.shape[1]} node attributes")
         if self.edge_attributes is not None:
             parts.append(f"{self.edge_attributes.shape[1]} edge attributes")
+        if self.directed:
+            parts.append("directed")
         return f"GraphCollection({', '.join(parts)})"
 
     # --------------------------------------------------------------------------------------------- indexing
@@ -194,7 +218,7 @@ class GraphCollection(Sequence["Graph"]):
             if len(key) != 2 or key[1] is not Ellipsis:
                 raise IndexError("a GraphCollection has one axis: use graphs[i], a slice, an index array or a mask")
             key = key[0]
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if is_integer(key):
             index = int(key) + (self.n_graphs if key < 0 else 0)
             if not 0 <= index < self.n_graphs:
                 raise IndexError(f"graph index {int(key)} is out of range for {self.n_graphs} graphs")
@@ -235,6 +259,8 @@ class GraphCollection(Sequence["Graph"]):
             offsets,
             prefix_sums(degrees),
             self.indices[entries] + np.repeat(shift, degrees),
+            directed=self.directed,
+            given=self.given,
             node_codes=self.node_codes[nodes],
             node_vocabulary=self.node_vocabulary,
             edge_codes=None if self.edge_codes is None else self.edge_codes[entries],
@@ -249,11 +275,21 @@ class GraphCollection(Sequence["Graph"]):
     def concatenate(cls, collections: Iterable["GraphCollection"]) -> "GraphCollection":
         """Join collections; labels are matched by value, whatever their codes were.
 
-        All parts must agree on what they carry (labels, attributes and the attributes' lengths).
+        All parts must agree on what they carry (labels, attributes and the attributes' lengths) and on whether they
+        are directed. ``a + b`` joins two.
+
+        Examples
+        --------
+        >>> one = GraphCollection.from_edges([(2, [(0, 1)])])
+        >>> one + one
+        GraphCollection(2 graphs, 4 nodes, 2 edges)
         """
         parts = list(collections)
         if not parts:
             return cls([0], [0], [])
+        directions = {part.directed for part in parts if part.n_graphs} or {parts[0].directed}
+        if len(directions) > 1:
+            raise ValueError("some collections are directed and some are not: they cannot be joined")
         node_codes, node_vocabulary = _join_codes(parts, "node")
         edge_codes, edge_vocabulary = _join_codes(parts, "edge")
         node_starts = prefix_sums(np.array([part.n_nodes for part in parts]))
@@ -264,6 +300,8 @@ class GraphCollection(Sequence["Graph"]):
             np.concatenate([[0], *(part.offsets[1:] + start for part, start, _ in pairs)]),
             np.concatenate([[0], *(part.indptr[1:] + start for part, _, start in pairs)]),
             np.concatenate([part.indices + start for part, start, _ in pairs]),
+            directed=directions.pop(),
+            given=frozenset().union(*(part.given for part in parts)),
             node_codes=node_codes,
             node_vocabulary=node_vocabulary,
             edge_codes=edge_codes,
@@ -272,12 +310,18 @@ class GraphCollection(Sequence["Graph"]):
             edge_attributes=_join_attributes(parts, "edge"),
         )
 
+    def __add__(self, other: object) -> "GraphCollection":
+        if not isinstance(other, GraphCollection):
+            return NotImplemented
+        return GraphCollection.concatenate([self, other])
+
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same graphs in the same order, with labels compared by value."""
         if not isinstance(other, GraphCollection):
             return NotImplemented
         return (
-            np.array_equal(self.offsets, other.offsets)
+            self.directed == other.directed
+            and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
             and _same_labels(self.node_codes, self.node_vocabulary, other.node_codes, other.node_vocabulary)
@@ -290,7 +334,7 @@ class GraphCollection(Sequence["Graph"]):
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of the content; equal collections have equal fingerprints."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(b"directed|" if self.directed else b"")
         for array in (self.offsets, self.indptr, self.indices):
             digest.update(array.tobytes() + b"|")
         for attributes in (self.node_attributes, self.edge_attributes):
@@ -311,16 +355,83 @@ class GraphCollection(Sequence["Graph"]):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, ({name: getattr(self, name) for name in self.__slots__},)
 
+    # --------------------------------------------------------------------------------------------- directions
+
+    def to_undirected(self) -> "GraphCollection":
+        """Return the graphs without directions; opposite arcs, which must agree in what they carry, become one edge."""
+        if not self.directed:
+            return self
+        sources = np.repeat(np.arange(self.n_nodes), self.degrees)
+        edges = np.column_stack([sources, self.indices]).astype(np.int64)
+        arguments = assemble(self.offsets, edges, edge_labels=self.edge_codes, edge_attributes=self.edge_attributes)
+        arguments |= {"node_codes": self.node_codes, "node_vocabulary": self.node_vocabulary}
+        if self.edge_vocabulary is not None:
+            used = np.unique(self.edge_codes) if self.edge_codes is not None else []
+            arguments["edge_vocabulary"] = tuple(self.edge_vocabulary[code] for code in used)
+        return GraphCollection(**{**arguments, "node_attributes": self.node_attributes, "given": self.given})
+
+    def seen(self, directions: str = "both", *, edge_labels: bool = False) -> "GraphCollection":
+        """Return the graphs as an unfolding walks through them: neighbours become children.
+
+        Undirected graphs are seen as they are. In directed ones, ``"out"`` follows the arcs, ``"in"`` goes against
+        them. With ``"both"``, every arc is seen from both its ends, and its label says from which: the edge labels
+        of the result are ``→`` and ``←``, together with the arc's own label if ``edge_labels`` asks for it.
+
+        Examples
+        --------
+        >>> arc = GraphCollection.from_edges([(2, [(0, 1)])], directed=True)
+        >>> both = arc.seen("both")
+        >>> both[0].neighbors(1), both[0].edge_labels_of(1)
+        (array([0], dtype=int32), ['←'])
+        """
+        check_choice("directions", directions, DIRECTIONS)
+        if not self.directed or directions == "out":
+            return self
+        if directions == "in":
+            indptr, indices, arcs = reversed_arcs(self.indptr, self.indices)
+            return self._with_entries(indptr, indices, arcs)
+        indptr, indices, arcs, entering = both_ways(self.indptr, self.indices)
+        both = self._with_entries(indptr, indices, arcs)
+        if not edge_labels or self.edge_vocabulary is None:
+            return both._with_edge_labels(
+                entering.astype(np.int32), (directed_symbol(False, None), directed_symbol(True, None))
+            )
+        symbols = [directed_symbol(way, label) for way in (False, True) for label in self.edge_vocabulary]
+        vocabulary = sort_labels(symbols)
+        codes = entering * np.int32(len(self.edge_vocabulary)) + both.edge_codes
+        return both._with_edge_labels(match_codes(tuple(symbols), vocabulary)[codes], vocabulary)
+
+    def _with_entries(self, indptr: Int64, indices: Int32, arcs: Int64) -> "GraphCollection":
+        """Return other adjacency entries that carry what the given arcs carry."""
+        return GraphCollection(
+            self.offsets,
+            indptr,
+            indices,
+            directed=True,
+            node_codes=self.node_codes,
+            node_vocabulary=self.node_vocabulary,
+            edge_codes=None if self.edge_codes is None else self.edge_codes[arcs],
+            edge_vocabulary=self.edge_vocabulary,
+            node_attributes=self.node_attributes,
+            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
+            given=self.given,
+        )
+
+    def _with_edge_labels(self, codes: Int32, vocabulary: Vocabulary) -> "GraphCollection":
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return GraphCollection(**{**values, "edge_codes": codes, "edge_vocabulary": vocabulary})
+
     # -------------------------------------------------------------------------------------------- converters
 
     @classmethod
-    def from_edges(cls, graphs: Iterable[Sequence[Any]]) -> "GraphCollection":
+    def from_edges(cls, graphs: Iterable[Sequence[Any]], *, directed: bool = False) -> "GraphCollection":
         """Make a collection from ``(n_nodes, edges)`` or ``(n_nodes, edges, labels)`` for each graph.
 
-        ``edges`` are pairs of vertex numbers from 0 to ``n_nodes - 1``, each edge listed once or twice;
-        self-loops and repetitions are dropped. Give labels for all graphs or for none.
+        ``edges`` are pairs of vertex numbers from 0 to ``n_nodes - 1``, each edge listed once or twice, or with
+        ``directed`` the arcs from the first vertex to the second; self-loops and repetitions are dropped, with a
+        warning. Give labels for all graphs or for none.
         """
-        builder = CollectionBuilder()
+        builder = CollectionBuilder(directed=check_flag("directed", directed))
         for index, graph in enumerate(as_list(graphs, "(n_nodes, edges)")):
             if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
                 raise GraphError(index, "expected (n_nodes, edges) or (n_nodes, edges, labels)")
@@ -334,20 +445,23 @@ class GraphCollection(Sequence["Graph"]):
         node_labels: Iterable[Sequence[Label]] | None = None,
         *,
         symmetrize: bool = False,
+        directed: bool | None = None,
     ) -> "GraphCollection":
         """Make a collection from square adjacency arrays or SciPy sparse matrices; entries other than 0 are edges.
 
-        Weights other than 1 are kept as one edge attribute, which no kernel reads unless asked to. A matrix that is
-        not symmetric is a directed graph: an error, unless ``symmetrize`` says to forget directions and weights.
+        Weights other than 1 are kept as one edge attribute, which a kernel uses if its cost is
+        ``EditCost.from_attributes(edge_metric=…)``. If a matrix is not symmetric, the collection is directed, with an
+        arc from ``i`` to ``j`` for each entry ``[i, j]``; ``directed`` says so of symmetric ones too, or refuses
+        (False) what is not symmetric. ``symmetrize`` forgets directions and weights.
         """
-        builder = CollectionBuilder()
         matrices = as_list(matrices, "adjacency matrices")
         labels = [None] * len(matrices) if node_labels is None else as_list(node_labels, "label sequences")
         if len(labels) != len(matrices):
             raise ValueError(f"node_labels has {len(labels)} entries for {len(matrices)} graphs")
         arcs = [adjacency_arcs(matrix, index, symmetrize) for index, matrix in enumerate(matrices)]
-        weighted = any(weights is not None for _, _, weights in arcs)
-        for (n_nodes, edges, weights), node_label in zip(arcs, labels, strict=True):
+        weighted = any(weights is not None for _, _, weights, _ in arcs)
+        builder = CollectionBuilder(directed=common_direction([one for *_, one in arcs], directed, inferred=True))
+        for (n_nodes, edges, weights, _), node_label in zip(arcs, labels, strict=True):
             if weighted and weights is None:
                 weights = np.ones((len(edges), 1))
             builder.add(n_nodes, edges, node_labels=node_label, edge_attributes=weights)
@@ -357,12 +471,13 @@ class GraphCollection(Sequence["Graph"]):
     def from_networkx(
         cls,
         graphs: Iterable["networkx.Graph"],
-        node_label: str | None = None,
-        edge_label: str | None = None,
+        node_label: str | Sequence[str] | None = None,
+        edge_label: str | Sequence[str] | None = None,
         node_attributes: str | Sequence[str] | None = None,
         *,
         edge_attributes: str | Sequence[str] | None = None,
         symmetrize: bool = False,
+        missing: Label | None = None,
     ) -> "GraphCollection":
         """Make a collection from networkx graphs.
 
@@ -370,31 +485,41 @@ class GraphCollection(Sequence["Graph"]):
         ----------
         graphs : iterable of networkx.Graph
             Vertices are numbered in the order in which networkx iterates over them.
-        node_label, edge_label : str, optional
-            Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled.
+        node_label, edge_label : str or list of str, optional
+            Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled. Several
+            names make labels that are tuples.
         node_attributes : str or list of str, optional
             Names of the numeric node attributes (numbers or vectors), joined in this order.
         edge_attributes : str or list of str, optional
             The same for edges.
         symmetrize : bool
-            Accept directed graphs and forget the directions.
+            Forget the directions of directed graphs; without it, they make a directed collection.
+        missing : label, optional
+            The label of vertices and edges that have none, and leave to have attributes for some only.
         """
-        builder = CollectionBuilder()
-        node_names, edge_names = as_names(node_attributes), as_names(edge_attributes)
-        for index, graph in enumerate(as_list(graphs, "networkx graphs")):
+        members = as_list(graphs, "networkx graphs")
+        for index, graph in enumerate(members):
             if not hasattr(graph, "adj") or not hasattr(graph, "nodes"):
-                raise GraphError(index, f"expected a networkx graph, got {type(graph).__name__}")
-            if graph.is_directed() and not symmetrize:
-                raise GraphError(index, DIRECTED)
+                raise GraphError(index, f"must be a networkx graph, not {type(graph).__name__}")
+        arrows = [graph.is_directed() for graph in members]
+        directed = not symmetrize and common_direction(arrows, None, inferred=False)
+        builder = CollectionBuilder(directed=directed, missing=missing)
+        for index, graph in enumerate(members):
             number = {node: position for position, node in enumerate(graph.nodes)}
             edges = [(number[source], number[target]) for source, target in graph.edges()]
-            vectors = [node_values(graph, name, index) for name in node_names]
-            edge_vectors = [edge_values(graph, name, index) for name in edge_names]
+
+            def columns(
+                values: Any, names: str | Sequence[str] | None, graph: Any = graph, index: int = index
+            ) -> list[list[Any]]:
+                return [values(graph, name, index, partial=missing is not None) for name in as_names(names)]
+
+            labels, edge_labels = columns(node_values, node_label), columns(edge_values, edge_label)
+            vectors, edge_vectors = columns(node_values, node_attributes), columns(edge_values, edge_attributes)
             builder.add(
                 len(number),
                 edges,
-                node_labels=node_values(graph, node_label, index) if node_label is not None else None,
-                edge_labels=edge_values(graph, edge_label, index) if edge_label is not None else None,
+                node_labels=join_labels(labels, missing) if labels else None,
+                edge_labels=join_labels(edge_labels, missing) if edge_labels else None,
                 node_attributes=join_vectors(vectors, len(number), index) if vectors else None,
                 edge_attributes=join_vectors(edge_vectors, len(edges), index) if edge_vectors else None,
             )
@@ -419,7 +544,7 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
 def _same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
-    return np.array_equal(a, b)
+    return np.array_equal(a, b, equal_nan=True)
 
 
 def _same_labels(
@@ -500,13 +625,18 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of undirected edges."""
+        """Number of edges, or arcs."""
         first, last = self._collection.indptr[[self._start, self._start + self.n_nodes]]
-        return int(last - first) // 2
+        return int(last - first) // self._collection._entries_per_edge
+
+    @property
+    def directed(self) -> bool:
+        """Whether the edges are arcs."""
+        return self._collection.directed
 
     @property
     def edges(self) -> Int32:
-        """The edges as an array (n_edges, 2) of vertex pairs, the smaller vertex first."""
+        """The edges as an array (n_edges, 2) of vertex pairs, the smaller vertex (of arcs, the tail) first."""
         return self._entries()[0]
 
     @property
@@ -539,7 +669,7 @@ class Graph:
         return None if values is None else values[self._entries()[1]]
 
     def neighbors(self, node: int) -> Int32:
-        """Return the neighbours of a vertex in ascending order."""
+        """Return the neighbours of a vertex (of a directed graph, those that its arcs lead to) in ascending order."""
         return self._collection.indices[self._span(node)] - np.int32(self._start)
 
     def node_label(self, node: int) -> Label | None:
@@ -563,7 +693,7 @@ class Graph:
         """Return a networkx graph with vertices 0..n-1 and ``label`` and ``attributes`` where there are any."""
         import networkx
 
-        graph = networkx.Graph()
+        graph = networkx.DiGraph() if self.directed else networkx.Graph()
         graph.add_nodes_from(range(self.n_nodes))
         edges = [(u, v) for u, v in self.edges.tolist()]
         graph.add_edges_from(edges)
@@ -584,13 +714,13 @@ class Graph:
         return slice(int(first), int(last))
 
     def _entries(self) -> tuple[Int32, Int64]:
-        """Return the edges with the smaller vertex first, and the adjacency entry of each."""
+        """Return the edges with the smaller vertex (of arcs, the tail) first, and the adjacency entry of each."""
         collection, start, stop = self._collection, self._start, self._start + self.n_nodes
         degrees = np.diff(collection.indptr[start : stop + 1])
         sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), degrees)
         first = int(collection.indptr[start])
         targets = collection.indices[first : int(collection.indptr[stop])] - np.int32(start)
-        once = np.flatnonzero(sources < targets)
+        once = np.flatnonzero(sources < targets) if not self.directed else np.arange(len(sources))
         return np.column_stack([sources[once], targets[once]]), once + first
 
     def __eq__(self, other: object) -> bool:
@@ -605,4 +735,4 @@ class Graph:
         return Graph, (self.as_collection(), 0)
 
     def __repr__(self) -> str:
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges)"
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges{', directed' if self.directed else ''})"

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Label = Hashable
 Vocabulary = tuple[Label, ...]
 
+# What labels are, in the order of label_order.
+KINDS = ("numbers", "text", "tuples")
+
 # Tuples within tuples of a label: enough for every use, and shallow enough that all functions on labels may recurse.
 MAX_NESTING = 100
 
@@ -64,6 +67,24 @@ def match_codes(vocabulary: Vocabulary, reference: Vocabulary) -> NDArray[np.int
             code, next_unseen = next_unseen, next_unseen + 1
         codes[position] = code
     return codes
+
+
+def check_same_kind(labels: Sequence[Label], fitted: Sequence[Label], what: str = "labels") -> None:
+    """Refuse labels none of which is of a kind that was met in fitting: numbers that became text on the way, mostly.
+
+    >>> check_same_kind(["1", "2"], [1, 2])
+    Traceback (most recent call last):
+    ...
+    ValueError: the kernel was fitted on labels that are numbers (1, …), and these labels are text ('1', …): convert
+    """
+    if (
+        not labels
+        or not fitted
+        or {label_order(label)[0] for label in labels} & {label_order(label)[0] for label in fitted}
+    ):
+        return
+    before, now = (f"{KINDS[label_order(some[0])[0]]} ({some[0]!r}, …)" for some in (fitted, labels))
+    raise ValueError(f"the kernel was fitted on {what} that are {before}, and these {what} are {now}: convert")
 
 
 def plain_label(value: Any, nesting: int = 0) -> Label:

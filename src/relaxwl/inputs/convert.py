@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from relaxwl._validation import is_integer
-from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, rdkit, tuples, views
+from relaxwl.graphs import GraphCollection, GraphError, Label
+from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, rdkit, rows, tuples, views
 from relaxwl.inputs.reading import Names, refuse_names
 from relaxwl.inputs.tuples import is_pair, is_scalar
 
 ACCEPTED = (
-    "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, square adjacency matrices, "
-    "(n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
+    "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, rows with an edge_index, square adjacency "
+    "matrices, (n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
 )
 
 # A module a library: KIND, recognise(item) and read(items, names). The first that recognises an item reads it.
-OBJECTS = (views, networkx, igraph, grakel, pyg, rdkit, matrices)
+OBJECTS = (views, networkx, igraph, grakel, pyg, rdkit, rows, matrices)
 READERS: dict[str, Callable[[list[Any], Names], GraphCollection]] = {
     module.KIND: module.read for module in (*OBJECTS, tuples)
 }
@@ -31,11 +31,13 @@ READERS: dict[str, Callable[[list[Any], Names], GraphCollection]] = {
 def as_collection(
     graphs: Any,
     *,
-    node_label: str | None = None,
-    edge_label: str | None = None,
+    node_label: str | Sequence[str] | None = None,
+    edge_label: str | Sequence[str] | None = None,
     node_attributes: str | Sequence[str] | None = None,
     edge_attributes: str | Sequence[str] | None = None,
     symmetrize: bool = False,
+    directed: bool | None = None,
+    missing: Label | None = None,
 ) -> GraphCollection:
     """Turn graphs of any common kind into a :class:`GraphCollection`.
 
@@ -43,13 +45,19 @@ def as_collection(
     ----------
     graphs : GraphCollection, path, or iterable of graphs of one kind
         A collection is returned as it is, a path is read as a TU data set (its graphs alone). An iterable is
-        consumed once; the table below says what its items may be.
-    node_label, edge_label : str, optional
-        Where networkx, igraph and PyTorch Geometric graphs keep their labels.
+        consumed once; the table below says what its items may be. A data frame or an Arrow table holds graphs in its
+        rows, or in its only column.
+    node_label, edge_label : str or list of str, optional
+        Where networkx, igraph and PyTorch Geometric graphs keep their labels; several names make tuples.
     node_attributes, edge_attributes : str or list of str, optional
         Where they keep numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
     symmetrize : bool
-        Accept directed graphs and forget the directions (and, in adjacency matrices, the weights).
+        Forget the directions of directed graphs (and, in adjacency matrices, the weights).
+    directed : bool, optional
+        Whether edges are arcs, where the graphs do not tell or are to be held to it; see the notes.
+    missing : label, optional
+        The label of vertices and edges that have none; attributes may then be missing as well, and are NaN. Without it
+        graphs of which only a part is labelled are refused.
 
     Returns
     -------
@@ -73,8 +81,10 @@ def as_collection(
     ``relaxwl`` graph                         itself, with labels and attributes
     networkx or igraph graph                  the attributes named; without names, ``label`` and ``attributes`` (which
                                               ``to_networkx`` writes) if all vertices (edges) of all graphs have them
-    object with ``edge_index`` (PyG)          ``x`` and ``edge_attr`` are attributes; ``node_label="x"`` makes every
-                                              distinct row of ``x`` a label instead
+    object with ``edge_index`` (PyG)          ``x``, ``edge_attr``, ``edge_weight`` are attributes; ``node_label="x"``
+                                              makes every distinct row of ``x`` a label; ``adj_t`` is read too, and
+                                              batches are taken apart
+    dictionary with ``edge_index``            the same from rows of a hub: ``node_feat``, ``edge_attr``, ``num_nodes``
     ``grakel.Graph``                          its edges and labels
     RDKit molecule                            atoms labelled by element, bonds by type
     square array or sparse matrix             adjacency; weights other than 1 become an edge attribute
@@ -90,8 +100,12 @@ def as_collection(
     is only so with two labels, and for an array without labels; two such lists without labels are refused, as they
     could be two edges.
 
-    A list of pairs may list an edge once or twice. All that distinguishes the directions (matrices, neighbours of
-    vertices, ``grakel.Graph``, ``edge_index``) has to hold both, or is a directed graph.
+    A collection is directed or it is not. networkx and igraph graphs are of the one type or the other; a ``DiGraph`` is
+    directed even if it is symmetric. All else that distinguishes the directions (matrices, neighbours of vertices,
+    ``grakel.Graph``, ``edge_index``) is directed if one of the graphs is not symmetric. A list of pairs tells nothing:
+    it may list an edge once or twice, unless ``directed=True`` says that its pairs are arcs.
+
+    Nothing is left out without a warning: attributes that nobody reads, self-loops and parallel edges.
 
     Examples
     --------
@@ -100,13 +114,15 @@ def as_collection(
     >>> as_collection([np.array([[0, 1], [1, 0]])])
     GraphCollection(1 graphs, 2 nodes, 1 edges)
     """
-    names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize)
+    names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing)
+    if symmetrize and directed:
+        raise ValueError("symmetrize=True forgets directions, and directed=True asks for them; choose one")
     if isinstance(graphs, GraphCollection):
         refuse_names(names, "a GraphCollection")
-        return graphs
+        return _directed_as_asked(graphs, names)
     if isinstance(graphs, (str, os.PathLike)):
         refuse_names(names, "a data set in TU layout")
-        return _read_path(graphs)
+        return _directed_as_asked(_read_path(graphs, bool(directed)), names)
     items = _items(graphs)
     if not items:
         return GraphCollection.concatenate([])
@@ -117,19 +133,31 @@ def as_collection(
     return READERS[kinds[0]](items, names)
 
 
-def _read_path(path: str | os.PathLike[str]) -> GraphCollection:
+def _directed_as_asked(graphs: GraphCollection, names: Names) -> GraphCollection:
+    """Return a collection without directions if they are to be forgotten; refuse one of the wrong type."""
+    if names.symmetrize:
+        return graphs.to_undirected()
+    if names.directed is not None and graphs.directed != names.directed:
+        kind = "directed" if graphs.directed else "undirected"
+        raise ValueError(f"directed={names.directed}, but the collection is {kind}")
+    return graphs
+
+
+def _read_path(path: str | os.PathLike[str], directed: bool) -> GraphCollection:
     """Read the graphs of a TU data set; a string that is no path was probably meant for another function."""
     from relaxwl.datasets.tu import read_tu
 
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no file or folder {os.fspath(path)!r} to read as a data set in TU layout")
-    return read_tu(path).graphs
+    return read_tu(path, symmetrize=not directed).graphs
 
 
 def _items(graphs: Any) -> list[Any]:
     """Consume the iterable; a single graph in its place is an error that says so."""
-    if hasattr(graphs, "to_data_list"):  # a batch of PyTorch Geometric is one graph to all other tests
-        return list(graphs.to_data_list())
+    if rows.is_table(graphs):
+        return rows.items_of(graphs)
+    if hasattr(graphs, "to_data_list"):
+        return pyg.unbatched([graphs])
     single = _object_kind(graphs)
     if single == matrices.KIND and getattr(graphs, "ndim", 2) != 2:
         single = None  # a stack of matrices is a list of them
@@ -139,7 +167,7 @@ def _items(graphs: Any) -> list[Any]:
         raise TypeError(f"expected a list of graphs, got {single}: put a single graph in a list, [graph]")
     if isinstance(graphs, (Mapping, Set)) or not isinstance(graphs, Iterable):
         raise TypeError(f"expected a list of graphs, got {type(graphs).__name__}; graphs may be {ACCEPTED}")
-    items = list(graphs)
+    items = pyg.unbatched(list(graphs))
     if isinstance(graphs, (list, tuple)) and items and _begins_like_a_graph(items):
         raise TypeError("expected a list of graphs, got what looks like one graph's edges: put it in a list, [graph]")
     return items
@@ -148,7 +176,7 @@ def _items(graphs: Any) -> list[Any]:
 def _begins_like_a_graph(members: list[Any]) -> bool:
     """Whether the first member of a list is what only a single graph, not a list of graphs, can begin with."""
     first = members[0]
-    if is_integer(first) or isinstance(first, (Mapping, Set)):
+    if is_integer(first) or (isinstance(first, (Mapping, Set)) and not rows.recognise(first)):
         return True
     if _object_kind(first) == matrices.KIND and len(members) > 1:
         second = members[1]

@@ -24,8 +24,8 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
         # GraKeL keeps a graph as a dictionary or as a matrix, with labels of its own for each of the two forms.
         if graph.edge_dictionary is not None and graph.adjacency_matrix is None:
             members = (graph.edge_dictionary, graph.node_labels, graph.edge_labels)
-            parts.append(tuple_parts(members, names.symmetrize, index))
+            parts.append(tuple_parts(members, names, index))
         else:
             labels = graph.index_node_labels or None, graph.index_edge_labels or None
-            parts.append(matrix_parts(np.asarray(graph.adjacency_matrix), *labels, names.symmetrize, index))
-    return build(with_weights(parts))
+            parts.append(matrix_parts(np.asarray(graph.adjacency_matrix), *labels, names, index))
+    return build(with_weights(parts), names)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relaxwl.graphs import DIRECTED, GraphCollection, GraphError
+from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.arrays import Float64
-from relaxwl.graphs.building import as_names, join_vectors
+from relaxwl.graphs.building import as_names, join_labels, join_vectors, there_are
 from relaxwl.inputs.reading import Names, Parts, build, conventional_names, warn_of_unread
 
 KIND = "an igraph graph"
@@ -28,29 +28,31 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
 
     nodes, edges = [presence(graph.vs) for graph in graphs], [presence(graph.es) for graph in graphs]
     found = conventional_names(names, nodes, edges)
-    # igraph's own "name" is what a vertex is called, not what it is.
-    warn_of_unread(found, {key for graph in graphs for key in graph.vs.attributes()} - {"name"})
+    # What a vertex is called is not what it is.
+    node_keys = {key for graph in graphs for key in graph.vs.attributes()} - {"name", "_nx_name"}
+    warn_of_unread(names, found, node_keys, {key for graph in graphs for key in graph.es.attributes()})
     parts = []
     for index, graph in enumerate(graphs):
-        if graph.is_directed() and not names.symmetrize:
-            raise GraphError(index, DIRECTED)
         columns = {
-            "node_labels": _column(graph.vs, found.node_label, index),
-            "edge_labels": _column(graph.es, found.edge_label, index),
+            "node_labels": _labels(graph.vs, found.node_label, index, names.missing),
+            "edge_labels": _labels(graph.es, found.edge_label, index, names.missing),
             "node_attributes": _vectors(graph.vs, found.node_attributes, index),
             "edge_attributes": _vectors(graph.es, found.edge_attributes, index),
         }
-        parts.append(Parts(graph.vcount(), graph.get_edgelist(), **columns))
-    return build(parts)
+        parts.append(Parts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **columns))
+    return build(parts, names, inferred=False)
 
 
-def _column(elements: Any, name: str | None, index: int) -> list[Any] | None:
-    if name is None:
-        return None
+def _labels(elements: Any, names: str | Sequence[str] | None, index: int, missing: Any) -> list[Any] | None:
+    columns = [_column(elements, name, index) for name in as_names(names)]
+    return join_labels(columns, missing) if columns else None
+
+
+def _column(elements: Any, name: str, index: int) -> list[Any]:
     if name not in elements.attributes():
         if not len(elements):
             return []
-        raise GraphError(index, f"has no attribute {name!r}; it has {elements.attributes()}")
+        raise GraphError(index, f"has no attribute {name!r}; {there_are(elements.attributes())}")
     return list(elements[name])
 
 

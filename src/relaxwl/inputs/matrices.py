@@ -18,4 +18,4 @@ def recognise(item: Any) -> bool:
 def read(matrices: list[Any], names: Names) -> GraphCollection:
     """Read square matrices; weights other than 1 become an edge attribute."""
     refuse_names(names, KIND)
-    return GraphCollection.from_adjacency(matrices, symmetrize=names.symmetrize)
+    return GraphCollection.from_adjacency(matrices, symmetrize=names.symmetrize, directed=names.directed)

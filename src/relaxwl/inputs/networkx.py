@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.building import common_direction
 from relaxwl.inputs.reading import Names, conventional_names, warn_of_unread
 
 KIND = "a networkx graph"
@@ -19,7 +20,14 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
     nodes = [(graph.number_of_nodes(), _presence(graph.nodes(data=True))) for graph in graphs]
     edges = [(graph.number_of_edges(), _presence(graph.edges(data=True))) for graph in graphs]
     found = conventional_names(names, nodes, edges)
-    warn_of_unread(found, {key for graph in graphs for _, data in graph.nodes(data=True) for key in data})
+    warn_of_unread(
+        names,
+        found,
+        {key for graph in graphs for _, data in graph.nodes(data=True) for key in data},
+        {key for graph in graphs for *_, data in graph.edges(data=True) for key in data},
+    )
+    if names.directed is not None:
+        common_direction([graph.is_directed() for graph in graphs], names.directed, inferred=False)
     return GraphCollection.from_networkx(
         graphs,
         found.node_label,
@@ -27,6 +35,7 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
         found.node_attributes,
         edge_attributes=found.edge_attributes,
         symmetrize=names.symmetrize,
+        missing=names.missing,
     )
 
 

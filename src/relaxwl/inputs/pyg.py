@@ -1,14 +1,20 @@
-"""Graphs in the manner of PyTorch Geometric: objects whose tensors are called edge_index, x and edge_attr."""
+"""Graphs in the manner of PyTorch Geometric: tensors called edge_index (or adj_t), x and edge_attr."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, check_symmetric
-from relaxwl.inputs.reading import Names, Parts, build
+from relaxwl.graphs.building import as_names, join_labels, there_are
+from relaxwl.graphs.directions import symmetric
+from relaxwl.inputs.reading import Names, Parts, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"
+
+# What counts as attributes when the caller names nothing, and what is neither of vertices nor of edges.
+DEFAULTS = {"node": ("x", "node_feat"), "edge": ("edge_attr", "edge_weight")}
+APART = frozenset({"edge_index", "adj_t", "y", "num_nodes", "batch", "ptr"})
 
 
 def recognise(item: Any) -> bool:
@@ -16,52 +22,124 @@ def recognise(item: Any) -> bool:
     return hasattr(item, "edge_index")
 
 
+def unbatched(items: Sequence[Any]) -> list[Any]:
+    """Return the graphs of batches one by one; a batch is one graph to all other tests."""
+    return [graph for item in items for graph in (item.to_data_list() if hasattr(item, "to_data_list") else [item])]
+
+
 def read(graphs: list[Any], names: Names) -> GraphCollection:
     """Read the tensors of each object."""
-    return build([_parts(graph, names, index) for index, graph in enumerate(graphs)])
+    unread: dict[str, set[str]] = {"node": set(), "edge": set()}
+    parts = [_parts(graph, names, index, unread) for index, graph in enumerate(graphs)]
+    warn_of_unread(names, names, unread["node"], unread["edge"])
+    return build(parts, names)
 
 
-def _parts(graph: Any, names: Names, index: int) -> Parts:
-    """Read the tensors of an object in the manner of PyTorch Geometric's ``Data``."""
-    arcs = as_array(graph.edge_index) if graph.edge_index is not None else np.empty((2, 0), np.int64)
+def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) -> Parts:
+    arcs, weights = _arcs(graph, index)
+    n_nodes = _node_count(graph, index)
+    columns: dict[str, Any] = {}
+    used = set(APART)
+    for kind in ("node", "edge"):
+        labels = as_names(getattr(names, f"{kind}_label"))
+        wanted = getattr(names, f"{kind}_attributes")
+        if wanted is None:
+            wanted = [key for key in DEFAULTS[kind] if key not in labels and getattr(graph, key, None) is not None]
+        used |= {*labels, *as_names(wanted)}
+        columns[f"{kind}_labels"] = _labels(graph, labels, index) if labels else None
+        arrays = [_array_of(graph, name, index) for name in as_names(wanted)]
+        if kind == "edge" and weights is not None and names.edge_attributes is None:
+            arrays.append(weights)
+        columns[f"{kind}_attributes"] = _vectors(arrays, index)
+    for kind, length in (("node", n_nodes), ("edge", len(arcs))):
+        unread[kind] |= {key for key in _keys(graph) if key not in used and _has_length(getattr(graph, key), length)}
+    return Parts(n_nodes, arcs, **columns, directed=_is_directed(arcs, columns, n_nodes))
+
+
+def _arcs(graph: Any, index: int) -> tuple[Any, Any]:
+    """Return the arcs as rows and, of an ``adj_t`` whose entries are not all 1, the weights."""
+    if graph.edge_index is None and getattr(graph, "adj_t", None) is not None:
+        return _transposed(graph.adj_t)
+    if graph.edge_index is None:
+        return np.empty((0, 2), np.int64), None
+    arcs = as_array(graph.edge_index)
+    if arcs.size == 0:
+        return np.empty((0, 2), np.int64), None
     if arcs.ndim != 2 or arcs.shape[0] != 2:
         raise GraphError(index, f"edge_index must have shape (2, n_edges), not {arcs.shape}")
-    columns: dict[str, Any] = {}
-    for kind, default in (("node", "x"), ("edge", "edge_attr")):
-        label = getattr(names, f"{kind}_label")
-        wanted = getattr(names, f"{kind}_attributes")
-        if wanted is None and label != default and getattr(graph, default, None) is not None:
-            wanted = default
-        columns[f"{kind}_labels"] = None if label is None else _labels(graph, label, index)
-        arrays = [_array_of(graph, name, index) for name in as_names(wanted)]
-        columns[f"{kind}_attributes"] = _vectors(arrays, index)
-    n_nodes = _node_count(graph, index)
-    parts = Parts(n_nodes, arcs.T if arcs.size else [], **columns)
-    if not names.symmetrize and arcs.size and arcs.min() >= 0 and arcs.max() < n_nodes:
-        check_symmetric(np.unique(arcs.T.astype(np.int64), axis=0), None, n_nodes, index)
-    return parts
+    return arcs.T, None
+
+
+def _transposed(matrix: Any) -> tuple[Any, Any]:
+    """Read ``adj_t``, whose entry [i, j] is an arc from j to i, as torch_sparse, torch or SciPy keep it."""
+    if hasattr(matrix, "coo"):  # torch_sparse
+        heads, tails, values = matrix.coo()
+    elif hasattr(matrix, "tocoo"):  # SciPy
+        entries = matrix.tocoo()
+        heads, tails, values = entries.row, entries.col, entries.data
+    else:
+        entries = matrix.to_sparse_coo().coalesce()
+        (heads, tails), values = entries.indices(), entries.values()
+    arcs = np.column_stack([as_array(tails), as_array(heads)]).astype(np.int64)
+    weights = None if values is None else as_array(values).astype(np.float64).reshape(len(arcs), -1)
+    return arcs, None if weights is None or (weights == 1).all() else weights
+
+
+def _is_directed(arcs: Any, columns: dict[str, Any], n_nodes: int) -> bool:
+    """Whether some arc has no counterpart, or none with the same label and attributes."""
+    if not len(arcs) or arcs.dtype.kind not in "iu" or arcs.min() < 0 or arcs.max() >= n_nodes:
+        return False  # what is wrong with the arcs is said when they are added
+    if not symmetric(np.unique(arcs.astype(np.int64), axis=0), None, n_nodes):
+        return True
+    for values in (columns["edge_labels"], columns["edge_attributes"]):
+        if values is not None and len(values) == len(arcs):
+            codes = np.unique(np.asarray(values), axis=0, return_inverse=True)[1].reshape(-1, 1)
+            forwards, backwards = (np.unique(np.hstack([ends, codes]), axis=0) for ends in (arcs, arcs[:, ::-1]))
+            if not np.array_equal(forwards, backwards):
+                return True
+    return False
 
 
 def _node_count(graph: Any, index: int) -> int:
-    count, features = getattr(graph, "num_nodes", None), getattr(graph, "x", None)
+    count = getattr(graph, "num_nodes", None)
     if count is not None:
-        return int(count)
-    if features is not None:
-        return len(features)
+        return int(as_array(count).reshape(-1)[0])  # hubs keep it as a list of one
+    for name in DEFAULTS["node"]:
+        if getattr(graph, name, None) is not None:
+            return len(getattr(graph, name))
     raise GraphError(index, "has neither num_nodes nor x to tell its number of vertices")
+
+
+def _keys(graph: Any) -> list[str]:
+    """Return what the object carries: PyTorch Geometric has a method for it, or in old versions a list."""
+    keys = getattr(graph, "keys", None)
+    if keys is None:
+        return [key for key in getattr(graph, "__dict__", {}) if not key.startswith("_")]
+    return list(keys() if callable(keys) else keys)
+
+
+def _has_length(values: Any, length: int) -> bool:
+    shape = getattr(values, "shape", None)
+    if shape is None:
+        return isinstance(values, (list, tuple)) and len(values) == length > 0
+    return len(shape) > 0 and int(shape[0]) == length > 0
 
 
 def _array_of(graph: Any, name: str, index: int) -> Any:
     values = getattr(graph, name, None)
     if values is None:
-        raise GraphError(index, f"has no {name!r}")
+        known = [key for key in _keys(graph) if getattr(graph, key, None) is not None]
+        raise GraphError(index, f"has no {name!r}; {there_are(known)}")
     return as_array(values)
 
 
-def _labels(graph: Any, name: str, index: int) -> Any:
-    """Return one label a row; a single column holds the labels themselves, not tuples of one."""
-    values = _array_of(graph, name, index)
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+def _labels(graph: Any, names: Sequence[str], index: int) -> Any:
+    """Return one label a row: the value of a single column, or a tuple of the values of all columns."""
+    columns: list[Any] = []
+    for name in names:
+        values = _array_of(graph, name, index)
+        columns.extend(values.T.tolist() if values.ndim == 2 else [values.tolist()])
+    return join_labels(columns)
 
 
 def _vectors(arrays: list[Any], index: int) -> Any:
@@ -74,8 +152,13 @@ def _vectors(arrays: list[Any], index: int) -> Any:
 
 
 def as_array(values: Any) -> Any:
-    """Return a tensor of whatever library and device as an array."""
-    for step in ("detach", "cpu", "numpy"):
+    """Return a tensor of whatever library, type and device, or nested lists, as an array."""
+    for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
-    return np.asarray(values)
+    if "bfloat16" in str(getattr(values, "dtype", "")):  # NumPy has no such type
+        values = values.float()
+    array = values.numpy() if hasattr(values, "numpy") else np.asarray(values)
+    if array.dtype == object:  # rows that pandas keeps as arrays within an array
+        array = np.array([np.asarray(row) for row in array])
+    return array

@@ -1,13 +1,14 @@
 """What all readers share: what the caller asked for, one graph's parts, and the names that count without being told."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
+from relaxwl._warnings import warn_user
+from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError, Label
+from relaxwl.graphs.building import as_names, common_direction
 
 # What to_networkx writes, and what graphs are searched for when the caller names nothing.
 LABEL, ATTRIBUTES = "label", "attributes"
@@ -15,13 +16,18 @@ LABEL, ATTRIBUTES = "label", "attributes"
 
 @dataclass(frozen=True)
 class Names:
-    """Where labels and attributes are kept, as the caller says; None means the convention of the kind."""
+    """Where labels and attributes are kept, as the caller says, and what else he says of the graphs.
 
-    node_label: str | None
-    edge_label: str | None
-    node_attributes: str | Sequence[str] | None
-    edge_attributes: str | Sequence[str] | None
-    symmetrize: bool
+    A name that is None means the convention of the kind.
+    """
+
+    node_label: str | Sequence[str] | None = None
+    edge_label: str | Sequence[str] | None = None
+    node_attributes: str | Sequence[str] | None = None
+    edge_attributes: str | Sequence[str] | None = None
+    symmetrize: bool = False
+    directed: bool | None = None
+    missing: Label | None = None
 
     @property
     def given(self) -> list[str]:
@@ -32,7 +38,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Parts:
-    """One graph as ``CollectionBuilder.add`` takes it."""
+    """One graph as ``CollectionBuilder.add`` takes it; ``directed`` is None for edges that do not tell."""
 
     n_nodes: int
     edges: Any
@@ -40,6 +46,7 @@ class Parts:
     edge_labels: Any = None
     node_attributes: Any = None
     edge_attributes: Any = None
+    directed: bool | None = None
 
 
 def refuse_names(names: Names, what: str) -> None:
@@ -61,34 +68,40 @@ def conventional_names(
         ("node_attributes", nodes, ATTRIBUTES, "vertices"),
         ("edge_attributes", edges, ATTRIBUTES, "edges"),
     ):
-        if field not in given and _is_everywhere(name, counts, what, field):
+        if field not in given and _is_everywhere(name, counts, what, field, partial=names.missing is not None):
             given[field] = name
     return replace(names, **given)
 
 
-def _is_everywhere(name: str, counts: list[tuple[int, Callable[[str], int]]], what: str, field: str) -> bool:
-    """Whether all vertices (edges) have an attribute; refuse graphs of which only some have it."""
+def _is_everywhere(
+    name: str, counts: list[tuple[int, Callable[[str], int]]], what: str, field: str, *, partial: bool
+) -> bool:
+    """Whether all vertices (edges) have an attribute; refuse graphs of which only some have it, unless they may."""
     present = [count(name) for _, count in counts]
-    if not any(present):
-        return False
+    if not any(present) or partial:
+        return any(present)
     for index, ((total, _), having) in enumerate(zip(counts, present, strict=True)):
         if having < total:
             problem = f"{total - having} of its {total} {what} have no attribute {name!r}, which others have"
-            raise GraphError(index, f"{problem}; give it to all, or say with {field} what to use")
+            raise GraphError(index, f"{problem}; give it to all, say with {field} what to use, or pass missing=…")
     return True
 
 
-def warn_of_unread(names: Names, attributes: set[Any]) -> None:
-    """Say which vertex attributes lie unused when the vertices end up without a label: easy to overlook otherwise."""
-    attributes = attributes - {ATTRIBUTES}
-    if names.node_label is None and names.node_attributes is None and attributes:
-        listed = ", ".join(sorted(repr(name) for name in attributes)[:5])
-        warnings.warn(
-            f"the vertices have the attributes {listed}, and none of them is read: an attribute counts as the label if "
-            f"it is called {LABEL!r} or if you say so, relaxwl.as_collection(graphs, node_label=…); node_attributes=[] "
-            "reads none and says nothing",
-            UserWarning,
-            stacklevel=4,
+def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_keys: Iterable[Any]) -> None:
+    """Name what vertices and edges carry that nobody reads, unless the caller has said which attributes to read."""
+    found = []
+    for kind, what, keys in (("node", "vertex", node_keys), ("edge", "edge", edge_keys)):
+        if getattr(asked, f"{kind}_attributes") is None:
+            names = {*as_names(getattr(read, f"{kind}_label")), *as_names(getattr(read, f"{kind}_attributes"))}
+            left = sorted(repr(key) for key in set(keys) - names)
+            if left:
+                found.append((kind, f"the {what} attributes {', '.join(left[:5])}{' …' if len(left) > 5 else ''}"))
+    if found:
+        kinds = [kind for kind, _ in found]
+        warn_user(
+            f"{' and '.join(words for _, words in found)} are not read: say what counts with "
+            f"as_collection(graphs, {', '.join(f'{kind}_label=…, {kind}_attributes=…' for kind in kinds)}), or "
+            f"{' and '.join(f'{kind}_attributes=[]' for kind in kinds)} to leave out the rest"
         )
 
 
@@ -102,9 +115,14 @@ def with_weights(graphs: list[Parts]) -> list[Parts]:
     ]
 
 
-def build(graphs: list[Parts]) -> GraphCollection:
-    """Check the graphs and put them into one collection."""
-    builder = CollectionBuilder()
+def build(graphs: list[Parts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:  # noqa: B008
+    """Check the graphs and put them into one collection.
+
+    ``inferred`` says that graphs are directed for want of symmetry alone, and not because they are of such a type.
+    """
+    found = [graph.directed if len(graph.edges) or not inferred else False for graph in graphs]
+    directed = not names.symmetrize and common_direction(found, names.directed, inferred=inferred)
+    builder = CollectionBuilder(directed=directed, missing=names.missing)
     for graph in graphs:
         builder.add(
             graph.n_nodes,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl._validation import is_integer
-from relaxwl.graphs import DIRECTED, GraphCollection, GraphError, sort_labels
+from relaxwl.graphs import GraphCollection, GraphError, sort_labels
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.building import adjacency_arcs, join_vectors
 from relaxwl.inputs.reading import Names, Parts, build, refuse_names, with_weights
@@ -24,7 +24,7 @@ def recognise(item: Any) -> bool:
 def read(graphs: list[Any], names: Names) -> GraphCollection:
     """Read graphs given as tuples; an edge without a weight weighs 1 if others have weights."""
     refuse_names(names, KIND)
-    return build(with_weights([tuple_parts(graph, names.symmetrize, at) for at, graph in enumerate(graphs)]))
+    return build(with_weights([tuple_parts(graph, names, at) for at, graph in enumerate(graphs)]), names)
 
 
 @dataclass(frozen=True)
@@ -35,36 +35,37 @@ class _Listing:
     weights: Float64 | None = None
     vertices: Iterable[Any] = ()  # beyond those that have edges
     in_order: bool = False  # whether edge labels may be given in the order of the edges
+    directed: bool | None = None  # None for pairs, which may stand for either direction
 
 
-def tuple_parts(members: Sequence[Any], symmetrize: bool, index: int) -> Parts:
+def tuple_parts(members: Sequence[Any], names: Names, index: int) -> Parts:
     """Read ``(n_nodes, edges[, labels[, edge labels]])`` or GraKeL's ``(edges[, labels[, edge labels]])``."""
     n_nodes, structure, node_labels, edge_labels = _split_members(members, index)
     if node_labels is not None and not isinstance(node_labels, Mapping):
         node_labels = _sized(node_labels, index)
     n_labels = None if node_labels is None else len(node_labels)
     if n_nodes is None and _is_matrix(structure, n_labels, index):
-        return matrix_parts(structure, node_labels, edge_labels, symmetrize, index)
-    listing = _listing(structure, symmetrize, index)
+        return matrix_parts(structure, node_labels, edge_labels, names, index)
+    listing = _listing(structure, names, index)
     if isinstance(edge_labels, Mapping):
         listing = _without_loops(listing)
-    edge_labels = _labels_of_edges(listing, edge_labels, index)
+    edge_labels, directed = _labels_of_edges(listing, edge_labels, names, index)
     edges = listing.edges
     if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
         n_nodes = n_labels
     if n_nodes is None:
         numbers = _number_vertices(listing, node_labels, index)
         n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
-        node_labels = _labels_of(numbers, node_labels, index)
-    return Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights)
+        node_labels = _labels_of(numbers, node_labels, index, names.missing is not None)
+    return Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
 
 
-def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, symmetrize: bool, index: int) -> Parts:
+def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, index: int) -> Parts:
     """Read an adjacency matrix with labels beside it."""
-    n_nodes, arcs, weights = adjacency_arcs(matrix, index, symmetrize)
-    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights))
-    edge_labels = _labels_of_edges(listing, edge_labels, index)
-    return Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights)
+    n_nodes, arcs, weights, directed = adjacency_arcs(matrix, index, names.symmetrize)
+    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights, directed=directed))
+    edge_labels, directed = _labels_of_edges(listing, edge_labels, names, index)
+    return Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
 
 
 def _without_loops(listing: _Listing) -> _Listing:
@@ -75,6 +76,7 @@ def _without_loops(listing: _Listing) -> _Listing:
         None if listing.weights is None else listing.weights[proper],
         vertices=[*listing.vertices, *(source for source, _ in listing.edges)],
         in_order=listing.in_order,
+        directed=listing.directed,
     )
 
 
@@ -115,12 +117,12 @@ def _is_matrix(structure: Any, n_labels: int | None, index: int) -> bool:
     return n_labels in (None, 2)
 
 
-def _listing(structure: Any, symmetrize: bool, index: int) -> _Listing:
+def _listing(structure: Any, names: Names, index: int) -> _Listing:
     """Read edges given as pairs, triples with a weight, or a dictionary."""
     if isinstance(structure, Mapping):
         neighbours = [isinstance(value, (Mapping, Set, list, tuple, np.ndarray)) for value in structure.values()]
         if all(neighbours):
-            return _neighbour_listing(structure, symmetrize, index)
+            return _neighbour_listing(structure, names.symmetrize, index)
         triples: list[Any] = [(*_pair(key, index), weight) for key, weight in structure.items()]
     elif isinstance(structure, Iterable) and not isinstance(structure, str):
         triples = structure.tolist() if isinstance(structure, np.ndarray) else list(structure)
@@ -153,11 +155,9 @@ def _neighbour_listing(structure: Mapping[Any, Any], symmetrize: bool, index: in
         )
         arcs.update({(vertex, other): weight for other, weight in weights.items()})
     if symmetrize:
-        return _Listing(list(arcs), vertices=structure)
-    for (source, target), weight in arcs.items():
-        if arcs.get((target, source)) != weight:
-            raise GraphError(index, DIRECTED)
-    return _Listing(list(arcs), _weights(list(arcs.values()), index), vertices=structure)
+        return _Listing(list(arcs), vertices=structure, directed=False)
+    directed = any(arcs.get((target, source)) != weight for (source, target), weight in arcs.items())
+    return _Listing(list(arcs), _weights(list(arcs.values()), index), vertices=structure, directed=directed)
 
 
 def _number_vertices(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
@@ -174,32 +174,41 @@ def _names_of_vertices(vertices: Iterable[Any], index: int) -> tuple[Any, ...]:
         raise GraphError(index, "vertices must be named by numbers, strings or tuples of these") from None
 
 
-def _labels_of(vertices: Iterable[Any], labels: Mapping[Any, Any] | None, index: int) -> list[Any] | None:
+def _labels_of(
+    vertices: Iterable[Any], labels: Mapping[Any, Any] | None, index: int, partial: bool
+) -> list[Any] | None:
     if labels is None:
         return None
     for vertex in vertices:
-        if labels.get(vertex) is None:
+        if labels.get(vertex) is None and not partial:
             raise GraphError(index, f"vertex {vertex!r} has no label; label all vertices or none")
-    return [labels[vertex] for vertex in vertices]
+    return [labels.get(vertex) for vertex in vertices]
 
 
-def _labels_of_edges(listing: _Listing, labels: Any, index: int) -> Any:
-    """Look each edge up in either direction; a sequence is in the order of the edges already."""
+def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -> tuple[Any, bool | None]:
+    """Return the label of each edge, and whether the graph is directed, which labels may tell too.
+
+    A dictionary names an edge in either direction, an arc in its own; a sequence is in the order of the edges already.
+    """
     if labels is None:
-        return None
+        return None, listing.directed
     if not isinstance(labels, Mapping):
         if not listing.in_order:
             raise GraphError(index, "edge labels must be a dictionary from pairs, as these edges have no order")
-        return labels
-    found = []
+        return labels, listing.directed
+    arcs = names.directed or (listing.directed is not None and not names.symmetrize)
+    found, directed = [], listing.directed
     for source, target in listing.edges:
         one, other = labels.get((source, target)), labels.get((target, source))
-        if one is None and other is None:
+        label = other if one is None and not names.directed else one
+        if label is None and names.missing is None:
             raise GraphError(index, f"edge ({source!r}, {target!r}) has no label; label all edges or none")
         if one is not None and other is not None and one != other:
-            raise GraphError(index, f"edge ({source!r}, {target!r}) has the labels {one!r} and {other!r}")
-        found.append(other if one is None else one)
-    return found
+            if not arcs:
+                raise GraphError(index, f"edge ({source!r}, {target!r}) has the labels {one!r} and {other!r}")
+            directed = True
+        found.append(label)
+    return found, directed
 
 
 def is_scalar(value: Any) -> bool:

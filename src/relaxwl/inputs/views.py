@@ -21,6 +21,7 @@ def read(graphs: list[Graph], names: Names) -> GraphCollection:
     for position, graph in enumerate(graphs):
         members[id(graph.collection)].append(position)
     taken = [collections[key][[graphs[position].index for position in positions]] for key, positions in members.items()]
+    taken = [part.to_undirected() for part in taken] if names.symmetrize else taken
     if len(taken) == 1:
         return taken[0]
     _check_views_agree(graphs)
@@ -30,6 +31,9 @@ def read(graphs: list[Graph], names: Names) -> GraphCollection:
 
 def _check_views_agree(graphs: list[Graph]) -> None:
     """Name the first graph that carries other things than those before it."""
+    for index, graph in enumerate(graphs):
+        if graph.directed != graphs[0].directed:
+            raise GraphError(index, "of graphs 0 and this one only one is directed; a collection is one or the other")
     for kind, counted in (("node", "n_nodes"), ("edge", "n_edges")):
         carriers = [(index, graph) for index, graph in enumerate(graphs) if getattr(graph, counted)]
         for index, graph in carriers:

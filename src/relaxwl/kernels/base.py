@@ -15,6 +15,7 @@ from relaxwl._execution import spans
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
+from relaxwl.kernels.admission import admit, admit_for_fit
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import gram
 from relaxwl.kernels.persistence import load_model, save_model
@@ -37,6 +38,13 @@ class GraphKernel(BaseEstimator):
     each setting that the fit covers, such as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian one.
     """
 
+    takes_directed: bool = False
+    directed_: bool = False  # models of old files have never met other graphs
+
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part, such as ``edge_labels``; the rest is warned of."""
+        return frozenset({"node_labels"})
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what is needed to compare graphs with these ones."""
         raise NotImplementedError
@@ -55,7 +63,7 @@ class GraphKernel(BaseEstimator):
 
     def prepare(self, X: Any) -> Any:
         """Return what :meth:`compare` needs to know about graphs; its form is the kernel's own affair."""
-        return as_collection(X)
+        return admit(self, X)
 
     def fit_prepare(self, X: Any) -> Any:
         """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
@@ -119,6 +127,10 @@ class CountKernel(TransformerMixin, GraphKernel):
     verbose: int = 0
     edge_labels: bool = False
     sparse_output: bool = True
+
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part."""
+        return super().uses() | ({"edge_labels"} if self.edge_labels else set())
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         raise NotImplementedError
@@ -235,14 +247,14 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def _fit(self, X: Any) -> list[Counts]:
         self._validate_parameters()
-        graphs = as_collection(X)
+        graphs = admit_for_fit(self, X)
         counts = self._fit_counts(graphs)
         self.n_graphs_in_ = len(graphs)
         return counts
 
     def _apply(self, X: Any) -> list[Counts]:
         check_is_fitted(self)
-        return self._counts(as_collection(X))
+        return self._counts(admit(self, X))
 
     def _validate_parameters(self) -> None:
         if not isinstance(self.max_depth, (int, np.integer)) or isinstance(self.max_depth, bool) or self.max_depth < 0:

@@ -20,7 +20,7 @@ from relaxwl.costs import EditCost
 from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
-from relaxwl.inputs import as_collection
+from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
@@ -173,6 +173,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
                 f"{self.partitioner!r}"
             )
 
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part."""
+        return super().uses() | ({"node_attributes"} if self.cost is not None and self.cost.uses_attributes else set())
+
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         if graphs.n_nodes == 0:
             raise ValueError("the graphs have no vertices: there is nothing to fit")
@@ -293,7 +297,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Numbers from the number of groups on are labels (or trees) that were not met in fitting.
         """
         check_is_fitted(self)
-        return self._map_groups(lambda _, groups: groups, self._encode(as_collection(X)))
+        return self._map_groups(lambda _, groups: groups, self._encode(admit(self, X)))
 
     def group_trees(self, X: Any) -> Iterator[Iterator[Grouped]]:
         """Yield, chain by chain and depth by depth, the distinct trees, their groups, and the ground between points.
@@ -302,7 +306,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         computed. R-WL* has one chain for each partition, R-WL one chain for all.
         """
         check_is_fitted(self)
-        encoded = self._encode(as_collection(X))
+        encoded = self._encode(admit(self, X))
         return (apply_chain(levels, encoded, self.approximate, self.n_jobs) for levels in self.chains_)
 
     def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:

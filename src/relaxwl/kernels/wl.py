@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
-from relaxwl.graphs import GraphCollection, match_codes
+from relaxwl.graphs import GraphCollection, check_same_kind, match_codes
 from relaxwl.graphs.arrays import Int32
-from relaxwl.inputs import as_collection
+from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts
 from relaxwl.unfolding import Rows, leaves, refine
@@ -122,7 +122,7 @@ class WeisfeilerLehman(CountKernel):
         relaxed kernels have a method of this name too, with one list for each partition.
         """
         check_is_fitted(self)
-        graphs = as_collection(X)
+        graphs = admit(self, X)
         return [list(self._node_trees(graphs, *self._matched(graphs)))]
 
     def _matched(self, graphs: GraphCollection) -> tuple[Int32, Int32 | None]:
@@ -193,7 +193,9 @@ def matched_codes(
     check_edge_labels(graphs, edge_labels)
     roots, edges = graphs.node_codes, graphs.edge_codes if edge_labels else None
     if node_vocabulary is not None and graphs.node_vocabulary is not None:
+        check_same_kind(graphs.node_vocabulary, node_vocabulary)
         roots = match_codes(graphs.node_vocabulary, node_vocabulary)[roots]
     if edge_vocabulary is not None and graphs.edge_vocabulary is not None and edges is not None:
+        check_same_kind(graphs.edge_vocabulary, edge_vocabulary, "edge labels")
         edges = match_codes(graphs.edge_vocabulary, edge_vocabulary)[edges]
     return roots, edges

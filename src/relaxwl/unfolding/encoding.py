@@ -13,7 +13,7 @@ from relaxwl._memory import refuse_beyond_memory
 from relaxwl.costs import Codebook, EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.graphs.labels import Label, match_codes
+from relaxwl.graphs.labels import Label, check_same_kind, match_codes
 from relaxwl.unfolding.tree import UNLABELLED
 
 Symbol = Label
@@ -95,6 +95,7 @@ class RootEncoding:
         if graphs.n_nodes and graphs.is_labelled != (self.labels is not None):
             fitted, given = ("labelled", "unlabelled") if self.labels is not None else ("unlabelled", "labelled")
             raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
+        check_same_kind(graphs.node_vocabulary or (), self.labels or ())
 
     def tree_label(self, code: int) -> Label:
         """Return what to write at the root of a tree: the label, the attribute vector, or both as a pair."""
@@ -142,6 +143,7 @@ class EdgeEncoding:
         if graphs.edge_codes is None:
             return np.empty(0, np.int32), self.cost.edge_matrix(self.labels, node_costs=node_costs)
         used, compact = _in_use(graphs.edge_codes, graphs.edge_vocabulary)
+        check_same_kind(used, self.labels, "edge labels")
         codes, labels = _matched(used, self.labels)
         new = labels[len(self.labels) :]
         if new and unseen == "error":

@@ -13,8 +13,8 @@ from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.inputs import as_collection
 from relaxwl.kernels._compiled import mirror
+from relaxwl.kernels.admission import admit, admit_for_fit
 from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
@@ -111,10 +111,14 @@ class WassersteinWL(GraphKernel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part."""
+        return super().uses() | ({"node_attributes"} if self.scheme == "continuous" else set())
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the graphs and learn the scale of their attributes; ``y`` is ignored."""
         self._validate_parameters()
-        graphs = as_collection(X)
+        graphs = admit_for_fit(self, X)
         self.n_graphs_in_ = len(graphs)
         if self.scheme == "continuous":
             values = _attributes(graphs)
@@ -128,8 +132,8 @@ class WassersteinWL(GraphKernel):
     def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself)."""
         check_is_fitted(self)
-        x = as_collection(X)
-        y = None if Y is None else as_collection(Y)
+        x = admit(self, X)
+        y = None if Y is None else admit(self, Y)
         return self._categorical(x, y) if self.scheme == "categorical" else self._continuous(x, y)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
@@ -230,6 +234,8 @@ class WassersteinWL(GraphKernel):
 def _attributes(graphs: GraphCollection) -> Float64:
     """Return the vertices' attributes, or their degrees where there are none."""
     if graphs.node_attributes is not None:
+        if np.isnan(graphs.node_attributes).any():
+            raise ValueError("some vertices have missing attributes, which WassersteinWL cannot compare; fill them in")
         return graphs.node_attributes
     return graphs.degrees.astype(np.float64)[:, None]
 

@@ -93,7 +93,7 @@ def labelled_igraph():
             [[{2: {1: 1.0}, 1: {2: 1.0, 0: 1}, 0: {1: 1}}, {0: "C", 1: "O", 2: "C"}], [{4: {}}, {4: "N"}], [{}]],
             EXPECTED,
         ),
-        ([[{(0, 1, 1), (1, 2, 1.0)}], [{(3, 3)}], [()]], BARE),
+        ([[{(0, 1, 1), (1, 2, 1.0)}], [{3: []}], [()]], BARE),
     ],
 )
 def test_kinds(graphs, expected):
@@ -174,9 +174,14 @@ def test_names_given_by_the_user():
         assert found[0].edge_labels == [2]
         assert found[0].node_attributes.tolist() == [[0.5], [0.5]]
         assert found[0].edge_attributes.tolist() == [[2]]
-        with pytest.warns(UserWarning, match="'charge', 'element', and none of them is read"):
+        with pytest.warns(
+            UserWarning, match="vertex attributes 'charge', 'element' and the edge attributes 'order' are not"
+        ):
             assert as_collection([kind]) == GraphCollection.from_edges([(2, [(0, 1)])])
-        assert not as_collection([kind], node_attributes=[]).is_labelled  # no warning: the user has said so
+        with pytest.warns(UserWarning, match="the vertex attributes 'charge' are not read"):
+            as_collection([kind], node_label="element", edge_label="order")
+        # No warning: the user has said so.
+        assert not as_collection([kind], node_attributes=[], edge_attributes=[]).is_labelled
 
 
 @pytest.mark.parametrize("empty", [(), (nx.Graph(),)])
@@ -249,7 +254,6 @@ def test_pyg_batches_and_data_sets():
 @pytest.mark.parametrize(
     ("graph", "names", "problem"),
     [
-        (FakeData([[0, 1], [1, 2]], 3), {}, "the graph is directed"),
         (FakeData([[0, 2], [2, 0]], 2), {}, r"edge \(0, 2\) names a vertex outside"),
         (FakeData([[0], [-1]], 2), {}, r"edge \(0, -1\) names a vertex outside"),
         (FakeData([[0, 1]], 2), {}, r"edge_index must have shape \(2, n_edges\), not \(1, 2\)"),
@@ -258,9 +262,11 @@ def test_pyg_batches_and_data_sets():
         (FakeData([[], []], 2, x=[[1.0]]), {}, r"attributes of shape \(1, 1\) for 2 vertices"),
         (FakeData([[], []], 2), {"node_label": "z"}, "has no 'z'"),
         (FakeData([[], []], 2, x=[1, 2], z=[1]), {"node_attributes": ["x", "z"]}, "do not fit together"),
-        (FakeData([[0, 1], [1, 0]], 2, edge_attr=[1, 2]), {}, "listed twice with different attributes"),
+        (FakeData([[0, 0, 1], [1, 1, 0]], 2, edge_attr=[1, 2, 1]), {}, "listed twice with different attributes"),
+        (FakeData([[0, 1], [1, 2]], 3), {"directed": False}, "the graph is directed"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*dropped")
 def test_pyg_errors(graph, names, problem):
     empty = FakeData([[], []], 0, x=np.empty((0, 1)), z=[])
     with pytest.raises(GraphError, match=f"^graph 1: .*{problem}"):
@@ -353,9 +359,6 @@ def test_inputs_are_not_changed():
         (([(0, 1)], ["a", "b"], {(5, 6): "x"}), r"edge \(0, 1\) has no label"),
         (([(0, 1)], ["a", "b"], {(0, 1): "x", (1, 0): "y"}), r"edge \(0, 1\) has the labels 'x' and 'y'"),
         (({(0, 1)}, ["a", "b"], ["x"]), "edge labels must be a dictionary"),
-        (({0: [1], 1: []},), "the graph is directed"),
-        (({0: {1: 2.0}, 1: {0: 3.0}},), "the graph is directed"),
-        ((np.array([[0, 1], [0, 0]]), ["a", "b"]), "the graph is directed"),
         (([(0, 1, 2, 3)], ["a", "b"]), "an edge must be a pair"),
         (([0, 1], ["a", "b"]), "an edge must be a pair"),
         (({0: 1},), "an edge must be a pair"),
@@ -394,10 +397,13 @@ DIRECTED = [
 
 
 @pytest.mark.parametrize("graph", DIRECTED, ids=lambda graph: type(graph).__name__)
-def test_directed_graphs_are_refused_unless_symmetrized(graph):
+def test_directed_graphs_make_a_directed_collection(graph):
+    found = as_collection([graph])
+    assert found == GraphCollection.from_edges([(3, [(0, 1), (1, 2)])], directed=True)
+    assert found == as_collection([graph], directed=True)
+    assert as_collection([graph], symmetrize=True) == as_collection(found, symmetrize=True) == BARE[:1]
     with pytest.raises(GraphError, match=r"^graph 0: the graph is directed.*symmetrize=True"):
-        as_collection([graph])
-    assert as_collection([graph], symmetrize=True) == BARE[:1]
+        as_collection([graph], directed=False)
 
 
 @pytest.mark.parametrize(

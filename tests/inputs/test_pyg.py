@@ -1,0 +1,156 @@
+"""PyTorch Geometric: with the real library where it is installed, and by what its objects look like elsewhere."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from relaxwl import GraphCollection, WeisfeilerLehman, as_collection
+
+ARCS = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+PATH = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])
+
+
+class Batch:
+    """Several graphs as one, which can be taken apart."""
+
+    def __init__(self, graphs):
+        self.graphs, self.edge_index, self.num_nodes = graphs, np.empty((2, 0), int), 0
+
+    def to_data_list(self):
+        return self.graphs
+
+
+def data(**tensors):
+    return SimpleNamespace(**{"edge_index": ARCS, "num_nodes": 3, **tensors})
+
+
+def test_batches_are_taken_apart_wherever_they_come_from():
+    batches = [Batch([data()] * 3), Batch([data()] * 2)]
+    for given in (batches, iter(batches), (batch for batch in batches)):
+        assert as_collection(given) == as_collection([data()] * 5)
+
+
+@pytest.mark.parametrize("weight", [1, 2.5])
+def test_a_transposed_adjacency_is_read_with_its_direction(weight):
+    arcs = sparse.coo_array(([weight, weight], ([1, 2], [0, 1])), shape=(3, 3))  # entry [1, 0] is an arc from 0 to 1
+    found = as_collection([data(edge_index=None, adj_t=arcs)])
+    assert found.directed
+    assert found[0].edges.tolist() == [[0, 1], [1, 2]]
+    assert (found.edge_attributes is None) == (weight == 1)
+
+
+def test_attributes_are_not_ignored_silently():
+    graphs = [data(x=np.eye(3)), data(x=np.eye(3))]
+    with pytest.warns(UserWarning, match=r"WeisfeilerLehman ignores .*vertex attributes .*from_attributes") as caught:
+        WeisfeilerLehman().fit(graphs)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="the vertex attributes 'pos' are not read"):
+        as_collection([data(pos=np.zeros((3, 2)), y=np.array([1]), name="path")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WeisfeilerLehman().fit(as_collection(graphs, node_label="x"))
+        as_collection([data(pos=np.zeros((3, 2)))], node_attributes=[])
+
+
+def test_weights_count_as_attributes_and_can_make_a_graph_directed():
+    assert as_collection([data(edge_weight=[1.0, 1.0, 2.0, 2.0])])[0].edge_attributes.tolist() == [[1.0], [2.0]]
+    assert as_collection([data(edge_weight=[1.0, 3.0, 2.0, 2.0])]).directed
+
+
+def test_several_columns_and_names_make_tuples():
+    graph = data(kind=np.array(["C", "N", "C"]), charge=np.array([[0], [1], [0]]))
+    found = as_collection([graph], node_label=["kind", "charge"])
+    assert found[0].node_labels == [("C", 0), ("N", 1), ("C", 0)]
+    with pytest.raises(ValueError, match=r"has no 'chage'; there is 'edge_index', 'num_nodes', 'kind', 'charge'"):
+        as_collection([graph], node_label="chage")
+
+
+# ------------------------------------------------------------------------------------------------ the real library
+
+
+@pytest.fixture(scope="module")
+def pyg():
+    pytest.importorskip("torch")
+    return pytest.importorskip("torch_geometric")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+class TestRealLibrary:
+    """Skipped where torch and torch_geometric are not installed: they are too heavy for every run of the tests."""
+
+    def graphs(self, number=60, **more):
+        import torch
+        from torch_geometric.data import Data
+
+        return [
+            Data(
+                x=torch.full((3, 2), float(i)),
+                edge_index=torch.from_numpy(ARCS),
+                num_nodes=3,
+                y=torch.tensor([i]),
+                **more,
+            )
+            for i in range(number)
+        ]
+
+    def test_loaders_and_batches(self, pyg):
+        from torch_geometric.data import Batch
+        from torch_geometric.loader import DataLoader
+
+        graphs = self.graphs()
+        expected = as_collection(graphs)
+        assert len(expected) == 60
+        assert as_collection(DataLoader(graphs, batch_size=16)) == expected
+        assert as_collection(Batch.from_data_list(graphs)) == expected
+        assert as_collection([Batch.from_data_list(graphs[:7]), Batch.from_data_list(graphs[7:])]) == expected
+
+    def test_sparse_adjacency(self, pyg):
+        import torch
+        from torch_geometric.data import Data
+        from torch_geometric.transforms import ToSparseTensor
+
+        graph = ToSparseTensor(layout=torch.sparse_csr)(self.graphs(1)[0])
+        assert graph.edge_index is None
+        assert as_collection([graph], node_attributes=[]) == PATH
+        one_way = torch.sparse_coo_tensor([[1, 2], [0, 1]], [1.0, 1.0], (3, 3))
+        assert as_collection([Data(adj_t=one_way, num_nodes=3)])[0].edges.tolist() == [[0, 1], [1, 2]]
+
+    @pytest.mark.parametrize("kind", ["bfloat16", "float16", "float64", "int8", "bool"])
+    def test_types_of_tensors(self, pyg, kind):
+        import torch
+        from torch_geometric.data import Data
+
+        values = (
+            torch.tensor([[0], [1], [1]])
+            .to(getattr(torch, kind))
+            .requires_grad_(kind.startswith(("b", "f")) and kind != "bool")
+        )
+        graph = Data(x=values, edge_index=torch.from_numpy(ARCS))
+        assert as_collection([graph])[0].node_attributes.tolist() == [[0], [1], [1]]
+        assert as_collection([graph], node_label="x", node_attributes=[])[0].node_labels == [0, 1, 1]
+
+    def test_data_sets(self, pyg, tmp_path):
+        from torch_geometric.data import InMemoryDataset
+
+        graphs = self.graphs(5)
+
+        class Five(InMemoryDataset):
+            def __init__(self):
+                super().__init__(str(tmp_path))
+                self.data, self.slices = self.collate(graphs)
+
+        assert as_collection(Five()) == as_collection(graphs)
+        assert as_collection(Five()[:2]) == as_collection(graphs[:2])
+
+    def test_directions(self, pyg):
+        import torch
+        from torch_geometric.data import Data
+
+        arc = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
+        assert as_collection([arc]).directed
+        assert not as_collection([arc], symmetrize=True).directed
