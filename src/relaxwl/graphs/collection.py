@@ -392,7 +392,7 @@ class GraphCollection(Sequence["Graph"]):
             return self._with_entries(indptr, indices, arcs)
         indptr, indices, arcs, entering = both_ways(self.indptr, self.indices)
         both = self._with_entries(indptr, indices, arcs)
-        if not edge_labels or self.edge_vocabulary is None:
+        if not edge_labels or self.edge_vocabulary is None or both.edge_codes is None:
             return both._with_edge_labels(
                 entering.astype(np.int32), (directed_symbol(False, None), directed_symbol(True, None))
             )

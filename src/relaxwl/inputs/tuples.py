@@ -62,8 +62,8 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> Parts:
 
 def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, index: int) -> Parts:
     """Read an adjacency matrix with labels beside it."""
-    n_nodes, arcs, weights, directed = adjacency_arcs(matrix, index, names.symmetrize)
-    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights, directed=directed))
+    n_nodes, arcs, weights, lopsided = adjacency_arcs(matrix, index, names.symmetrize)
+    listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights, directed=lopsided))
     edge_labels, directed = _labels_of_edges(listing, edge_labels, names, index)
     return Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
 
