@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Stays empty on a user's machine; CI passes options to pytest here.
 PYTEST_OPTIONS ?=
 
-.PHONY: help demo test test-slow lint format bench docs wheel-test clean-cache clean
+.PHONY: help demo test test-slow test-bounds fuzz lint format bench docs wheel-test clean-cache clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,6 +36,18 @@ test: $(STAMP)  ## Run the quick tests
 test-slow: $(STAMP)  ## Run the slow tests
 	@echo "Running the slow tests ..."
 	@$(BIN)/python -m pytest -m slow -n auto --dist loadfile $(PYTEST_OPTIONS)
+
+# Machine code that checks its indices, in a cache of its own: Numba's does not know the flag.
+BOUNDS_TESTS := tests/unfolding tests/distances tests/clustering tests/kernels tests/graphs tests/datasets tests/learning
+test-bounds: $(STAMP)  ## Run tests of compiled code with its indices checked
+	@echo "Running tests of compiled code with its indices checked ..."
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS) $(BOUNDS_TESTS)
+
+# A fixed run without MINUTES; with it, one of that length whose seed is printed. Findings: build/fuzz/found.jsonl
+MINUTES ?=
+fuzz: $(STAMP)  ## Run random cases against everything that reads input (MINUTES=30 for a long run)
+	@echo "Running random cases ..."
+	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.campaign $(if $(MINUTES),--minutes $(MINUTES))
 
 lint: $(STAMP)  ## Check style, types and the import direction
 	@echo "Checking style, types and imports ..."

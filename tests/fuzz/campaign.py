@@ -1,0 +1,197 @@
+"""Random cases by the thousand, each of them determined by a target and a seed.
+
+``python -m fuzz.campaign`` (with ``tests`` and ``src`` on the path; ``make fuzz``) runs a fixed number of cases of each
+target, or with ``--minutes`` as many as fit. Cases run in worker processes: one that crashes or hangs is found, written
+to a file, and the campaign goes on behind it. ``--replay FILE`` runs the cases of such a file again, in this process.
+"""
+
+import argparse
+import faulthandler
+import json
+import random
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+# No case may take longer than this, compiling apart: a slow one is run again, when all is compiled.
+SLOW_SECONDS = 10.0
+# A worker that is silent for so long hangs: compiling takes long on a busy machine.
+SILENT_SECONDS = 240.0
+# A worker does so many cases before the next one takes over with fresh memory.
+WORKER_CASES, WORKER_SECONDS = 5000, 60.0
+# Cases of a target in the short run, of which CI makes one: chosen to take some ten seconds each.
+SHORT_CASES = {
+    "tu-folder": 2500,
+    "tu-zip": 2500,
+    "model": 800,
+    "records": 2500,
+    "command-line": 60,
+    "oracles": 1500,
+    "inputs": 2500,
+    "molecules": 1500,
+    "storage": 1500,
+    "faults": 25,
+}
+
+
+def targets() -> dict[str, Callable[[random.Random, Path], None]]:
+    """Return the targets by name; imported here because the parent of the workers does without them."""
+    from fuzz import command_line, data_sets, faults, graphs, models, oracles, stores
+
+    return {
+        "tu-folder": data_sets.folder_case,
+        "tu-zip": data_sets.zip_case,
+        "model": models.case,
+        "records": stores.case,
+        "command-line": command_line.case,
+        "oracles": oracles.case,
+        "inputs": graphs.case,
+        "molecules": graphs.molecules_case,
+        "storage": faults.storage_case,
+        "faults": faults.case,
+    }
+
+
+def run_case(target: str, seed: str) -> None:
+    """Run one case; whatever it raises is a finding."""
+    case = targets()[target]
+    for _ in range(2):
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            case(random.Random(seed), Path(folder))
+        if time.monotonic() - start < SLOW_SECONDS:
+            return
+    raise AssertionError(f"took {time.monotonic() - start:.0f} seconds, twice")
+
+
+# ---------------------------------------------------------------------------------------------------------- workers
+
+
+def work(target: str, seed: str, first: int, last: int) -> None:
+    """Run cases until there are no more or the time is over; say which one is next, and what was found."""
+    faulthandler.enable()
+    start = time.monotonic()
+    for number in range(first, last):
+        if time.monotonic() - start > WORKER_SECONDS:
+            break
+        _say({"case": number})
+        try:
+            run_case(target, f"{seed}/{target}/{number}")
+        except BaseException:
+            _say({"case": number, "found": traceback.format_exc()[-4000:]})
+        _say({"done": number})
+
+
+def _say(message: dict[str, object]) -> None:
+    sys.__stdout__.write(f"\x1efuzz {json.dumps(message)}\n")
+    sys.__stdout__.flush()
+
+
+def batches(target: str, seed: str, first: int, last: int) -> Iterator[tuple[int, dict[str, str] | None]]:
+    """Run cases in workers; yield how many were done since the last time, and a finding or None."""
+    while first < last:
+        command = [sys.executable, "-m", "fuzz.campaign", "--work", target, seed, str(first), str(last)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
+            current, ended = first, False
+            for message in _messages(worker):
+                if "done" in message:
+                    first = int(message["done"]) + 1
+                    yield 1, None
+                elif "found" in message:
+                    yield 0, _finding(target, seed, current, message["found"])
+                else:
+                    current = int(message["case"])
+                    ended = False
+            worker.kill()
+            errors = worker.stderr.read().decode(errors="replace")
+        ended = first > current or first == last
+        if not ended or (worker.returncode not in (0, -9) and first <= current):
+            yield 1, _finding(target, seed, current, f"the worker ended with {worker.returncode}:\n{errors[-4000:]}")
+            first = current + 1
+        elif worker.returncode not in (0, -9):
+            raise RuntimeError(f"a worker could not start:\n{errors[-4000:]}")
+
+
+def _messages(worker: subprocess.Popen) -> Iterator[dict[str, str]]:
+    """Yield what a worker says, until it ends or is silent for too long."""
+    rest = b""
+    while select.select([worker.stdout], [], [], SILENT_SECONDS)[0]:
+        content = worker.stdout.read1(2**16)
+        if not content:
+            worker.wait()
+            return
+        *lines, rest = (rest + content).split(b"\n")
+        for line in lines:
+            _, mark, message = line.partition(b"\x1efuzz ")
+            if mark:
+                yield json.loads(message)
+
+
+def _finding(target: str, seed: str, number: int, text: str) -> dict[str, str]:
+    return {"target": target, "seed": f"{seed}/{target}/{number}", "found": text}
+
+
+# --------------------------------------------------------------------------------------------------------- campaigns
+
+
+def campaign(seed: str, minutes: float | None, names: list[str], report: Path, cases: int | None) -> int:
+    """Run all targets in turn; return how many findings there are."""
+    print(f"seed {seed}; findings go to {report}")
+    done: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    start, first, rounds = time.monotonic(), dict.fromkeys(names, 0), 0
+    while rounds == 0 or (minutes is not None and time.monotonic() - start < 60 * minutes):
+        for name in names:
+            last = first[name] + (cases or SHORT_CASES[name])
+            for n_cases, finding in batches(name, seed, first[name], last):
+                done[name] += n_cases
+                if finding is not None:
+                    found[name] += 1
+                    with report.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(finding) + "\n")
+                    print(f"FOUND {finding['seed']}: {finding['found'].strip().splitlines()[-1][:300]}")
+                if minutes is not None and time.monotonic() - start > 60 * minutes:
+                    break
+            first[name] = last
+            print(f"{name}: {done[name]} cases, {found[name]} findings, {time.monotonic() - start:.0f} s", flush=True)
+        rounds += 1
+    print(f"{sum(done.values())} cases, {sum(found.values())} findings: {json.dumps(done)}")
+    return sum(found.values())
+
+
+def main() -> int:
+    """Parse the command line of a campaign."""
+    parser = argparse.ArgumentParser(description="Run random cases against relaxwl.")
+    parser.add_argument("--minutes", type=float, help="run for so long, with a seed that is printed")
+    parser.add_argument("--seed", help="default: 0 for the short run, the time for a long one")
+    parser.add_argument("--targets", nargs="+", default=list(SHORT_CASES), choices=list(SHORT_CASES))
+    parser.add_argument("--cases", type=int, help="cases of each target in a round")
+    parser.add_argument("--report", type=Path, default=Path("build/fuzz/found.jsonl"))
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="run the cases of a report again")
+    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    import conftest  # noqa: F401 - sets the folder of compiled code, before Numba is imported
+
+    if arguments.work:
+        target, seed, first, last = arguments.work
+        work(target, seed, int(first), int(last))
+        return 0
+    if arguments.replay:
+        for line in arguments.replay.read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            print(f"replaying {case['seed']}")
+            run_case(case["target"], case["seed"])
+        return 0
+    seed = arguments.seed or ("0" if arguments.minutes is None else str(time.time_ns()))
+    arguments.report.parent.mkdir(parents=True, exist_ok=True)
+    return min(campaign(seed, arguments.minutes, arguments.targets, arguments.report, arguments.cases), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

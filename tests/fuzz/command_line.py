@@ -1,0 +1,134 @@
+"""The command line with arguments at random: exit code 0 or 2, one line that says what is wrong, nothing left over."""
+
+import contextlib
+import io
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from fuzz.data_sets import _changed, _files
+from fuzz.mutations import changed_bytes
+from relaxwl.cli import main
+from relaxwl.datasets import fetch
+
+# Some cases run as a process of their own, as users run it.
+PROCESS_SHARE = 0.02
+NAMES = "T|T.zip|egonets-9|nothing|./nothing|model.rwl|results||T/T_A.txt|/dev/null|X.npz|²".split("|")
+NUMBERS = "0|1|2|3|-1|0.5|1e3|nan|inf|²||99999999999999999999|x|1,2|0:0|0:1|1:0".split("|")
+OPTIONS = {
+    "features": ["--kernel", "--depth", "--partitions", "--clusters", "--similarity", "--normalize", "--edge-labels",
+                 "--model", "--apply"],
+    "kernel": ["--kernel", "--depth", "--partitions", "--clusters", "--similarity", "--normalize", "--edge-labels",
+               "--model", "--apply"],
+    "distance": ["--depth", "--edge-labels", "--svg"],
+    "benchmark": ["--kernels", "--depths", "--C", "--protocol", "--time-limit", "--format", "--inner-folds"],
+    "report": ["--title", "--explorer"],
+    "explain": ["--depth", "--partitions", "--edge-labels"],
+    "datasets": [],
+}  # fmt: skip
+COMMON = ["--json", "--quiet", "--seed", "--jobs"]
+VALUES = {
+    "--kernel": ["wl", "ve-hist", "sp", "rwl-star", "rwl", "gs", "wl-oa", "pwl", "wwl", "nothing"],
+    "--kernels": ["wl", "ve-hist", "sp", "wl,ve-hist", "wl,,", "nothing"],
+    "--depth": ["0", "1", "2", "3", "x", "-1"],
+    "--partitions": ["1", "2", "0", "x"],
+    "--clusters": ["sqrt", "log2", "2", "0.5", "1,0.5", "0", "-1", "nan", "x", "1e9", ","],
+    "--similarity": ["dot", "intersection", "tanimoto", "x"],
+    "--normalize": ["depth", "x"],
+    "--model": ["model.rwl", "nowhere/x", "T", "X.npz"],
+    "--apply": ["model.rwl", "nothing", "T.zip", "T"],
+    "--svg": ["x.svg", "T", "nowhere/x.svg", "/dev/full"],
+    "--depths": ["1", "0", "x", "9"],
+    "--C": ["1", "0", "nan", "1e308", "1e-308"],
+    "--protocol": ["transductive", "inductive", "x"],
+    "--time-limit": ["0.001", "1", "0", "nan", "x"],
+    "--format": ["text", "markdown", "csv", "latex", "x"],
+    "--inner-folds": ["2", "3", "1", "999"],
+    "--title": ["$x^{$", "<b>", "\udcff", ""],
+    "--explorer": ["http://x", "nothing", "T/T_A.txt"],
+    "--seed": ["0", "1", "4294967295", "4294967296", "-1", "99999999999999999999", "x"],
+    "--jobs": ["1", "2", "-1", "0", "99999", "x"],
+}
+
+
+def case(rng: random.Random, folder: Path) -> None:
+    """Run one command in a folder with a data set, which may be damaged."""
+    files = _files(rng)
+    if rng.random() < 0.5:
+        files = {"A": b"1,2\n2,3\n4,5\n6,7\n7,8\n9,10\n", "graph_indicator": b"1\n1\n1\n2\n2\n3\n3\n3\n4\n4\n",
+                 "graph_labels": b"1\n-1\n1\n-1\n"}  # fmt: skip
+    if rng.random() < 0.2:
+        files = _changed(rng, files)
+    (folder / "T").mkdir()
+    for kind, content in files.items():
+        (folder / "T" / f"T_{kind}.txt").write_bytes(content)
+    arguments = _arguments(rng)
+    with contextlib.chdir(folder):
+        if rng.random() < PROCESS_SHARE:
+            code, errors = _in_process(arguments)
+        else:
+            code, errors = _in_here(arguments)
+        left = [path.name for path in Path().rglob("*.tmp")]
+    assert code in (0, 2), f"exit code {code} of {arguments}: {errors[-2000:]}"
+    assert "Traceback" not in errors, f"{arguments}: {errors[-2000:]}"
+    assert code == 0 or errors.strip(), f"{arguments}: nothing is said"
+    assert left == [], f"{arguments} left {left}"
+
+
+def _arguments(rng: random.Random) -> list[str]:
+    command = rng.choice(list(OPTIONS))
+    arguments = [command]
+    name = rng.choice(("T", "T", "T", rng.choice(NAMES)))
+    match command:
+        case "features" | "kernel":
+            arguments += [name, "-o", rng.choice(("X.npz", "X.npz", "T", "nowhere/x", "/dev/full", "/dev/null", ""))]
+        case "distance":
+            arguments += [name, "--nodes", *(rng.choice(("0:0", "0:1", "1:0", rng.choice(NUMBERS))) for _ in range(2))]
+        case "benchmark":
+            arguments += [name, "--folds", rng.choice(("2", "2", "1", "9")), "--repeats", "1", "--out",
+                          rng.choice(("results", "T/T_A.txt", "T"))]  # fmt: skip
+        case "report":
+            arguments += [rng.choice(("results", "T", "nothing", "T/T_A.txt")), "-o", rng.choice(("page.html", "T"))]
+        case "explain":
+            arguments += [name, "-o", rng.choice(("page.html", "T", "nowhere/x"))]
+        case "datasets":
+            arguments += rng.choice((["list"], ["stats", name], ["fetch", name], [], ["x"]))
+    for option in rng.sample(OPTIONS[command] + COMMON, rng.randrange(4)):
+        arguments.append(option)
+        if option in VALUES and rng.random() < 0.97:
+            arguments.append(rng.choice((*VALUES[option], rng.choice(NUMBERS))))
+    if rng.random() < 0.1:
+        place = rng.randrange(len(arguments))
+        arguments[place] = changed_bytes(rng, arguments[place].encode(errors="replace")).decode(
+            errors="surrogateescape"
+        )
+        arguments[place] = arguments[place].replace("\0", "")
+    if rng.random() < 0.1:
+        arguments.insert(
+            rng.randrange(len(arguments) + 1), rng.choice((*COMMON, *NAMES, *NUMBERS, "--help", "--version"))
+        )
+    return arguments
+
+
+def _in_here(arguments: list[str]) -> tuple[int, str]:
+    # No network, and a cache of this case alone.
+    os.environ["RELAXWL_CACHE"] = "cache"
+    fetch.BASE_URL, fetch.ATTEMPTS = "http://127.0.0.1:9", 1
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = ended.code or 0
+    return code, errors.getvalue()
+
+
+def _in_process(arguments: list[str]) -> tuple[int, str]:
+    offline = "from relaxwl.datasets import fetch; fetch.BASE_URL, fetch.ATTEMPTS = 'http://127.0.0.1:9', 1"
+    script = f"{offline}; from relaxwl import cli; cli.run()"
+    environment = {**os.environ, "RELAXWL_CACHE": "cache"}
+    command = [sys.executable, "-c", script, *arguments]
+    ended = subprocess.run(command, capture_output=True, check=False, timeout=200, env=environment)
+    return ended.returncode, ended.stderr.decode(errors="replace")

@@ -1,0 +1,82 @@
+"""Graphs in the forms of others, right and wrong, and molecules as text."""
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+import relaxwl
+from fuzz.mutations import VALUES, changed_bytes, changed_value
+
+SMILES = """CCO c1ccccc1 CC(=O)Oc1ccccc1C(=O)O [Na+].[Cl-] C/C=C/C N[C@@H](C)C(=O)O C1CC1 [2H]O[2H] O=S(=O)(O)O C#N [Fe]
+*C CC. C1CCCCC1Br n1ccccc1""".split()
+
+
+def case(rng: random.Random, folder: Path) -> None:
+    """Convert something; what is accepted can be used."""
+    graphs = [_graph(rng) for _ in range(rng.choice((0, 1, 1, 2, 3)))]
+    given: Any = graphs
+    if rng.random() < 0.6:
+        given = changed_value(rng, [_as_lists(graph) for graph in graphs])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            collection = relaxwl.as_collection(given, symmetrize=rng.random() < 0.3)
+        except (ValueError, TypeError, OSError) as error:
+            assert str(error), "an error must say something"
+            return
+    relaxwl.WeisfeilerLehman(2).fit_transform(collection)
+
+
+def _graph(rng: random.Random) -> Any:
+    size = rng.randrange(0, 5)
+    edges = [(rng.randrange(size), rng.randrange(size)) for _ in range(size and rng.randrange(6))]
+    labels = [rng.choice(("a", "b", 1, 2.5)) for _ in range(size)]
+    matrix = np.zeros((size, size), int)
+    for u, v in edges:
+        matrix[u, v] = matrix[v, u] = 1
+    match rng.randrange(5):
+        case 0:
+            return (size, edges)
+        case 1:
+            return (size, edges, labels)
+        case 2:
+            return matrix
+        case 3:
+            return scipy.sparse.csr_array(matrix)
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from((node, {"label": label}) for node, label in enumerate(labels))
+    graph.add_edges_from(edges)
+    return graph
+
+
+def _as_lists(graph: Any) -> Any:
+    return [graph[0], [list(edge) for edge in graph[1]], *map(list, graph[2:])] if isinstance(graph, tuple) else [1, []]
+
+
+def molecules_case(rng: random.Random, folder: Path) -> None:
+    """Read molecules as text, some of them damaged; what cannot be read is named."""
+    from rdkit import RDLogger
+
+    from relaxwl.molecules import from_smiles
+
+    RDLogger.DisableLog("rdApp.*")
+    strings: list[Any] = rng.sample(SMILES, rng.randrange(1, 4))
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        place = rng.randrange(len(strings))
+        changed = changed_bytes(rng, str(strings[place]).encode(errors="replace"))
+        strings[place] = rng.choice(VALUES) if rng.random() < 0.05 else changed.decode(errors="surrogateescape")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            graphs = from_smiles(strings)
+        except (ValueError, TypeError) as error:
+            assert str(error), "an error must say something"
+            return
+    assert len(graphs) == len(strings)
+    relaxwl.WeisfeilerLehman(2).fit_transform(graphs)

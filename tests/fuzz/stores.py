@@ -1,0 +1,32 @@
+"""Files of records: damaged lines are named and set aside, and never become another result."""
+
+import random
+import warnings
+from pathlib import Path
+
+from evaluation.records import described, given_up, repetitions, sketch
+from fuzz.mutations import changed_bytes, changed_lines
+from relaxwl.evaluation import ResultStore
+from relaxwl.evaluation.tables import results_table
+
+RECORDS = [*repetitions((1, 0.5), (0.5, 1)), *repetitions((0, 0.5), kernel="gs"), given_up(kernel="sp")]
+RECORDS += [described(), sketch()]
+
+
+def case(rng: random.Random, folder: Path) -> None:
+    """Keep records, damage the file, load what is left, go on."""
+    store = ResultStore(folder / "results.jsonl")
+    kept = rng.sample(RECORDS, rng.randrange(1, len(RECORDS) + 1))
+    store.append(kept)
+    content = store.path.read_bytes()
+    changed = changed_lines(rng, content) if rng.random() < 0.2 else changed_bytes(rng, content)
+    store.path.write_bytes(changed)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        loaded = list(store.load())
+        assert all(record in kept for record in loaded), "a damaged line became a record"
+        assert len(loaded) == len(kept) or noted or changed.count(b"\n") < content.count(b"\n")
+        store.append(RECORDS)
+        again = store.load()
+    assert all(record in list(again) for record in RECORDS), "what was computed again is not there"
+    results_table(again).render("markdown")
