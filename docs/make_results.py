@@ -26,6 +26,7 @@ chosen together by 3-fold cross-validation within each training part; transducti
 classes.
 Seed 0. The commands:
 
+<!-- needs: hours -->
 ```sh
 relaxwl benchmark EGO-1.zip … --kernels ve-hist wl gs sp wwl pwl wl-oa rwl-star rwl-auto --repeats 5 --jobs 1 \\
     --time-limit 1500 --out results
