@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 # Threads are kept from one call to the next: k-means makes hundreds of short calls. A child process has none of them.
 _pools: dict[int, ThreadPoolExecutor] = {}
 _worker = threading.local()
+# Whoever asks for a million threads gets those that can do something.
+MOST_WORKERS = max(64, os.cpu_count() or 1)
 # Set when the call that a worker works for has failed or was interrupted: its result is of no use to anybody.
 _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 if hasattr(os, "register_at_fork"):
@@ -38,7 +40,7 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     crowd the cores. A time limit (see ``relaxwl._deadline``) is looked at before each chunk.
     """
     chunks = list(chunks)
-    n_workers = joblib.effective_n_jobs(n_jobs)
+    n_workers = min(joblib.effective_n_jobs(n_jobs), MOST_WORKERS)
     if min(n_workers, len(chunks)) <= 1 or getattr(_worker, "is_busy", False):
         return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))

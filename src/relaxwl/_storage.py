@@ -27,7 +27,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     device, cannot be replaced: it gets the whole content at the end.
     """
     path = Path(path)
-    with _naming(path):
+    with naming_file(path):
         mode = _checked_mode(path)
         if _is_written_through(path, mode):
             with tempfile.SpooledTemporaryFile(_HELD_BYTES) as held:
@@ -57,7 +57,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise now what :func:`atomic_write` would raise after the work: no folder, no permission, a read-only disk."""
     path = Path(path)
-    with _naming(path):
+    with naming_file(path):
         if _is_written_through(path, _checked_mode(path)):
             return
         temporary = _temporary_beside(path.resolve())
@@ -69,7 +69,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def check_folder_writable(folder: str | os.PathLike[str]) -> None:
     """Raise now what making ``folder`` and writing files into it would raise later."""
     folder = Path(folder)
-    with _naming(folder):
+    with naming_file(folder):
         existing = next(path for path in (folder, *folder.absolute().parents) if _mode(path) is not None)
         if not existing.is_dir():
             raise NotADirectoryError(f"cannot write to the folder {folder}: {existing} is a file")
@@ -93,7 +93,7 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Let errors name the file that the user gave: those of a full disk name none, others a temporary one."""
     try:
         yield

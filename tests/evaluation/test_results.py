@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -306,3 +307,24 @@ def test_the_store_is_plain_json(tmp_path):
     store = ResultStore(tmp_path / "results.jsonl")
     store.append(list(table_of_four()))
     assert all(isinstance(json.loads(line), dict) for line in store.path.read_text().splitlines())
+
+
+def test_a_line_that_lost_its_checksum_is_left_out_and_old_files_are_read(tmp_path):
+    store = ResultStore(tmp_path / "results.jsonl")
+    records = repetitions((1, 0.5), (0.5, 1))
+    store.append(records)
+    first, *others = store.path.read_text().splitlines()
+    old = [line.split(',"checksum"')[0] + "}" for line in others]
+    store.path.write_text("\n".join([*old, first]) + "\n")
+    assert len(store.load()) == 4
+    store.path.write_text("\n".join([first, *old]) + "\n")
+    with pytest.warns(UserWarning, match="it has lost its checksum"):
+        assert list(store.load()) == records[:1]
+
+
+def test_a_store_is_a_regular_file_and_errors_name_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe"):
+        ResultStore(tmp_path / "pipe").load()
+    with pytest.raises(OSError, match=r"'/dev/full'"):
+        ResultStore("/dev/full").append(repetitions((1, 0.5)))

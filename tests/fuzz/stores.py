@@ -17,10 +17,13 @@ def case(rng: random.Random, folder: Path) -> None:
     """Keep records, damage the file, load what is left, go on."""
     store = ResultStore(folder / "results.jsonl")
     kept = rng.sample(RECORDS, rng.randrange(1, len(RECORDS) + 1))
-    store.append(kept)
-    content = store.path.read_bytes()
+    # What loses its checksum is known by those before it: only a file's first line could pass for an old one.
+    store.append(kept[:1])
+    first = store.path.read_bytes()
+    store.append(kept[1:])
+    content = store.path.read_bytes().removeprefix(first)
     changed = changed_lines(rng, content) if rng.random() < 0.2 else changed_bytes(rng, content)
-    store.path.write_bytes(changed)
+    store.path.write_bytes(first + changed)
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         loaded = list(store.load())

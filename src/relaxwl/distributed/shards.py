@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from relaxwl._storage import atomic_write, sha256
+from relaxwl._storage import atomic_write, require_regular, sha256
 from relaxwl._validation import check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, plain_label, sort_labels
@@ -87,6 +87,7 @@ class Manifest:
     def read(cls, path: Path) -> "Manifest":
         """Read a manifest, checking all of it."""
         try:
+            require_regular(path)
             content = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise ShardError(f"{path.parent} is no folder of shards: there is no {path.name} in it") from None

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 import relaxwl
+from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs.arrays import Int64
 from relaxwl.learning.svm import SOLVERS
@@ -134,6 +135,7 @@ def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None)
     if isinstance(splits, (str, Path)):
         source = str(splits)
         try:
+            require_regular(splits)
             content = json.loads(Path(splits).read_bytes())
         except FileNotFoundError:
             raise FileNotFoundError(

@@ -173,6 +173,11 @@ def record_to_json(record: Record) -> str:
     return f'{line[:-1]},"checksum":"{_checksum(content)}"}}'
 
 
+def has_checksum(line: bytes) -> bool:
+    """Say whether a line carries a checksum; those of old files do not."""
+    return CHECKSUM.fullmatch(line.strip()) is not None
+
+
 def record_from_json(line: str | bytes) -> Record:
     """Return the record that a line of JSON describes.
 

@@ -13,17 +13,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl._storage import naming_file, require_regular
 from relaxwl.evaluation.records import (
     DatasetRecord,
     FoldRecord,
     GivenUp,
     GramSketch,
     Record,
+    has_checksum,
     record_from_json,
     record_to_json,
 )
 from relaxwl.evaluation.results import Results
 
+# What a byte of the file takes when it has become records.
+BYTES_PER_BYTE = 20
 # So many lines that are no records are named one by one.
 MOST_NOTES = 3
 
@@ -55,7 +60,7 @@ class ResultStore:
         lines = b"".join(record_to_json(record).encode() + b"\n" for record in records)
         if not lines:
             return
-        with self.path.open("a+b") as file:
+        with naming_file(self.path), self.path.open("a+b") as file:
             if _ends_in_a_torn_line(file):
                 lines = b"\n" + lines
             file.write(lines)
@@ -71,12 +76,19 @@ class ResultStore:
         """
         if not self.path.exists():
             return Results([])
+        size = require_regular(self.path)
+        refuse_beyond_memory(BYTES_PER_BYTE * size, f"reading {self.path}", "is it a file of results?")
         records: dict[Any, Record] = {}
         n_dropped = 0
+        checked = False
         for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
+                # Lines are only appended: behind one with a checksum, one without has lost it.
+                if checked and not has_checksum(line):
+                    raise ValueError("it has lost its checksum")
+                checked = checked or has_checksum(line)
                 record = record_from_json(line)
             except ValueError as error:
                 n_dropped += 1

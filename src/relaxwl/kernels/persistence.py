@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import MEMORY_SHARE, physical_memory
-from relaxwl._storage import atomic_write
+from relaxwl._storage import atomic_write, require_regular
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
     KMeansPartitioner,
@@ -83,6 +83,7 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
     """Read a fitted kernel; ``kinds`` are the kernel classes that may come out."""
     path = Path(path)
     try:
+        require_regular(path)
         with zipfile.ZipFile(path) as archive:
             header = _header(archive, path)
             arrays = _arrays(archive, header, path)

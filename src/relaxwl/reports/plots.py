@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from relaxwl._storage import atomic_write
 from relaxwl.evaluation.cells import Cell
 from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
@@ -256,8 +257,10 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 
     ending = Path(path).suffix.lower()
     metadata = {"Date": None} if ending == ".svg" else None
-    with rc_context({**STYLE, "svg.fonttype": "path"}):
-        figure.savefig(path, facecolor="white", bbox_inches="tight", dpi=160, metadata=metadata)
+    with rc_context({**STYLE, "svg.fonttype": "path"}), atomic_write(path) as file:
+        figure.savefig(
+            file, format=ending[1:] or "png", facecolor="white", bbox_inches="tight", dpi=160, metadata=metadata
+        )
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
