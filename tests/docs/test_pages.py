@@ -90,7 +90,7 @@ def test_every_code_block_runs(page, shared, tmp_path, monkeypatch):
 def test_blocks_know_what_they_need_and_print():
     printing = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
     text = f"{printing}<!-- needs: torch -->\n```python\nimport torch\n```\n\n```sh\nls\n```\n"
-    assert blocks(text) == [Block("python", "print(1)\n", 2, "1\n"), Block("sh", "ls\n", 14, None)]
+    assert blocks(text) == [Block("python", "print(1)\n", 2, "1\n"), Block("sh", "ls\n", 15, None)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
