@@ -3,7 +3,7 @@
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml, wrap_math_code
+from docutils.utils.math import latex2mathml
 
 
 def mathml(formula: str, block: bool) -> str:
@@ -12,8 +12,7 @@ def mathml(formula: str, block: bool) -> str:
     >>> mathml("x^2", block=False)[:5]
     '<math'
     """
-    tree = latex2mathml.tex2mathml(wrap_math_code(formula, as_block=block), as_block=block)
-    return str(tree)
+    return str(latex2mathml.tex2mathml(formula, as_block=block))
 
 
 def _inline(translator: Any, node: nodes.Element) -> None:
