@@ -324,6 +324,7 @@ def test_demo(tmp_path, capsys):
         (["kernel", "{data}", "-o", "K.npz", "--apply", "m.rwl", "--kernel", "wl"], "leave out --model, --kernel"),
         (["kernel", "{data}", "-o", "K.npz", "--edge-labels", "--kernel", "sp"], "has no option --edge-labels"),
         (["kernel", "{data}", "-o", "K.npz", "--depth", "-1"], "at least 0"),
+        (["explain", "{data}", "--depth", "99"], "at most 8"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, or -1 for all cores"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "all"], "--jobs must be a number of threads, or -1"),
         (["report", "{data}"], "there are no results"),

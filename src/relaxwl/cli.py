@@ -18,6 +18,7 @@ from relaxwl.commands.console import (
     complain,
     discard_output,
     error_text,
+    in_options,
     watch_interrupts,
     write_any_text,
 )
@@ -26,6 +27,8 @@ from relaxwl.kernels.registry import kernel_names
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+# Trees double and double again with each level; a page of deeper ones would take minutes and show nothing.
+DEEPEST_DRAWN = 8
 
 Subparsers = Any
 KERNELS = ", ".join(kernel_names())
@@ -79,7 +82,7 @@ def _end_interrupted(arguments: argparse.Namespace) -> int:
 def _fail(error: Exception) -> int:
     """Say in one line what is wrong, and whose fault it is."""
     if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
-        complain(error_text(error))
+        complain(in_options(error_text(error)))
         return EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
         complain("there is not enough memory for this; use fewer or smaller graphs, or a smaller depth")
@@ -304,7 +307,8 @@ def _explain(commands: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
-    parser.add_argument("--depth", type=_from_zero, default=3, help="depth of the largest trees (default 3)")
+    parser.add_argument("--depth", type=_drawn_depth, default=3, help="depth of the largest trees (default 3, at most "
+                        f"{DEEPEST_DRAWN}: deeper trees cannot be looked at)")  # fmt: skip
     parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
 
@@ -324,6 +328,15 @@ def _several(text: str) -> int:
 
 def _from_zero(text: str) -> int:
     return _whole(text, 0)
+
+
+def _drawn_depth(text: str) -> int:
+    depth = _whole(text, 0)
+    if depth > DEEPEST_DRAWN:
+        raise argparse.ArgumentTypeError(
+            f"expected at most {DEEPEST_DRAWN}, not {text}: deeper trees cannot be looked at"
+        )
+    return depth
 
 
 def _whole(text: str, least: int) -> int:

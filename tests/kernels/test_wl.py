@@ -317,3 +317,11 @@ def test_real_blocks_and_permutations(shared):
         whole = kernel.kernel_matrix(graphs)
         kernel.fit(graphs[:100])
         np.testing.assert_array_equal(kernel.kernel_matrix(graphs[100:], graphs[:100]), whole[100:, :100])
+
+
+def test_names_of_deep_trees_are_written_out():
+    graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["a", "b", "a"])])
+    assert list(WeisfeilerLehman(max_depth=2).fit(graphs).get_feature_names_out())[-2:] == [
+        "depth 2: #0 a(b(2×a))",
+        "depth 2: #1 b(2×a(b))",
+    ]

@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -45,6 +46,36 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])
     return str(error) or type(error).__name__
+
+
+# Parameters of the library, and the options that set them.
+OPTIONS = {
+    "max_depth": "--depth",
+    "n_partitions": "--partitions",
+    "n_clusters": "--clusters",
+    "similarity": "--similarity",
+    "normalize": "--normalize",
+    "edge_labels": "--edge-labels",
+    "n_jobs": "--jobs",
+    "time_limit": "--time-limit",
+}
+
+
+def in_options(text: str) -> str:
+    """Say what the library says of its parameters in the words of the command line.
+
+    >>> in_options("edge_labels=True, but the graphs have no edge labels; use edge_labels=False or a smaller max_depth")
+    '--edge-labels, but the graphs have no edge labels; use no --edge-labels or a smaller --depth'
+    """
+    text = re.sub(r"\bedge_labels=True\b", "--edge-labels", text)
+    text = re.sub(r"\buse edge_labels=False\b", "use no --edge-labels", text)
+    # An underscore marks a parameter; plain words such as "normalize" may be English, unless a value follows.
+    names = "|".join(name if "_" in name else f"{name}(?==)" for name in OPTIONS)
+    return re.sub(rf"(?<![\w.-])(?:{names})(?!\w)=?", lambda found: _option(found[0]), text)
+
+
+def _option(parameter: str) -> str:
+    return OPTIONS[parameter.removesuffix("=")] + " " * parameter.endswith("=")
 
 
 def write_any_text() -> None:

@@ -7,21 +7,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl._storage import atomic_write
-from relaxwl.commands.console import Console, UserError
+from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.commands.sources import Source, open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
 from relaxwl.kernels.registry import get_kernel, load_kernel
 
 DEFAULT_KERNEL = "rwl-star"
-# Parameters of kernels, and the options that set them.
-OPTIONS = {
-    "max_depth": "--depth",
-    "n_partitions": "--partitions",
-    "n_clusters": "--clusters",
-    "similarity": "--similarity",
-    "normalize": "--normalize",
-    "edge_labels": "--edge-labels",
-}
 
 
 def run_features(arguments: Namespace, console: Console) -> None:

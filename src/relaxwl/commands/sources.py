@@ -10,6 +10,8 @@ from relaxwl.commands.console import Console, UserError
 from relaxwl.datasets import EGONET_MODELS, DownloadError, download_tu, make_egonets, read_tu
 from relaxwl.graphs import GraphCollection
 
+# Classes whose values in the file are named.
+MEANINGS = 10
 # Ego networks that come with the package: egonets-1 to egonets-4, by density.
 EMBEDDED = re.compile(r"egonets-([1-4])")
 
@@ -54,6 +56,9 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
     data = read_tu(path)
-    # Classes as the file has them, -1 and 1 for instance: that is how the user knows them.
-    named = data.classes is not None and data.y is not None
-    return Source(data.name, data.graphs, np.asarray(data.classes)[data.y] if named else data.y)
+    # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
+    if data.classes is not None and data.classes != tuple(range(len(data.classes))):
+        meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))
+        more = ", …" if len(data.classes) > MEANINGS else ""
+        console.note(f"{data.name}: classes are numbered from 0; in the file {meanings}{more}")
+    return Source(data.name, data.graphs, data.y)

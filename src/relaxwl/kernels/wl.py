@@ -16,7 +16,8 @@ from relaxwl.kernels.counting import COUNTERS, Counter, Counts
 from relaxwl.unfolding import Rows, leaves, refine
 from relaxwl.unfolding.encoding import check_edge_labels
 
-# Children named in a feature name before it is cut short.
+# Characters of a child, and children, in a feature name before it is cut short.
+LONGEST_CHILD = 40
 NAMED_CHILDREN = 6
 
 
@@ -153,28 +154,32 @@ class WeisfeilerLehman(CountKernel):
         )
 
     def _column_names(self) -> list[str]:
-        names = []
+        names: list[str] = []
+        trees: list[str] = []
         for depth, (rows, counter) in enumerate(zip(self.rows_, self._counters, strict=True)):
-            trees = [self._tree_name(rows, tree, depth) for tree in range(len(rows))]
+            trees = [self._tree_text(rows, tree, trees) for tree in range(len(rows))]
+            numbered = [f"#{tree} {text}" for tree, text in enumerate(trees)]
             names += [
-                f"depth {depth}: {counter.describe(column, trees, self.edge_vocabulary_)}"
+                f"depth {depth}: {counter.describe(column, numbered, self.edge_vocabulary_)}"
                 for column in range(counter.n_columns)
             ]
         return names
 
-    def _tree_name(self, rows: Rows, tree: int, depth: int) -> str:
-        """Name a tree by number and content; children below depth 1 by the number of their own tree."""
+    def _tree_text(self, rows: Rows, tree: int, below: list[str]) -> str:
+        """Write a tree out, given the texts of those below it; a child with a long text is cut short."""
         root, points, counts = rows.row(tree)
         children = []
         for point, count in zip(points[:NAMED_CHILDREN], counts, strict=False):
             edge, child = divmod(int(point), max(rows.n_children, 1))
-            name = self._label(int(self.rows_[0].roots[child])) if depth == 1 else f"#{child}"
+            name = below[child]
+            if len(name) > LONGEST_CHILD:
+                name = f"{name[:LONGEST_CHILD]}…"
             if self.edge_vocabulary_ is not None:
                 name = f"{self.edge_vocabulary_[edge]}:{name}"
             children.append(f"{count}×{name}" if count > 1 else name)
         if len(points) > NAMED_CHILDREN:
             children.append("…")
-        return f"#{tree} {self._label(root)}" + (f"({', '.join(children)})" if children else "")
+        return self._label(root) + (f"({', '.join(children)})" if children else "")
 
     def _label(self, code: int) -> str:
         return str(self.node_vocabulary_[code]) if self.node_vocabulary_ is not None else "·"
