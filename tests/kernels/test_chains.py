@@ -10,6 +10,8 @@ from relaxwl.distances.ground import Ground
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
 from relaxwl.kernels.chains import (
     Encoded,
+    Feeding,
+    _Below,
     _covering,
     apply_chain,
     fit_chain,
@@ -25,19 +27,27 @@ def encoded(graphs, edge_labels=False, cost=None, fitted=None):
     together = collection(graphs)
     cost = EditCost() if cost is None else cost
     known = together if fitted is None else collection(fitted)
-    roots, root_costs = RootEncoding.fit(known, cost).encode(together)
-    edges = EdgeEncoding.fit(known, cost, edge_labels)
-    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), edges.n_codes)
+    symbols, edges = RootEncoding.fit(known, cost), EdgeEncoding.fit(known, cost, edge_labels)
+    roots, root_costs = symbols.encode(together)
+    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), symbols, edges.labels)
 
 
 class Measured(IdentityPartitioner):
     """Every tree a group of its own, but the chain cannot know that distances are not looked at."""
 
 
-def chain(data, max_depth, feed_groups, make=Measured):
-    return list(
-        fit_chain(data, max_depth, lambda _: [make()], lambda depth, _: np.random.default_rng(depth), feed_groups, None)
-    )
+def chain(data, max_depth, feed_groups, make=Measured, **feeding):
+    """Return the partition and the assignment of each depth of a chain with one partition."""
+    feeding = Feeding(feed_groups, **feeding)
+    seeds = np.random.default_rng
+    levels = fit_chain(data, max_depth, lambda _: [make()], lambda depth, _: seeds(depth), feeding, None)
+    return [found for level in levels for found in level]
+
+
+def applied(partitions, data, feed_groups, **settings):
+    """Return the assignment of each depth, given the partitions of a chain with one partition."""
+    levels = apply_chain([[one] for one in partitions], data, Feeding(feed_groups), None, **settings)
+    return [found for level in levels for found in level]
 
 
 @pytest.mark.parametrize("edge_labels", [False, True])
@@ -47,7 +57,7 @@ def test_with_every_tree_a_group_what_is_fed_are_tree_distances(edge_labels, fee
     data = encoded(graphs, edge_labels)
     for depth, (level, grouped) in enumerate(chain(data, 3, feed_groups)[:-1]):
         expected, ids = distinct_tree_distances(data.graphs, depth, edge_labels=edge_labels)
-        np.testing.assert_array_equal(level.fed[:-1, :-1], expected)
+        np.testing.assert_array_equal(level.fed.distances[:-1, :-1], expected)
         np.testing.assert_array_equal(grouped.row_of_node, ids)
 
 
@@ -59,7 +69,7 @@ def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups)
     )
     levels = [level for level, _ in chain(encoded(train, True), 2, feed_groups)]
     new = encoded(test, True, fitted=train)
-    grouped = list(apply_chain(levels, new, feed_groups, None))
+    grouped = applied(levels, new, feed_groups)
     flat = [tree for graph in naive.refinements(test, 2, True)[2] for tree in graph]
     edge_cost = naive.discrete_cost
 
@@ -87,24 +97,28 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
     test = random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple"))
     data, new = encoded(train, edge_labels), encoded(test, edge_labels, fitted=train)
     levels, measured = ([level for level, _ in chain(data, 3, True, make)] for make in (IdentityPartitioner, Measured))
-    assert all(level.fed is None for level in levels)
-    quick = apply_chain(levels, new, True, None, measured=False)
-    full, expected = apply_chain(levels, new, True, None), apply_chain(measured, new, True, None)
+    assert all(level.fed.distances is None for level in levels[:-1])
+    quick = applied(levels, new, True, measured=False)
+    full, expected = applied(levels, new, True), applied(measured, new, True)
     for a, b, c in zip(quick, full, expected, strict=True):
-        np.testing.assert_array_equal(a.labels[0], c.labels[0])
-        np.testing.assert_array_equal(b.labels[0], c.labels[0])
-        np.testing.assert_array_equal(b.ground, c.ground)
+        np.testing.assert_array_equal(a.labels, c.labels)
+        np.testing.assert_array_equal(b.labels, c.labels)
+        np.testing.assert_array_equal(np.asarray(b.ground), np.asarray(c.ground))
         assert a.rows == b.rows == c.rows
 
 
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
     data = encoded(random_graphs(10))
     kinds = [IdentityPartitioner, IdentityPartitioner, lambda: KMeansPartitioner(3), IdentityPartitioner]
-    fitted = list(fit_chain(data, 3, lambda depth: [kinds[depth]()], lambda *_: np.random.default_rng(0), True, None))
-    assert [level.fed is None for level, _ in fitted] == [False, False, True, True]
-    again = apply_chain([level for level, _ in fitted], data, True, None, measured=False)
+    levels = fit_chain(
+        data, 3, lambda depth: [kinds[depth]()], lambda *_: np.random.default_rng(0), Feeding(True), None
+    )
+    fitted = [found for level in levels for found in level]
+    assert [level.fed.distances is None for level, _ in fitted[:-1]] == [False, False, True]
+    assert fitted[-1][0].fed is None
+    again = applied([level for level, _ in fitted], data, True, measured=False)
     for (_, grouped), found in zip(fitted, again, strict=True):
-        np.testing.assert_array_equal(found.labels[0], grouped.labels[0])
+        np.testing.assert_array_equal(found.labels, grouped.labels)
 
 
 def plain(rows, index):
@@ -121,7 +135,7 @@ def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
     # Distances are kept in the smallest whole-number type, and unseen trees must not push them into a coarser one.
     train, test = random_graphs(6), random_graphs(6, 9, seed=1, density=0.8)
     levels = [level for level, _ in chain(encoded(train), 2, feed_groups)]
-    for grouped in apply_chain(levels, encoded(test, fitted=train), feed_groups, None):
+    for grouped in applied(levels, encoded(test, fitted=train), feed_groups):
         children = grouped.ground.children
         assert children.dtype.kind in "uf"
         assert children.dtype != np.float16
@@ -132,10 +146,10 @@ def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
 def test_known_graphs_get_their_groups_again():
     data = encoded(random_graphs(12, bonds=BONDS), True)
     fitted = chain(data, 2, True, lambda: KMeansPartitioner(4))
-    for (_, grouped), again in zip(fitted, apply_chain([level for level, _ in fitted], data, True, None), strict=True):
-        np.testing.assert_array_equal(again.labels[0], grouped.labels[0])
+    for (_, grouped), again in zip(fitted, applied([level for level, _ in fitted], data, True), strict=True):
+        np.testing.assert_array_equal(again.labels, grouped.labels)
         np.testing.assert_array_equal(again.row_of_node, grouped.row_of_node)
-        np.testing.assert_allclose(again.ground, grouped.ground)
+        np.testing.assert_allclose(np.asarray(again.ground), np.asarray(grouped.ground))
 
 
 def test_group_distances_are_symmetric_pseudo_metrics():
@@ -154,9 +168,9 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 
 def test_unknown_points_are_numbered_without_gaps():
     fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
-    data = Encoded(None, None, np.zeros((2, 2)), None, None, 1)
+    data = Encoded(None, None, np.zeros((2, 2)), None, None, None, None)
     rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
-    covered, ground = _covering(rows, fed, 3, data)
+    covered, ground = _covering(rows, _Below(None, 3, fed), data)
     assert covered.points.tolist() == [1, 3]
     assert ground.n_points == 4
 
@@ -165,9 +179,9 @@ def test_unknown_points_are_numbered_without_gaps():
 def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
     levels = [level for level, _ in chain(data, 3, False)]
-    needed = level_bytes([level.rows for level in levels[:-1]], data.root_costs, data.edge_costs)
+    needed = level_bytes([level.fed.known for level in levels[:-1]], data.root_costs, data.edge_costs)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
-        built = level.fed.nbytes
+        built = level.fed.distances.nbytes
         assert built <= n_bytes <= 4 * built
 
 
@@ -176,9 +190,76 @@ def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
 @pytest.mark.parametrize("center", ["median", "mean"])
 def test_real_groups_are_those_of_all_distances(shared, name, step, center):
     graphs = load_tu(shared / "data" / f"{name}.zip")[0][::step]
-    roots, root_costs = RootEncoding.fit(graphs, EditCost()).encode(graphs)
-    data = Encoded(graphs, roots, root_costs, None, None, 1)
+    symbols = RootEncoding.fit(graphs, EditCost())
+    data = Encoded(graphs, *symbols.encode(graphs), None, None, symbols, None)
     for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(center=center)):
-        distances = row_distances(grouped.rows, level.centers[0], grouped.ground)
+        distances = row_distances(grouped.rows, level.centers.measures(), grouped.ground)
         nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8
-        np.testing.assert_array_equal(grouped.labels[0], nearest.argmax(axis=1))
+        np.testing.assert_array_equal(grouped.labels, nearest.argmax(axis=1))
+
+
+# --------------------------------------------------------------------------------------------- what feeds and is told
+
+
+class ByRoot:
+    """Groups trees by their roots alone."""
+
+    def fit(self, rows, ground, rng):
+        self.roots, labels = np.unique(rows.roots, return_inverse=True)
+        return labels, rows.take(np.unique(labels, return_index=True)[1])
+
+    def predict(self, rows, ground):
+        return np.searchsorted(self.roots, rows.roots)
+
+
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_groups_may_stand_at_the_roots_of_the_next_rows(edge_labels):
+    data = encoded(random_graphs(8, bonds=BONDS), edge_labels)
+    for make in (ByRoot, lambda: KMeansPartitioner(3)):
+        fitted = chain(data, 3, True, make, roots=True)
+        for depth, (partition, found) in enumerate(fitted[1:], 1):
+            before, assignment = fitted[depth - 1]
+            np.testing.assert_array_equal(found.rows.roots[found.row_of_node], assignment.groups)
+            np.testing.assert_array_equal(found.ground.roots, before.fed.distances)
+            root = before.center_tree(int(partition.trees.rows.roots[0])).label
+            assert partition.center_tree(0).label == root
+        if make is ByRoot:  # nothing ever splits a group
+            np.testing.assert_array_equal(fitted[3][1].groups, fitted[0][1].groups)
+        levels = apply_chain([[partition] for partition, _ in fitted], data, Feeding(True, roots=True), None)
+        for (again,), (_, found) in zip(levels, fitted, strict=True):
+            np.testing.assert_array_equal(again.groups, found.groups)
+
+
+def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
+    data = encoded(random_graphs(12))
+    expected = [
+        found.distances(level.centers, None) for level, found in chain(data, 2, True, lambda: KMeansPartitioner(4))
+    ]
+    monkeypatch.setattr("relaxwl.kernels.partition.paired_distances", None)
+    fitted = chain(data, 2, True, lambda: KMeansPartitioner(4))
+    again = applied([level for level, _ in fitted], data, True)
+    for known, found, (level, assignment) in zip(expected, again, fitted, strict=True):
+        np.testing.assert_array_equal(assignment.distances(level.centers, None), known)
+        np.testing.assert_array_equal(found.distances(level.centers, None), known)
+        assert level.radius.max() == known.max()
+
+
+@pytest.mark.parametrize("feed_groups", [True, False])
+def test_distances_that_nobody_told_are_computed(feed_groups):
+    data = encoded(random_graphs(8))
+    for level, found in chain(data, 2, feed_groups, ByRoot):
+        costs = np.asarray(found.ground)
+        expected = [
+            naive.row_distance(plain(found.rows, row), plain(level.centers, label), costs, found.ground.roots)
+            for row, label in enumerate(found.labels.tolist())
+        ]
+        np.testing.assert_allclose(found.distances(level.centers, None), expected)
+        assert level.radius.max() == pytest.approx(max(expected))
+
+
+@pytest.mark.parametrize(("cost", "depth"), [(None, 150), (EditCost(1e308, 1e308), 1)])
+@pytest.mark.parametrize("feed_groups", [True, False])
+def test_distances_beyond_floating_point_are_refused(cost, depth, feed_groups):
+    complete = [(300, [(a, b) for a in range(300) for b in range(a)], None, None)]
+    with pytest.raises(ValueError, match="makes distances larger than floating point holds; use a smaller depth"):
+        chain(encoded(complete, cost=cost), depth, feed_groups)

@@ -1,3 +1,4 @@
+import hashlib
 import io
 import json
 import pickle
@@ -5,12 +6,14 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 
 from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
     KMeansPartitioner,
@@ -18,7 +21,8 @@ from relaxwl.clustering.partitioners import (
     RadiusPartitioner,
 )
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.persistence import ModelFileError, _checksum, save_model
+from relaxwl.kernels.model_schema import ATTRIBUTES, of, register, vector
+from relaxwl.kernels.persistence import ModelFileError, _checksum, load_model, save_model
 from relaxwl.kernels.registry import get_kernel, load_kernel
 from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
 
@@ -202,7 +206,7 @@ def replaced(header, **values):
         (lambda header: replaced(header["model"]["state"], cost={"object": "Popen"}), "does not hold a complete"),
         (lambda header: replaced(header["model"]["state"], cost={"array": 10**6}), "does not hold a complete"),
         (lambda header: replaced(header["model"]["state"], max_depth=-1), "max_depth must be an integer >= 0"),
-        (lambda header: replaced(header["model"]["state"], chains_={"list": []}), "does not hold a complete"),
+        (lambda header: replaced(header["model"]["state"], chains_={"list": []}), "has no attribute chains_"),
         (lambda header: replaced(header["model"]["state"], partitions_={"list": []}), "does not hold a complete"),
     ],
 )
@@ -264,7 +268,7 @@ def test_the_wrong_class(model):
 
 def test_a_file_that_would_fill_the_memory_is_refused(model, monkeypatch):
     path, _ = model
-    monkeypatch.setattr("relaxwl.kernels.persistence.physical_memory", lambda: 100.0)
+    monkeypatch.setattr("relaxwl.kernels.persistence.available_memory", lambda: 100.0)
     with pytest.raises(ModelFileError, match="would unpack to"):
         RelaxedWeisfeilerLehman.load(path)
 
@@ -298,51 +302,79 @@ def spoil(item, **values):
         object.__setattr__(item, name, value)
 
 
-def chain(kernel, depth=1):
-    return kernel.chains_[0][depth]
+def level(kernel, depth=1):
+    return kernel.partitions_[0][depth]
 
 
-def known(kernel):
-    return chain(kernel).partitioners[0]
+def spoil_centers(kernel, depth=1, **changes):
+    """Change arrays of a depth's centres wherever these are kept."""
+    centers = level(kernel, depth).centers
+    spoil(centers, **{name: change(getattr(centers, name)) for name, change in changes.items()})
+
+
+def spoil_fed(kernel, depth=0, **values):
+    spoil(level(kernel, depth), fed=replace(level(kernel, depth).fed, **values))
+
+
+def beyond(points):
+    return points + 2 * 10**9
 
 
 CRAFTED = {  # what somebody may write into a file, its checksums all right
-    "points beyond": (
-        lambda k: spoil(chain(k).centers[0], points=chain(k).centers[0].points + 10**9),
+    "points beyond": (lambda k: spoil_centers(k, points=beyond), "points must be"),
+    "points below": (lambda k: spoil_centers(k, points=lambda points: points - 9), "points must be"),
+    "points unsorted": (lambda k: spoil_centers(k, 2, points=lambda points: points * 0), "ascend"),
+    "points of floats": (lambda k: spoil_centers(k, points=lambda points: points * 1.0), "must be a vector"),
+    "points of 64 bits": (lambda k: spoil_centers(k, points=lambda points: points.astype(np.int64)), "int32 and int64"),
+    "more points": (lambda k: spoil_centers(k, n_children=lambda _: 10**6), "must be over the"),
+    "indptr beyond": (lambda k: spoil_centers(k, indptr=lambda indptr: indptr * 9), "indptr must be"),
+    "masses": (lambda k: spoil_centers(k, counts=lambda counts: counts * np.nan), "counts must be finite"),
+    "half masses": (lambda k: spoil_centers(k, counts=lambda counts: counts.astype(np.float16)), "masses float64"),
+    "roots": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots + 99), "roots must be from 0 to 2"),
+    "roots below": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots - 99), "roots must be from 0"),
+    "drawn beyond": (  # a segmentation fault in explain() once
+        lambda k: spoil(level(k).trees, rows=replace(level(k).centers, points=beyond(level(k).centers.points))),
         "points must be",
     ),
-    "points below": (lambda k: spoil(known(k).centers_, points=known(k).centers_.points - 9), "points must be"),
-    "points unsorted": (lambda k: spoil(chain(k, 2).centers[0], points=chain(k, 2).centers[0].points * 0), "ascend"),
-    "points of floats": (
-        lambda k: spoil(known(k).centers_, points=known(k).centers_.points * 1.0),
-        "must be a vector",
+    "drawn in parts": (
+        lambda k: spoil(level(k).trees, rows=replace(level(k).centers, counts=level(k).centers.counts / 3)),
+        "must be drawn as trees",
     ),
-    "more points": (lambda k: spoil(known(k).centers_, n_children=10**6), "must be over the"),
-    "indptr beyond": (lambda k: spoil(known(k).centers_, indptr=known(k).centers_.indptr * 9), "indptr must be"),
-    "masses": (lambda k: spoil(known(k).centers_, counts=known(k).centers_.counts * np.nan), "counts must be finite"),
-    "roots": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots + 99), "roots must be from 0 to 2"),
-    "roots below": (lambda k: spoil(chain(k, 0).rows, roots=chain(k, 0).rows.roots - 99), "roots must be from 0"),
-    "rows": (lambda k: spoil(chain(k, 0), rows=k.root_encoding_), "Level.rows must be a Rows"),
-    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "roots must be from 0 to 0"),
-    "fed is small": (lambda k: spoil(chain(k, 0), fed=np.zeros((2, 2))), "Level.fed must be a matrix of 4 rows"),
-    "fed is missing": (lambda k: spoil(chain(k, 0), fed=None), "Level.fed must be a matrix"),
-    "fed is infinite": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed + np.inf), "Level.fed must hold finite"),
-    "fed is text": (lambda k: spoil(chain(k, 0), fed=chain(k, 0).fed.astype(str)), "Level.fed must hold numbers"),
+    "fewer drawn": (lambda k: spoil(level(k).trees, rows=level(k).centers.take(np.arange(1))), "as many as the groups"),
+    "other centres": (
+        lambda k: spoil(level(k).partitioner, centers_=level(k).centers.take(np.arange(1))),
+        "as many as the groups",
+    ),
+    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "symbols must be the labels"),
+    "no symbols": (lambda k: spoil(k.root_encoding_, symbols=(), labels=()), "roots must be from 0"),
+    "cost": (lambda k: spoil(k.root_encoding_, cost=None), "must be a EditCost"),
+    "fed is another": (lambda k: spoil_fed(k, known=level(k).centers), "what is fed must be the centres"),
+    "fed is small": (lambda k: spoil_fed(k, distances=np.zeros((2, 2))), "must be a matrix of 4 rows"),
+    "fed is missing": (lambda k: spoil_fed(k, distances=None), "must be a matrix"),
+    "fed is nothing": (lambda k: spoil(level(k, 0), fed=None), "must be a Fed"),
+    "fed at the end": (lambda k: spoil(level(k, 2), fed=level(k, 1).fed), "must feed nothing"),
+    "fed is infinite": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances + np.inf), "must hold finite"),
+    "fed is text": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(str)), "must hold numbers"),
+    "fed is half": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(np.float16)), "not float16"),
     "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
     "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
-    "other fields": (lambda k: spoil(chain(k).centers[0], more=1), "Rows must have the fields"),
-    "partitions": (lambda k: spoil(k.partitions_[0][1], sizes=np.zeros(1, np.int64)), "each of its"),
-    "drawn beyond": (
-        lambda k: spoil(k.partitions_[0][1].drawn, roots=k.partitions_[0][1].drawn.roots + 9),
-        "roots must",
+    "many columns": (lambda k: spoil(k._counters[0][1], n_columns=2**31 - 1), "counters know"),
+    "counters of lists": (lambda k: spoil(k, _counters=[[]]), "counters know"),
+    "no counters": (lambda k: spoil(k, _counters=[]), "counters for each partition"),
+    "other fields": (lambda k: spoil(level(k).centers, more=1), "Rows has no more"),
+    "other attributes": (lambda k: spoil(k, more_=1), "has no attribute more_"),
+    "sizes": (
+        lambda k: spoil(level(k), members_=level(k).summary._replace(sizes=np.zeros(1, np.int64))),
+        "each of its",
     ),
-    "described beyond": (  # a segmentation fault in explain() once
-        lambda k: spoil(
-            k.partitions_[0][1], centers=replace(chain(k).centers[0], points=chain(k).centers[0].points + 2 * 10**9)
-        ),
-        "points must be",
-    ),
-    "not fitted": (lambda k: spoil(chain(k), partitioners=[KMeansPartitioner()]), "centers_"),
+    "examples": (lambda k: spoil(level(k), members_=level(k).summary._replace(examples=None)), "examples must be"),
+    "depths": (lambda k: spoil(level(k), depth=7), "must be numbered"),
+    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must all have the same depths"),
+    "not fitted": (lambda k: spoil(level(k), partitioner=KMeansPartitioner()), "centers_"),
+    "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
+    "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be an integer or None, not nan"),
+    "their threads": (lambda k: spoil(level(k).partitioner, n_jobs=0.5), "n_jobs must be an integer or None"),
+    "not a list": (lambda k: spoil(k, partitions_=3), "partitions_ must be a list"),
 }
 
 
@@ -358,10 +390,13 @@ def test_crafted_contents_are_refused(model, change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda kernel: spoil(kernel._counters[1], keys=kernel._counters[1].keys[::-1].copy()), "keys .* must ascend"),
+        (lambda kernel: spoil(kernel._counters[1], keys=kernel._counters[1].keys[::-1].copy()), "keys must ascend"),
         (lambda kernel: spoil(kernel._counters[1], n_known=3), "counters know"),
         (lambda kernel: spoil(kernel.rows_[1], n_children=10**6), "points"),
-        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "Rows.counts"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "rows_.counts"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=kernel.rows_[1].counts / 2), "whole counts"),
+        (lambda kernel: spoil(kernel, rows_=[]), "rows for each depth"),
+        (lambda kernel: spoil(kernel, n_graphs_in_=10**15), "n_graphs_in_ must be a whole number"),
         (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be from 0 to 0"),
     ],
 )
@@ -371,6 +406,119 @@ def test_crafted_contents_of_the_plain_kernel_are_refused(tmp_path, change, mess
     save_model(kernel, tmp_path / "model.rwl")
     with pytest.raises(ModelFileError, match=message):
         WeisfeilerLehman.load(tmp_path / "model.rwl")
+
+
+def test_samples_that_would_never_end_are_refused(tmp_path):
+    kernel = get_kernel("gs").make(random_state=0).fit(collection(TRAIN))
+    kernel.n_samples_ = 10**15
+    kernel.save(tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match="n_samples_ must be a whole number"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+def test_masses_beyond_memory_are_not_drawn(model):
+    path, kernel = model
+    spoil_centers(kernel, counts=lambda counts: counts * 1e12)
+    save_model(kernel, path)
+    loaded = level(RelaxedWeisfeilerLehman.load(path))
+    heaviest = int(loaded.centers.masses.argmax())
+    with pytest.raises(MemoryRefusal, match=r"a tree with .*e\+12 children would need"):
+        loaded.center_tree(heaviest)
+
+
+def test_what_unpacks_to_much_more_than_its_size_is_refused(model):
+    path, _ = model
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("arrays/999.npy", bytes(1 << 28))
+    with pytest.raises(ModelFileError, match="would unpack to 256 MiB and the limit is"):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+def test_a_long_tree_of_values_is_refused_before_it_is_read(model, monkeypatch):
+    path, kernel = model
+    monkeypatch.setattr("relaxwl.kernels.persistence.MAX_JSON_BYTES", 100)
+    with pytest.raises(ModelFileError, match=r"model\.json of more than 100 bytes"):
+        RelaxedWeisfeilerLehman.load(path)
+    with pytest.raises(ValueError, match="more than a model file holds"):
+        kernel.save(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"'shape': (4, 4), ", b"'shape': (4,9**9)"), (b"'<f8'", b"'|O8'"), (b"False", b"True ")]
+)
+def test_arrays_that_are_not_what_they_claim_are_refused(model, old, new):
+    path, _ = model
+    buffer, changed = io.BytesIO(), 0
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as target:
+        header = json.loads(source.read("model.json"))
+        for number in range(len(header["arrays"])):
+            content = source.read(f"arrays/{number}.npy")
+            changed += old in content
+            content = content.replace(old, new)
+            header["arrays"][number] = hashlib.sha256(content).hexdigest()
+            target.writestr(f"arrays/{number}.npy", content)
+        target.writestr("model.json", json.dumps({**header, "checksum": _checksum(header)}))
+    assert changed
+    path.write_bytes(buffer.getvalue())
+    with pytest.raises(ModelFileError, match=r"is not what its header says|not a relaxwl model"):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+# ------------------------------------------------------------------------------------------- format 1, and models in models
+
+
+FORMAT1 = sorted((Path(__file__).parent / "format1").glob("*.rwl"))
+
+
+@pytest.mark.parametrize("path", FORMAT1, ids=lambda path: path.stem)
+def test_files_of_format_1_give_the_same_features(path):
+    expected = json.loads(path.with_suffix(".json").read_text())
+    kernel = load_kernel(path)
+    attributes = "attributes" in path.stem
+    graphs = with_attributes(TEST, 1, True) if attributes else collection(TEST)
+    features = kernel.transform(graphs).toarray()
+    np.testing.assert_array_equal(features, np.array(expected["features"]))
+    assert kernel.get_feature_names_out().tolist() == expected["names"]
+    if hasattr(kernel, "partitions_"):
+        assert [[one.sizes.tolist() for one in levels] for levels in kernel.partitions_] == expected["sizes"]
+
+
+def test_format_1_is_tried():
+    assert len(FORMAT1) >= 8
+
+
+class Pair:
+    """A model that holds two kernels, an array and plain values, as predictors do."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def get_params(self, deep=True):
+        return {"scale": self.scale}
+
+    def _validate_parameters(self):
+        pass
+
+
+def test_models_may_hold_models(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.kernels.model_schema.ATTRIBUTES", dict(ATTRIBUTES))
+    register(attributes={"kernels_": of(dict), "coef_": vector(np.float64, 2)})
+    one, other = WeisfeilerLehman(1).fit(collection(TRAIN)), RelaxedWeisfeilerLehman(1, 1, random_state=0)
+    pair = Pair(2.0)
+    pair.kernels_ = {"one": one, "more": [other.fit(collection(TRAIN)), one]}
+    pair.coef_ = np.arange(6.0).reshape(2, 3)
+    save_model(pair, tmp_path / "pair.rwl")
+    kinds = {kind.__name__: kind for kind in (Pair, WeisfeilerLehman, RelaxedWeisfeilerLehman)}
+    loaded = load_model(tmp_path / "pair.rwl", kinds)
+    assert loaded.scale == 2.0
+    np.testing.assert_array_equal(loaded.coef_, pair.coef_)
+    assert_equal_kernels(one, loaded.kernels_["one"])
+    assert_equal_kernels(other, loaded.kernels_["more"][0])
+    assert loaded.kernels_["more"][1] is loaded.kernels_["one"]
+    spoil_centers(other, points=beyond)
+    save_model(pair, tmp_path / "pair.rwl")
+    with pytest.raises(ModelFileError, match="points must be"):
+        load_model(tmp_path / "pair.rwl", kinds)
 
 
 # ------------------------------------------------------------------------------------------------- kernels of any class

@@ -370,6 +370,13 @@ def test_partitions_show_what_was_found(variant):
                 assert len(members) == min(5, level.n_trees[center])
                 for graph, node in members:
                     assert groups[p][depth][train.offsets[graph] + node] == center
+    for level, found in kernel.assignments(train):
+        rows, distances = found.row_of_node, found.distances(level.centers, None)
+        for center in range(len(level)):
+            vertices = [train.offsets[graph] + node for graph, node in level.members(center)]
+            assert all(rows[vertex] not in rows[:vertex] for vertex in vertices)  # the first vertex with its tree
+            nearest = np.sort(distances[found.labels == center])[: len(vertices)]
+            np.testing.assert_allclose(distances[rows[vertices]], nearest, atol=1e-9)
     with pytest.raises(IndexError, match="centre 99 is out of range"):
         kernel.partitions_[0][0].center_tree(99)
 
@@ -439,14 +446,29 @@ def test_a_users_partitioner(approximate):
     assert_same(kernel.transform(graphs), features)
 
 
+class WithGaps(ByDegree):
+    """The same groups, the new ones numbered 40, 50, ..."""
+
+    def predict(self, rows, ground):
+        labels = super().predict(rows, ground)
+        return np.where(labels < len(getattr(self, "labels", range(9))), labels, 20 + 10 * labels)
+
+
 @pytest.mark.parametrize("edge_labels", [False, True])
 def test_new_groups_of_a_users_partitioner_may_be_shared_and_numbered_with_gaps(edge_labels):
     train = collection([(2, [(0, 1)], list("CC"), ["single"]), (1, [], ["O"], None)])
-    test = collection([(4, [(0, 1), (1, 2), (2, 3), (0, 3)], list("CXCY"), ["single", "double", "single", "single"])])
-    kernel = kernel_of({"partitioner": ByDegree(), "edge_labels": edge_labels}, n_partitions=1).fit(train)
-    assert [groups.tolist() for groups in kernel.node_groups(test)[0][1:]] == [[2, 2, 2, 2], [2, 2, 2, 2]]
-    kernel.normalize = True
-    assert kernel.kernel_matrix(test).shape == (1, 1)
+    bonds = ["single", "double", "single", "single"]
+    test = collection(
+        [(4, [(0, 1), (1, 2), (2, 3), (0, 3)], list("CXCY"), bonds), (2, [(0, 1)], list("XO"), ["double"])]
+    )
+    dense, gaps = (
+        kernel_of({"partitioner": partitioner, "edge_labels": edge_labels}, n_partitions=1, normalize=True).fit(train)
+        for partitioner in (ByDegree(), WithGaps())
+    )
+    assert [groups.tolist() for groups in dense.node_groups(test)[0][1:]] == [[2, 2, 2, 2, 1, 1]] * 2
+    assert [groups.tolist() for groups in gaps.node_groups(test)[0][1:]] == [[40, 40, 40, 40, 1, 1]] * 2
+    assert_same(gaps.transform(test), dense.transform(test))
+    np.testing.assert_array_equal(gaps.kernel_matrix(test, train), dense.kernel_matrix(test, train))
 
 
 def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
@@ -590,7 +612,7 @@ def test_flags_are_checked(kind, parameters, message):
 def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
     with caplog.at_level(logging.INFO, "relaxwl"):
         kernel = kernel_of({"approximate": False}, verbose=np.int64(1)).fit(collection(TRAIN))
-    n_trees = [len(level.rows) for level in kernel.chains_[0]]
+    n_trees = [len(level.fed.known) for level in kernel.partitions_[0][:-1]]
     lines = [record.getMessage() for record in caplog.records]
     for depth in (0, 1):
         pairs = n_trees[depth] * (n_trees[depth] - 1) // 2
@@ -603,14 +625,12 @@ def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
 def test_trees_and_their_groups_are_those_of_the_vertices(approximate):
     kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))
     new = collection(TEST)
-    found = [
-        [grouped.labels[place][grouped.row_of_node] for grouped in levels]
-        for levels in map(list, kernel.group_trees(new))
-        for place in range(len(levels[0].labels))
-    ]
-    for one, other in zip(found, kernel.node_groups(new), strict=True):
-        for groups, expected in zip(one, other, strict=True):
-            np.testing.assert_array_equal(groups, expected)
+    groups = kernel.node_groups(new)
+    found = list(kernel.assignments(new))
+    assert len(found) == sum(map(len, kernel.partitions_))
+    for partition, assignment in found:
+        assert partition is kernel.partitions_[partition.index][partition.depth]
+        np.testing.assert_array_equal(assignment.groups, groups[partition.index][partition.depth])
 
 
 def test_node_groups_of_weisfeiler_lehman_count_up_to_its_features():

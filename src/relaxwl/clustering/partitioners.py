@@ -4,6 +4,9 @@ A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row
 ``predict(rows, ground)`` where graphs that were not in fitting are to be scored. ``ground`` has the distances between
 the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` writes the
 distances out. In ``predict`` it also covers points and roots that fitting has not met: they come behind the others.
+
+A partitioner that knows the distance of each row to the centre of its group may tell it, so that it is not computed
+again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
 """
 
 from typing import Any, Protocol
@@ -18,7 +21,7 @@ from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, numbe
 from relaxwl.clustering.nearest import nearest
 from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
 from relaxwl.distances.ground import Ground, uniform_roots
-from relaxwl.graphs.arrays import Int32, Int64
+from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows
 
 
@@ -45,7 +48,8 @@ class IdentityPartitioner(BaseEstimator):
     ) -> tuple[Int32, Rows]:
         """Return each row as its own group."""
         self.rows_ = rows
-        return np.arange(len(rows), dtype=np.int32), rows.measures()
+        self.distances_ = np.zeros(len(rows))
+        return np.arange(len(rows), dtype=np.int32), rows
 
     def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
@@ -85,9 +89,12 @@ class KMeansPartitioner(BaseEstimator):
 
     def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the nearest centre of each row."""
+        return self.predict_with_distances(rows, ground)[0]
+
+    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the nearest centre of each row and its distance."""
         check_is_fitted(self)
-        ground = as_ground(ground, rows)
-        return nearest(rows, self.centers_, ground, self.n_jobs)[0]
+        return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
 
 
 class KMedoidsPartitioner(BaseEstimator):
@@ -124,6 +131,7 @@ class KMedoidsPartitioner(BaseEstimator):
         return labels, self.centers_
 
     predict = KMeansPartitioner.predict
+    predict_with_distances = KMeansPartitioner.predict_with_distances
 
 
 def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int64:
@@ -169,10 +177,14 @@ class RadiusPartitioner(BaseEstimator):
 
     def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the nearest leader within the radius, or a new group."""
+        return self.predict_with_distances(rows, ground)[0]
+
+    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the nearest leader within the radius, or a new group, and the distance to it."""
         check_is_fitted(self)
-        ground = as_ground(ground, rows)
-        labels, distances = nearest(rows, self.centers_, ground, self.n_jobs)
-        return known_or_new(np.where(distances <= self.radius, labels, -1).astype(np.int32), len(self.centers_))
+        labels, distances = nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
+        near = distances <= self.radius
+        return known_or_new(np.where(near, labels, np.int32(-1)), len(self.centers_)), np.where(near, distances, 0.0)
 
 
 def known_or_new(located: Int32, n_known: int) -> Int32:

@@ -1,6 +1,7 @@
 """Where the vertices of a collection fall: one view on the groups of relaxed and plain Weisfeiler-Lehman kernels."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from relaxwl.distances.ground import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import Grouped, group_distances
-from relaxwl.kernels.partition import Partition, distances_to_centers
+from relaxwl.kernels.chains import group_distances
+from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
 from relaxwl.unfolding import Rows
@@ -64,25 +65,44 @@ class Grouping:
         Which grouping it is, and how many groups it has.
     first_column : int
         The feature that counts group 0; the other groups follow.
-    groups : int32 array (n_vertices,)
-        Group of each vertex; numbers from ``n_groups`` on were not met in fitting.
-    rows : int32 array (n_vertices,)
-        Vertices with the same number have, to the kernel, the same tree.
-    distances : float64 array (n_vertices,)
-        Distance of each vertex's tree to the centre of its group, as the kernel measures it.
+    found : Assignment
+        Where the vertices fall.
+    trees : Unfolder
+        The vertices' trees.
+    described : Partition or None
+        The groups as they were fitted; None where groups are single trees without centres.
     """
 
     partition: int
     depth: int
     n_groups: int
     first_column: int
-    groups: Int32
-    rows: Int32
-    distances: Float64
-    trees: "Unfolder" = field(repr=False)
+    found: Assignment = field(repr=False)
+    trees: Unfolder = field(repr=False)
     described: Partition | None = field(default=None, repr=False)
-    centers: Rows | None = field(default=None, repr=False)
-    ground: Ground | None = field(default=None, repr=False)
+    n_jobs: int | None = field(default=None, repr=False)
+
+    @cached_property
+    def groups(self) -> Int32:
+        """Group of each vertex; numbers from ``n_groups`` on were not met in fitting."""
+        return self.found.groups
+
+    @property
+    def rows(self) -> Int32:
+        """Vertices with the same number have, to the kernel, the same tree."""
+        return self.found.row_of_node
+
+    @cached_property
+    def distances(self) -> Float64:
+        """Distance of each vertex's tree to the centre of its group, as the kernel measures it."""
+        if self.described is None:
+            return np.zeros(len(self.rows))
+        return self.found.distances(self.described.centers, self.n_jobs)[self.rows]
+
+    @property
+    def centers(self) -> Rows | None:
+        """The centres; None where groups have none."""
+        return None if self.described is None else self.described.centers
 
     def column_of_node(self) -> Int64:
         """Return the feature that counts each vertex, -1 for a vertex that no feature counts."""
@@ -97,9 +117,12 @@ class Grouping:
 
     def center_distances(self, n_jobs: int | None = None) -> Float64 | None:
         """Return the exact distances between the centres; None where groups have no centres."""
-        if self.centers is None or self.ground is None:
+        if self.described is None:
             return None
-        return group_distances(self.centers, self.ground, n_jobs)[:-1, :-1]
+        fed = self.described.fed
+        if fed is not None and fed.known is self.described.centers and fed.distances is not None:
+            return np.asarray(fed.distances[:-1, :-1])
+        return group_distances(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
 
 
 def groupings(kernel: RelaxedWeisfeilerLehman | WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
@@ -119,53 +142,23 @@ def count_groups(found: list[Grouping], n_columns: int) -> csr_array:
 
 
 def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
-    found: list[tuple[int, int, Grouped, int]] = []
-    for first, chain in enumerate(kernel.group_trees(graphs)):
-        for depth, grouped in enumerate(chain):
-            found += [(depth, first + place, grouped, place) for place in range(len(grouped.labels))]
-    found.sort(key=lambda item: item[:2])
     trees = Unfolder(kernel, graphs)
     result: list[Grouping] = []
     column = 0
-    for depth, index, grouped, place in found:
-        described = kernel.partitions_[index][depth]
-        distances = _distances(grouped, place, described.centers, kernel.n_jobs)
-        groups = grouped.labels[place][grouped.row_of_node]
-        result.append(
-            Grouping(
-                index,
-                depth,
-                len(described),
-                column,
-                groups,
-                grouped.row_of_node,
-                distances[grouped.row_of_node],
-                trees,
-                described,
-                described.centers,
-                grouped.ground,
-            )
-        )
-        column += len(described)
+    for described, found in sorted(kernel.assignments(graphs), key=lambda item: (item[0].depth, item[0].index)):
+        size = len(described)
+        result.append(Grouping(described.index, described.depth, size, column, found, trees, described, kernel.n_jobs))
+        column += size
     return result
-
-
-def _distances(grouped: Grouped, place: int, centers: Rows, n_jobs: int | None) -> Float64:
-    """Return the distance of each row to its centre; a row that is a group of its own is its own centre."""
-    labels = grouped.labels[place]
-    known = np.flatnonzero(labels < len(centers))
-    distances = np.zeros(len(labels))
-    if len(known):
-        rows, ground = grouped.rows.take(known), grouped.ground
-        distances[known] = distances_to_centers(rows, labels[known], centers, ground, n_jobs)
-    return distances
 
 
 def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
     result: list[Grouping] = []
     column = 0
     trees = Unfolder(kernel, graphs)
+    nothing = Ground(np.zeros((1, 1)), np.zeros((1, 1)))
     for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_groups(graphs)[0], strict=True)):
-        result.append(Grouping(0, depth, len(known), column, ids, ids, np.zeros(len(ids)), trees))
+        labels = np.arange(max(len(known), int(ids.max(initial=-1)) + 1), dtype=np.int32)
+        result.append(Grouping(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
         column += len(known)
     return result

@@ -147,3 +147,15 @@ def mirror(matrix):
             for row in range(top, min(top + block, size)):
                 for column in range(left, min(left + block, row)):
                     matrix[row, column] = matrix[column, row]
+
+
+@njit(nogil=True, cache=True)
+def first_and_number(ids, n_ids):
+    """Return int64 (n_ids,) twice: where each id occurs first in ``ids`` (-1 if nowhere), and how often it occurs."""
+    first = np.full(n_ids, -1, np.int64)
+    number = np.zeros(n_ids, np.int64)
+    for position in range(len(ids)):
+        if number[ids[position]] == 0:
+            first[ids[position]] = position
+        number[ids[position]] += 1
+    return first, number

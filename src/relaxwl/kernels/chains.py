@@ -7,7 +7,7 @@ one depth over points of the depth below, distances between the points, groups o
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,61 +15,64 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
+from relaxwl.costs import check_finite
 from relaxwl.distances.batched import blank_distances, level_distances, row_distances, whole_dtype
 from relaxwl.distances.ground import Ground, is_whole, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.graphs.labels import Label
+from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees, drawn_centers, members_of
 from relaxwl.unfolding import Rows, check_rows, leaves, refine
+from relaxwl.unfolding.encoding import RootEncoding
 
 Generators = Callable[[int, int], np.random.Generator]
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Graphs with codes for their roots and edges, and the costs between codes, ⊥ last."""
+    """Graphs with codes for their roots and edges, the costs between codes, ⊥ last, and what known codes stand for."""
 
     graphs: GraphCollection
     roots: Int32
     root_costs: Float64
     edges: Int32 | None
     edge_costs: Float64 | None
-    n_edge_codes: int
+    symbols: RootEncoding
+    edge_labels: tuple[Label, ...] | None
+
+    @property
+    def n_edge_codes(self) -> int:
+        """Number of known edge codes; 1 if edges do not count."""
+        return 1 if self.edge_labels is None else len(self.edge_labels)
 
 
-@dataclass
-class Level:
-    """One depth of a fitted chain.
+class Feeding(NamedTuple):
+    """What feeds the next depth.
 
     Attributes
     ----------
-    rows : Rows or None
-        The distinct trees; kept where unseen trees must be told from known ones.
-    partitioners : list of Partitioner
-        The fitted partitioners, one a partition.
-    centers : list of Rows
-        The groups' centres, one set a partition.
-    fed : array (n + 1, n + 1) or None
-        Distances between what this depth feeds to the next (groups or trees), ⊥ last; None where no deeper
-        partitioner looks at them.
+    groups : bool
+        The groups of the trees (then there is one partition a chain), or the trees themselves.
+    roots : bool
+        Whether what is fed also stands at the root of the vertex's next row, instead of its label: the groups of a
+        depth then refine those of the depth below if the partitioner keeps different roots apart.
     """
 
-    rows: Rows | None
-    partitioners: list[Partitioner]
-    centers: list[Rows]
-    fed: NDArray[Any] | None = None
+    groups: bool
+    roots: bool = False
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """The groups of one depth: the distinct rows, the row of each vertex, and the group of each row by partition.
+class _Below(NamedTuple):
+    """What the depth below has fed: an id for each vertex, how many of them fitting has met, distances and trees."""
 
-    ``ground`` covers the rows' points, or nothing but ⊥ where nobody looks at distances.
-    """
+    ids: Int32
+    n_known: int
+    distances: NDArray[Any] | None
+    trees: Trees | None = None
 
-    rows: Rows
-    row_of_node: Int32
-    labels: list[Int32]
-    ground: Ground
+
+def _nothing() -> _Below:
+    return _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
 
 
 def fit_chain(
@@ -77,87 +80,127 @@ def fit_chain(
     max_depth: int,
     make_partitioners: Callable[[int], list[Partitioner]],
     generators: Generators,
-    feed_groups: bool,
+    feeding: Feeding,
     n_jobs: int | None,
-) -> Iterator[tuple[Level, Grouped]]:
-    """Yield the levels of a chain from depth 0 to ``max_depth``, each with the groups of the fitted graphs.
+    first: int = 0,
+) -> Iterator[list[tuple[Partition, Assignment]]]:
+    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and where the graphs' vertices fall.
 
-    ``make_partitioners(depth)`` returns fresh partitioners, ``generators(depth, i)`` the random numbers of the i-th.
-    With ``feed_groups`` there is one partitioner a depth, and its groups feed the next depth; else the trees do.
+    ``make_partitioners(depth)`` returns fresh partitioners, ``generators(depth, i)`` the random numbers of the i-th;
+    the partitions are numbered from ``first`` on.
     """
-    fed_ids, n_fed = np.empty(0, np.int32), 0
-    fed: NDArray[Any] | None = np.zeros((1, 1))
+    below = _nothing()
     every = [make_partitioners(depth) for depth in range(max_depth + 1)]
     for depth, partitioners in enumerate(every):
-        rows, local = refined(encoded, depth, fed_ids, n_fed, n_jobs)
-        ground = _ground(fed, encoded)
+        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs, feeding.roots)
+        ground = _ground(below.distances, encoded, feeding if depth else None)
+        _check_size(rows, ground, depth)
         fit = partial(_fitted, partitioners, rows, ground, generators, depth)
         fitted = map_long(fit, range(len(partitioners)), n_jobs)
-        level = Level(rows, partitioners, [centers for _, centers in fitted])
-        labels = [labels for labels, _ in fitted]
-        if not feed_groups:
-            fed_ids, n_fed = local, len(rows)
-            fed = level_distances(rows, ground, n_jobs) if depth < max_depth else None
-        else:
-            fed_ids, n_fed = labels[0][local], len(level.centers[0])
-            fed = group_distances(level.centers[0], ground, n_jobs) if _measure(every[depth + 1 :]) else None
-        level.fed = fed
-        if feed_groups and not isinstance(partitioners[0], IdentityPartitioner):
-            level.rows = None
-        yield level, Grouped(rows, local, labels, ground)
+        found = [Assignment(rows, row_of_node, labels, ground, solved) for labels, _, solved in fitted]
+        centers = [centers for _, centers, _ in fitted]
+        measure = feeding.roots or any(
+            _measures(partitioner) for deeper in every[depth + 1 :] for partitioner in deeper
+        )
+        fed = None if depth == max_depth else _fed(rows, centers[0], ground, feeding, measure, n_jobs)
+        symbols = None if depth and feeding.roots else encoded.symbols
+        level = []
+        for place, (partitioner, assignment) in enumerate(zip(partitioners, found, strict=True)):
+            members = members_of(assignment, centers[place], encoded.graphs.offsets, n_jobs)
+            drawn = drawn_centers(rows, centers[place], members)
+            trees = Trees(drawn, symbols, encoded.edge_labels, below.trees)
+            level.append(Partition(depth, first + place, partitioner, centers[place], fed, trees, members))
+        yield list(zip(level, found, strict=True))
+        if fed is not None and feeding.groups:
+            below = _Below(found[0].groups, len(fed.known), fed.distances, level[0].trees)
+        elif fed is not None:
+            trees = Trees(rows, symbols, encoded.edge_labels, below.trees)
+            below = _Below(row_of_node, len(fed.known), fed.distances, trees)
 
 
-def _measure(deeper: list[list[Partitioner]]) -> bool:
-    """Tell whether any partitioner looks at distances; a subclass of the one that does not may do so."""
-    return any(type(partitioner) is not IdentityPartitioner for level in deeper for partitioner in level)
+def _check_size(rows: Rows, ground: Ground, depth: int) -> None:
+    """Refuse trees so large that their distances are not finite; deleting two trees bounds the distance of them."""
+    if ground.n_points == rows.n_points:
+        with np.errstate(over="ignore"):
+            largest = 2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max()
+        check_finite(float(largest), depth)
+
+
+def _measures(partitioner: Partitioner) -> bool:
+    """Tell whether a partitioner looks at distances; a subclass of the one that does not may do so."""
+    return type(partitioner) is not IdentityPartitioner
+
+
+def _fed(rows: Rows, centers: Rows, ground: Ground, feeding: Feeding, measure: bool, n_jobs: int | None) -> Fed:
+    if not feeding.groups:
+        return Fed(rows, level_distances(rows, ground, n_jobs))
+    return Fed(centers, group_distances(centers, ground, n_jobs) if measure else None)
 
 
 def apply_chain(
-    levels: list[Level], encoded: Encoded, feed_groups: bool, n_jobs: int | None, measured: bool = True
-) -> Iterator[Grouped]:
-    """Yield the groups of graphs that may not have been in fitting; group numbers from k on are new groups.
+    levels: list[list[Partition]], encoded: Encoded, feeding: Feeding, n_jobs: int | None, measured: bool = True
+) -> Iterator[list[Assignment]]:
+    """Yield, depth by depth, where graphs that may not have been in fitting fall; groups from k on are new.
 
-    Distances that no partitioner looks at were not computed in fitting. With ``measured`` they are computed now, so
-    that every ground covers the rows' points.
+    ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner looks at were not computed
+    in fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
     """
-    fed_ids, n_known = np.empty(0, np.int32), 0
-    fed: NDArray[Any] | None = np.zeros((1, 1))
-    known_fed = _measured(levels, encoded, n_jobs) if measured else [level.fed for level in levels]
+    below = _nothing()
+    known_distances = (
+        _measured(levels, encoded, n_jobs) if measured else [_fed_of(level).distances for level in levels[:-1]]
+    )
     for depth, level in enumerate(levels):
-        rows, local = refined(encoded, depth, fed_ids, n_known, n_jobs)
-        rows, ground = _covering(rows, fed, n_known, encoded)
-        labels = [_predicted(partitioner, rows, ground) for partitioner in level.partitioners]
-        yield Grouped(rows, local, labels, ground)
+        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs, feeding.roots)
+        rows, ground = _covering(rows, below, encoded, feeding if depth else None)
+        found = [
+            Assignment(rows, row_of_node, labels, ground, solved)
+            for labels, solved in (_predicted(partition, rows, ground) for partition in level)
+        ]
+        yield found
         if depth + 1 == len(levels):
             return
-        if feed_groups:
-            known: Rows = level.centers[0]
-            row_ids = _without_gaps(labels[0], len(known))
+        known = _fed_of(level).known
+        if feeding.groups:
+            row_ids = _without_gaps(found[0].labels, len(known))
         else:
-            known = level.rows  # type: ignore[assignment]
             row_ids = known_or_new(known.locate(rows), len(known))
-        n_known = len(known)
-        before = known_fed[depth]
-        fed = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
-        fed_ids = row_ids[local]
+        before = known_distances[depth]
+        if feeding.groups:
+            known = known.measures()
+        distances = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
+        below = _Below(row_ids[row_of_node], len(known), distances)
 
 
-def _measured(levels: list[Level], encoded: Encoded, n_jobs: int | None) -> list[NDArray[Any] | None]:
-    """Return what each level but the last feeds, computing what was left out in fitting."""
-    fed: list[NDArray[Any] | None] = [np.zeros((1, 1))]
+def _fed_of(level: list[Partition]) -> Fed:
+    fed = level[0].fed
+    assert fed is not None, "only the last depth feeds nothing"
+    return fed
+
+
+def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | None) -> list[NDArray[Any] | None]:
+    """Return the distances between what each level but the last feeds, computing what was left out in fitting."""
+    found: list[NDArray[Any] | None] = [np.zeros((1, 1))]
     for level in levels[:-1]:
-        known = level.fed
-        fed.append(group_distances(level.centers[0], _ground(fed[-1], encoded), n_jobs) if known is None else known)
-    return fed[1:]
+        fed = _fed_of(level)
+        if fed.distances is None:
+            found.append(group_distances(fed.known, _ground(found[-1], encoded), n_jobs))
+        else:
+            found.append(fed.distances)
+    return found[1:]
 
 
-def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None) -> tuple[Rows, Int32]:
-    """Return the distinct rows of a depth and the row of each vertex, given what the depth below feeds."""
+def refined(
+    encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None, own_roots: bool = False
+) -> tuple[Rows, Int32]:
+    """Return the distinct rows of a depth and the row of each vertex, given what the depth below feeds.
+
+    With ``own_roots`` what is fed also stands at the roots, instead of labels.
+    """
     if depth == 0:
         return leaves(encoded.roots)
     return refine(
         encoded.graphs,
-        encoded.roots,
+        fed_ids if own_roots else encoded.roots,
         fed_ids,
         n_known,
         edge_codes=encoded.edges,
@@ -168,21 +211,26 @@ def refined(encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: 
 
 def _fitted(
     partitioners: list[Partitioner], rows: Rows, ground: Ground, generators: Generators, depth: int, index: int
-) -> tuple[Int32, Rows]:
-    """Fit a partitioner; users write their own, so what it returns is checked."""
+) -> tuple[Int32, Rows, Float64 | None]:
+    """Fit a partitioner; return labels, centres and distances. Users write their own, so what it returns is checked."""
     partitioner = partitioners[index]
     labels, centers = partitioner.fit(rows, ground, generators(depth, index))
     source = f"{type(partitioner).__name__}.fit"
     centers = check_rows(centers, rows.n_points, len(ground.roots) - 1, f"the centres that {source} returned")
-    return _checked(labels, rows, len(centers), source), centers.measures()
+    labels = _checked(labels, rows, len(centers), source)
+    return labels, centers, _checked_distances(getattr(partitioner, "distances_", None), rows)
 
 
-def _predicted(partitioner: Partitioner, rows: Rows, ground: Ground) -> Int32:
-    """Ask a partitioner for the groups of rows."""
+def _predicted(partition: Partition, rows: Rows, ground: Ground) -> tuple[Int32, Float64 | None]:
+    """Ask a partitioner for the groups of rows, and for the distances to their centres if it tells them."""
+    partitioner: Any = partition.partitioner
     name = type(partitioner).__name__
+    if hasattr(partitioner, "predict_with_distances"):
+        labels, distances = partitioner.predict_with_distances(rows, ground)
+        return _checked(labels, rows, np.inf, f"{name}.predict_with_distances"), _checked_distances(distances, rows)
     if not hasattr(partitioner, "predict"):
         raise TypeError(f"{name} has no predict(rows, ground), so graphs that were not in fitting cannot be scored")
-    return _checked(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict")
+    return _checked(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
 
 
 def _checked(labels: Any, rows: Rows, n_groups: float, source: str) -> Int32:
@@ -190,11 +238,18 @@ def _checked(labels: Any, rows: Rows, n_groups: float, source: str) -> Int32:
     labels = np.asarray(labels)
     if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
         raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")
-    if len(rows) and not 0 <= labels.min() <= labels.max() < n_groups:
+    if len(rows) and not 0 <= labels.min() <= labels.max() < min(n_groups, 2**31):
         raise ValueError(
             f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
         )
     return np.asarray(labels, np.int32)
+
+
+def _checked_distances(distances: Any, rows: Rows) -> Float64 | None:
+    """Return distances that were told for each row; None if they are not such."""
+    if not (isinstance(distances, np.ndarray) and distances.shape == (len(rows),) and distances.dtype.kind == "f"):
+        return None
+    return distances
 
 
 def _without_gaps(ids: Int32, n_known: int) -> Int32:
@@ -208,25 +263,33 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 # ------------------------------------------------------------------------------------------- distances between points
 
 
-def _ground(fed: NDArray[Any] | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None) -> Ground:
+def _ground(
+    fed: NDArray[Any] | None,
+    encoded: Encoded,
+    feeding: Feeding | None = None,
+    n_known: int | None = None,
+    new: Int32 | None = None,
+) -> Ground:
     """Return the ground over all points of what is fed (and ``new`` ones); over ⊥ alone if its distances are not known.
 
     Of what is fed, the first ``n_known`` (by default all) were met in fitting; see :func:`point_parts`.
     """
     if fed is None:
         return Ground(np.zeros((1, 1)), encoded.root_costs)
+    roots = np.ascontiguousarray(fed, np.float64) if feeding is not None and feeding.roots else encoded.root_costs
     if encoded.edge_costs is None:
-        return Ground(fed, encoded.root_costs)
-    parts = point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
-    return Ground(fed, encoded.root_costs, encoded.edge_costs, parts)
+        return Ground(fed, roots)
+    return Ground(
+        fed, roots, encoded.edge_costs, point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
+    )
 
 
-def _covering(rows: Rows, fed: NDArray[Any] | None, n_known: int, encoded: Encoded) -> tuple[Rows, Ground]:
+def _covering(rows: Rows, below: _Below, encoded: Encoded, feeding: Feeding | None = None) -> tuple[Rows, Ground]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
     """
-    n_points = rows.n_points
+    n_points, fed = rows.n_points, below.distances
     is_new = rows.points >= n_points
     unknown, renamed = np.unique(rows.points[is_new], return_inverse=True)
     if len(unknown):
@@ -236,10 +299,11 @@ def _covering(rows: Rows, fed: NDArray[Any] | None, n_known: int, encoded: Encod
     if fed is None:
         return rows, _ground(None, encoded)
     new = np.stack(np.divmod(unknown - n_points, max(len(fed) - 1, 1)))
-    if encoded.edge_costs is None:
-        kept = np.concatenate([np.arange(n_known), new[1], [len(fed) - 1]])
-        fed = fed if len(kept) == len(fed) else fed[np.ix_(kept, kept)]
-    return rows, _ground(fed, encoded, n_known, new)
+    ground = _ground(fed, encoded, feeding, below.n_known, new)
+    if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(fed):
+        kept = np.concatenate([np.arange(below.n_known), new[1], [len(fed) - 1]])
+        ground = replace(ground, children=fed[np.ix_(kept, kept)])
+    return rows, ground
 
 
 def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64:
@@ -250,7 +314,8 @@ def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float6
         "make fewer groups (a smaller n_clusters, a larger radius), or use fewer graphs",
     )
     out = np.zeros((len(centers) + 1, len(centers) + 1))
-    distances = row_distances(centers, centers, ground, n_jobs)
+    measures = centers.measures()
+    distances = row_distances(measures, measures, ground, n_jobs)
     # Both triangles are solved; their mean is exactly symmetric, also where masses are real numbers.
     np.add(distances, distances.T, out=out[:-1, :-1])
     out /= 2

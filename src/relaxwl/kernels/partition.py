@@ -1,63 +1,173 @@
-"""A look into one grouping of one depth: centres, sizes, members, radius, and the centres as trees."""
+"""The groups of one depth as they were fitted, where vertices fall among them, and their centres as trees."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl.clustering.partitioners import Partitioner
 from relaxwl.distances.batched import paired_distances
 from relaxwl.distances.ground import Ground
-from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import Grouped
+from relaxwl.kernels import _compiled
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import RootEncoding
 from relaxwl.unfolding.tree import UnfoldingTree
 
 # Members named for each group, the nearest to its centre first.
 N_EXAMPLES = 5
+# From this number of children on a tree is built only if it fits into memory; about what a child takes, in bytes.
+MANY, CHILD_BYTES = 1e6, 64
 
 
-class Trees(Protocol):
-    """Numbered trees of one depth: what the rows of the next depth are drawn with."""
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Where vertices fall at one depth of one partition.
 
-    def tree(self, number: int) -> UnfoldingTree:
-        """Return the tree with this number."""
-
-
-@dataclass(frozen=True)
-class ExactTrees:
-    """The distinct trees of one depth, built when asked for."""
+    Attributes
+    ----------
+    rows : Rows
+        The distinct trees, to the kernel.
+    row_of_node : int32 array (n_vertices,)
+        The tree of each vertex.
+    labels : int32 array (n_rows,)
+        The group of each tree; numbers from the number of groups on were not met in fitting.
+    ground : Ground
+        Covers the rows' points, or nothing but ⊥ where nobody looks at distances.
+    solved : float64 array (n_rows,) or None
+        The distance of each tree to the centre of its group, if the partitioner told it.
+    """
 
     rows: Rows
-    roots: RootEncoding
+    row_of_node: Int32
+    labels: Int32
+    ground: Ground
+    solved: Float64 | None = None
+
+    @property
+    def groups(self) -> Int32:
+        """The group of each vertex."""
+        return self.labels[self.row_of_node]
+
+    def distances(self, centers: Rows, n_jobs: int | None) -> Float64:
+        """Return the exact distance of each tree to the centre of its group; a new group's tree is its own centre."""
+        if self.solved is not None:
+            return self.solved
+        known = np.flatnonzero(self.labels < len(centers))
+        distances = np.zeros(len(self.labels))
+        pairs = np.column_stack([known, self.labels[known]])
+        distances[known] = paired_distances(self.rows, centers.measures(), pairs, self.ground, n_jobs)
+        return distances
+
+
+@dataclass(frozen=True, eq=False)
+class Fed:
+    """What a depth hands to the next: its trees, or its groups' centres, and the distances between them, ⊥ last.
+
+    The distances are None where no deeper partitioner looks at them.
+    """
+
+    known: Rows
+    distances: NDArray[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Rows of one depth as trees to look at, built when asked for, their children through the depth below.
+
+    Where ``roots`` is None, a root code is the number of a tree of the depth below, which has the same root.
+    """
+
+    rows: Rows
+    roots: RootEncoding | None
     edge_labels: tuple[Label, ...] | None
-    below: Trees | None
-    built: dict[int, UnfoldingTree] = field(default_factory=dict, repr=False, compare=False)
+    below: "Trees | None"
+    built: dict[int, UnfoldingTree] = field(default_factory=dict, repr=False)
 
     def tree(self, number: int) -> UnfoldingTree:
         """Return the tree of a row."""
         if number not in self.built:
-            root, points, counts = self.rows.row(number)
-            self.built[number] = _tree(self.roots.tree_label(root), points, counts, self)
+            self.built[number] = self._tree(number)
         return self.built[number]
 
-    @property
-    def n_below(self) -> int:
-        """Number of trees of the depth below."""
-        return self.rows.n_children
+    def _tree(self, number: int) -> UnfoldingTree:
+        root, points, masses = self.rows.row(number)
+        n_children = float(masses.sum())
+        if n_children > MANY:
+            what = f"a tree with {n_children:.3g} children"
+            refuse_beyond_memory(CHILD_BYTES * n_children, what, "it is too large to be looked at")
+        children: list[UnfoldingTree] = []
+        edges: list[Label] = []
+        for point, mass in zip(points.tolist(), masses.tolist(), strict=True):
+            edge, child = divmod(point, self.rows.n_children)
+            if self.below is None:
+                raise ValueError("trees of depth 0 have no children")
+            children += [self.below.tree(child)] * round(mass)
+            if self.edge_labels is not None:
+                edges += [self.edge_labels[edge]] * round(mass)
+        return UnfoldingTree(self._root_label(root), children, edges if edges else None)
+
+    def _root_label(self, root: int) -> Label:
+        if self.roots is not None:
+            return self.roots.tree_label(root)
+        assert self.below is not None, "at depth 0 roots have labels"
+        return self.below.tree(root).label
 
 
-@dataclass(frozen=True)
+class Summary(NamedTuple):
+    """Who is in the groups; see :class:`Partition`."""
+
+    sizes: Int64
+    n_trees: Int64
+    radius: Float64
+    examples: Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """All that a summary needs of the fitted graphs, tree by tree: far less than their vertices."""
+
+    labels: Int32
+    distances: Float64
+    vertices: Int64
+    n_vertices: Int64
+    offsets: Int64
+
+    def nearest_first(self, n_groups: int) -> tuple[Int64, Int64]:
+        """Return the trees by group and by distance within a group, and where each group begins."""
+        order = np.lexsort((np.arange(len(self.labels)), self.distances, self.labels))
+        return order, np.searchsorted(self.labels[order], np.arange(n_groups))
+
+    def summary(self, n_groups: int) -> Summary:
+        """Count and measure the members of each group."""
+        n_trees = np.bincount(self.labels, minlength=n_groups)
+        sizes = np.bincount(self.labels, self.n_vertices, minlength=n_groups).astype(np.int64)
+        radius = np.zeros(n_groups)
+        np.maximum.at(radius, self.labels, self.distances)
+        order, firsts = self.nearest_first(n_groups)
+        examples = np.full((n_groups, N_EXAMPLES, 2), -1, np.int64)
+        for place in range(N_EXAMPLES):
+            some = np.flatnonzero(n_trees > place)
+            vertices = self.vertices[order[firsts[some] + place]]
+            graph = np.searchsorted(self.offsets, vertices, side="right") - 1
+            examples[some, place, 0] = graph
+            examples[some, place, 1] = vertices - self.offsets[graph]
+        return Summary(sizes, n_trees, radius, examples)
+
+
+@dataclass(frozen=True, eq=False)
 class Partition:
-    """The groups of trees of one depth.
+    """The groups of trees of one depth, as they were fitted.
 
     Attributes
     ----------
     depth, index : int
         Depth of the trees, and number of the partition.
+    partitioner : Partitioner
+        The fitted partitioner.
     centers : Rows
         The centres: root codes and masses over the points of the depth below.
     sizes : int64 array (k,)
@@ -68,27 +178,69 @@ class Partition:
         Largest distance of a tree of the group to its centre.
     examples : int64 array (k, 5, 2)
         Members (graph, vertex) nearest to the centre; -1 where there are fewer.
+    fed : Fed or None
+        What the next depth is made of; None at the last depth.
     """
 
     depth: int
     index: int
+    partitioner: Partitioner = field(repr=False)
     centers: Rows
-    sizes: Int64
-    n_trees: Int64
-    radius: Float64
-    examples: Int64
-    n_below: int = field(repr=False)
-    drawn: Rows = field(repr=False)
-    roots: RootEncoding = field(repr=False)
-    edge_labels: tuple[Label, ...] | None = field(repr=False)
-    below: Trees | None = field(repr=False)
-    built: dict[int, UnfoldingTree] = field(default_factory=dict, repr=False, compare=False)
+    fed: Fed | None = field(repr=False)
+    trees: Trees = field(repr=False)
+    members_: Members | Summary = field(repr=False)
+
+    @classmethod
+    def from_state(
+        cls,
+        depth: int,
+        index: int,
+        partitioner: Partitioner,
+        centers: Rows,
+        fed: Fed | None,
+        drawn: Rows,
+        summary: tuple[Any, ...],
+    ) -> "Partition":
+        """Make a partition of what :meth:`to_state` kept; its trees can be drawn when those below are there."""
+        return cls(depth, index, partitioner, centers, fed, Trees(drawn, None, None, None), Summary(*summary))
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        names = ("depth", "index", "partitioner", "centers", "fed")
+        return {name: getattr(self, name) for name in names} | {"drawn": self.trees.rows, "summary": self.summary}
 
     def __len__(self) -> int:
         return len(self.centers)
 
     def __repr__(self) -> str:
         return f"Partition(depth {self.depth}: {int(self.n_trees.sum())} trees in {len(self)} groups)"
+
+    @property
+    def summary(self) -> Summary:
+        """Who is in the groups, summed up when somebody looks for the first time."""
+        if not isinstance(self.members_, Summary):
+            object.__setattr__(self, "members_", self.members_.summary(len(self)))
+        return self.members_  # type: ignore[return-value]
+
+    @property
+    def sizes(self) -> Int64:
+        """Number of vertices in each group."""
+        return self.summary.sizes
+
+    @property
+    def n_trees(self) -> Int64:
+        """Number of distinct trees in each group."""
+        return self.summary.n_trees
+
+    @property
+    def radius(self) -> Float64:
+        """Largest distance of a tree of each group to its centre."""
+        return self.summary.radius
+
+    @property
+    def examples(self) -> Int64:
+        """Members (graph, vertex) nearest to each centre."""
+        return self.summary.examples
 
     def center_tree(self, center: int) -> UnfoldingTree:
         """Return a centre as a tree, its children drawn through the centres of the depths below.
@@ -97,98 +249,25 @@ class Partition:
         """
         if not 0 <= center < len(self):
             raise IndexError(f"centre {center} is out of range: there are {len(self)}")
-        if center not in self.built:
-            root, points, masses = self.drawn.row(center)
-            self.built[center] = _tree(self.roots.tree_label(root), points, masses, self)
-        return self.built[center]
-
-    tree = center_tree
+        return self.trees.tree(center)
 
     def members(self, center: int) -> list[tuple[int, int]]:
         """Return a few members (graph, vertex) of a group, the nearest to its centre first."""
         return [(int(graph), int(node)) for graph, node in self.examples[center] if graph >= 0]
 
 
-def _tree(label: Label, points: NDArray[Any], masses: NDArray[Any], level: "ExactTrees | Partition") -> UnfoldingTree:
-    """Build the tree of a row from the trees of the depth below."""
-    children: list[UnfoldingTree] = []
-    edges: list[Label] = []
-    for point, mass in zip(points.tolist(), masses.tolist(), strict=True):
-        edge, child = divmod(point, max(level.n_below, 1))
-        if level.below is None:
-            raise ValueError("trees of depth 0 have no children")
-        children += [level.below.tree(child)] * round(mass)
-        if level.edge_labels is not None:
-            edges += [level.edge_labels[edge]] * round(mass)
-    return UnfoldingTree(label, children, edges if edges else None)
+def members_of(assignment: Assignment, centers: Rows, offsets: Int64, n_jobs: int | None) -> Members:
+    """Return what is worth keeping of the fitted graphs; ``offsets`` say where each begins among the vertices."""
+    vertices, n_vertices = _compiled.first_and_number(assignment.row_of_node, len(assignment.rows))
+    return Members(assignment.labels, assignment.distances(centers, n_jobs), vertices, n_vertices, offsets)
 
 
-def describe_partition(
-    graphs: GraphCollection,
-    depth: int,
-    index: int,
-    place: int,
-    grouped: Grouped,
-    centers: Rows,
-    roots: RootEncoding,
-    edge_labels: tuple[Label, ...] | None,
-    below: Trees | None,
-    n_jobs: int | None,
-) -> Partition:
-    """Sum up the groups that one partitioner (the one at ``place``) made of the fitted graphs' trees."""
-    labels = grouped.labels[place]
-    k, n_rows = len(centers), len(grouped.rows)
-    distances = distances_to_centers(grouped.rows, labels, centers, grouped.ground, n_jobs)
-    radius = np.zeros(k)
-    np.maximum.at(radius, labels, distances)
-    # Rows by group, and by distance within a group; the first of each group is its nearest member.
-    order = np.lexsort((np.arange(n_rows), distances, labels))
-    firsts = np.searchsorted(labels[order], np.arange(k))
-    drawn = centers if centers.is_integral else _nearest_members(grouped.rows, order, firsts, labels, centers)
-    return Partition(
-        depth,
-        index,
-        centers,
-        np.bincount(labels[grouped.row_of_node], minlength=k),
-        np.bincount(labels, minlength=k),
-        radius,
-        _examples(graphs, grouped.row_of_node, order, firsts, np.bincount(labels, minlength=k), n_rows),
-        grouped.rows.n_children,
-        drawn,
-        roots,
-        edge_labels,
-        below,
-    )
-
-
-def distances_to_centers(
-    rows: Rows, labels: NDArray[np.int32], centers: Rows, ground: Ground, n_jobs: int | None
-) -> Float64:
-    """Return the exact distance of each row to the centre of its group."""
-    pairs = np.column_stack([np.arange(len(rows)), labels])
-    return paired_distances(rows, centers, pairs, ground, n_jobs)
-
-
-def _nearest_members(rows: Rows, order: Int64, firsts: Int64, labels: NDArray[np.int32], centers: Rows) -> Rows:
+def drawn_centers(rows: Rows, centers: Rows, members: Members) -> Rows:
     """Return the centres, those with masses that are not whole replaced by their nearest members, or else rounded."""
-    fractions = np.abs(centers.counts - np.rint(centers.counts))
-    broken = np.bincount(np.repeat(np.arange(len(centers)), np.diff(centers.indptr)), fractions, len(centers)) > 0
-    replaced = np.flatnonzero(broken & (np.bincount(labels, minlength=len(centers)) > 0))
+    if centers.is_integral:
+        return centers
+    broken = centers.sums(np.abs(centers.counts - np.rint(centers.counts))) > 0
+    replaced = np.flatnonzero(broken & (np.bincount(members.labels, minlength=len(centers)) > 0))
+    order, firsts = members.nearest_first(len(centers))
     rounded = replace(centers, counts=np.rint(centers.counts))
     return rounded.replaced(rows.take(order[firsts[replaced]]).measures(), replaced)
-
-
-def _examples(
-    graphs: GraphCollection, row_of_node: NDArray[np.int32], order: Int64, firsts: Int64, n_trees: Int64, n_rows: int
-) -> Int64:
-    """Return one vertex (graph, number in the graph) for each of the first few rows of every group."""
-    vertex_of_row = np.empty(n_rows, np.int64)
-    vertex_of_row[row_of_node[::-1]] = np.arange(len(row_of_node))[::-1]  # the first vertex of each row stays
-    examples = np.full((len(firsts), N_EXAMPLES, 2), -1, np.int64)
-    for place in range(N_EXAMPLES):
-        some = np.flatnonzero(n_trees > place)
-        vertices = vertex_of_row[order[firsts[some] + place]]
-        graph = np.searchsorted(graphs.offsets, vertices, side="right") - 1
-        examples[some, place, 0] = graph
-        examples[some, place, 1] = vertices - graphs.offsets[graph]
-    return examples

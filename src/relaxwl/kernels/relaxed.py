@@ -22,9 +22,9 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel, check_flag
-from relaxwl.kernels.chains import Encoded, Grouped, Level, apply_chain, fit_chain, refined
+from relaxwl.kernels.chains import Encoded, Feeding, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
-from relaxwl.kernels.partition import ExactTrees, Partition, Trees, describe_partition
+from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
@@ -187,39 +187,36 @@ class RelaxedWeisfeilerLehman(CountKernel):
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
-        n_chains = self.n_partitions if self.approximate else 1
         fit = partial(self._fit_chain, encoded, seed, _Progress(self))
-        chains = map_long(fit, range(n_chains), self.n_jobs)
-        self.chains_: list[list[Level]] = [chain.levels for chain in chains]
-        self.partitions_: list[list[Partition]] = [part for chain in chains for part in chain.partitions]
-        self._counters: list[list[Counter]] = [counters for chain in chains for counters in chain.counters]
-        return _by_depth([counts for chain in chains for counts in chain.counts])
+        chains = map_long(fit, range(self.n_partitions if self.approximate else 1), self.n_jobs)
+        fitted = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
+        self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in fitted]
+        self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in fitted]
+        return _by_depth([list(counts) for _, _, counts in fitted])
 
-    def _fit_chain(self, encoded: Encoded, seed: int, progress: "_Progress", first: int) -> "_Chain":
-        """Fit one chain; ``first`` is the number of its first partition."""
-        graphs = encoded.graphs
-        fitted = _Chain(1 if self.approximate else self.n_partitions)
-        below: Trees | None = None
+    def _fit_chain(self, encoded: Encoded, seed: int, progress: "_Progress", first: int) -> "list[list[_Fitted]]":
+        """Fit one chain, depth by depth and partition by partition; ``first`` is the number of its first partition."""
         levels = fit_chain(
             encoded,
             self.max_depth,
             partial(self._make_partitioners, first),
             lambda depth, index: np.random.default_rng([seed, first + index, depth]),
-            self.approximate,
+            self._feeding,
             self.n_jobs,
+            first,
         )
-        for depth, (level, grouped) in enumerate(levels):
-            fitted.levels.append(level)
-            for place, centers in enumerate(level.centers):
-                partition = self._describe(graphs, depth, first + place, place, grouped, centers, below)
-                counter = COUNTERS[self.base]()
-                ids = grouped.labels[place][grouped.row_of_node]
-                fitted.partitions[place].append(partition)
-                fitted.counts[place].append(counter.fit(graphs, ids, len(centers), self.n_jobs, encoded.edges))
-                fitted.counters[place].append(counter)
-                progress.step(depth, first + place, grouped, centers)
-            below = self._trees(grouped, fitted.partitions[0][depth], below)
-        return fitted
+        return [[self._counted(encoded, *found, progress) for found in level] for level in levels]
+
+    def _counted(self, encoded: Encoded, partition: Partition, found: Assignment, progress: "_Progress") -> "_Fitted":
+        counter = COUNTERS[self.base]()
+        counts = counter.fit(encoded.graphs, found.groups, len(partition), self.n_jobs, encoded.edges)
+        progress.step(partition, len(found.rows))
+        return partition, counter, counts
+
+    @property
+    def _feeding(self) -> Feeding:
+        """What feeds the next depth."""
+        return Feeding(groups=self.approximate)
 
     def _make_partitioners(self, first: int, depth: int) -> list[Partitioner]:
         """Return fresh partitioners for a depth: one for a chain of groups, all for a chain of trees."""
@@ -242,28 +239,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def _encode(self, graphs: GraphCollection) -> Encoded:
         roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
         edges, edge_costs = self.edge_encoding_.encode(graphs, root_costs, self.unseen)
-        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.edge_encoding_.n_codes)
-
-    def _describe(
-        self,
-        graphs: GraphCollection,
-        depth: int,
-        index: int,
-        place: int,
-        grouped: Grouped,
-        centers: Any,
-        below: Trees | None,
-    ) -> Partition:
-        labels = self.edge_encoding_.labels
-        return describe_partition(
-            graphs, depth, index, place, grouped, centers, self.root_encoding_, labels, below, self.n_jobs
-        )
-
-    def _trees(self, grouped: Grouped, partition: Partition, below: Trees | None) -> Trees:
-        """Return what the trees of the next depth are drawn with: centres, or the trees themselves."""
-        if self.approximate:
-            return partition
-        return ExactTrees(grouped.rows, self.root_encoding_, self.edge_encoding_.labels, below)
+        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_.labels)
 
     # ------------------------------------------------------------------------------------------- unseen graphs
 
@@ -282,14 +258,19 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def _map_groups(self, function: Callable[[int, list[Int32]], Result], encoded: Encoded) -> list[Result]:
         """Return ``function(partition, groups)`` for each partition; ``groups[depth]`` is the group of each vertex."""
 
-        def chain_results(first: int) -> list[Result]:
-            chain = apply_chain(self.chains_[first], encoded, self.approximate, self.n_jobs, measured=False)
-            by_depth = [[labels[grouped.row_of_node] for labels in grouped.labels] for grouped in chain]
-            by_place = zip(*by_depth, strict=True)
-            return [function(first + place, list(groups)) for place, groups in enumerate(by_place)]
+        def chain_results(levels: list[list[Partition]]) -> list[Result]:
+            chain = apply_chain(levels, encoded, self._feeding, self.n_jobs, measured=False)
+            by_place = zip(*([found.groups for found in level] for level in chain), strict=True)
+            return [
+                function(partition.index, list(groups)) for partition, groups in zip(levels[0], by_place, strict=True)
+            ]
 
-        per_chain = map_long(chain_results, range(len(self.chains_)), self.n_jobs)
-        return [result for results in per_chain for result in results]
+        return [result for results in map_long(chain_results, self._chains(), self.n_jobs) for result in results]
+
+    def _chains(self) -> list[list[list[Partition]]]:
+        """Return the partitions chain by chain, depth by depth: each alone where groups are fed, else all together."""
+        chains = [[levels] for levels in self.partitions_] if self.approximate else [self.partitions_]
+        return [[list(level) for level in zip(*chain, strict=True)] for chain in chains]
 
     def node_groups(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the group of every vertex, all graphs' vertices in order.
@@ -299,15 +280,17 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_is_fitted(self)
         return self._map_groups(lambda _, groups: groups, self._encode(admit(self, X)))
 
-    def group_trees(self, X: Any) -> Iterator[Iterator[Grouped]]:
-        """Yield, chain by chain and depth by depth, the distinct trees, their groups, and the ground between points.
+    def assignments(self, X: Any) -> Iterator[tuple[Partition, Assignment]]:
+        """Yield each partition at each depth, and where the vertices of these graphs fall in it.
 
-        More than :meth:`node_groups` says: with it the distances of trees to the centres of their groups can be
-        computed. R-WL* has one chain for each partition, R-WL one chain for all.
+        More than :meth:`node_groups` says: with it the distances of trees to the centres of their groups are known.
         """
         check_is_fitted(self)
         encoded = self._encode(admit(self, X))
-        return (apply_chain(levels, encoded, self.approximate, self.n_jobs) for levels in self.chains_)
+        for chain in self._chains():
+            found = apply_chain(chain, encoded, self._feeding, self.n_jobs)
+            for level, assignments in zip(chain, found, strict=True):
+                yield from zip(level, assignments, strict=True)
 
     def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
         """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
@@ -382,14 +365,7 @@ def _seed(random_state: Any) -> int:
     raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")
 
 
-class _Chain:
-    """What the fit of one chain gives: its levels, and for each of its partitions what there is at each depth."""
-
-    def __init__(self, n_partitions: int) -> None:
-        self.levels: list[Level] = []
-        self.partitions: list[list[Partition]] = [[] for _ in range(n_partitions)]
-        self.counters: list[list[Counter]] = [[] for _ in range(n_partitions)]
-        self.counts: list[list[Counts]] = [[] for _ in range(n_partitions)]
+_Fitted = tuple[Partition, Counter, Counts]
 
 
 class _Progress:
@@ -403,14 +379,14 @@ class _Progress:
         self.start = time.perf_counter()
         self.lock = threading.Lock()
 
-    def step(self, depth: int, index: int, grouped: Grouped, centers: Any) -> None:
+    def step(self, partition: Partition, n_trees: int) -> None:
         """Log one line."""
         with self.lock:
-            self.done += depth
+            self.done += partition.depth
             report(
                 self.verbose,
                 "partition %d, depth %d: %d trees in %d groups",
-                *(index, depth, len(grouped.rows), len(centers)),
+                *(partition.index, partition.depth, n_trees, len(partition)),
                 share=self.done / self.total if self.total else 1.0,
                 since=self.start,
             )

@@ -210,7 +210,10 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Ro
     first[indptr] = True
     if not (first[1:-1] | (np.diff(points) > 0)).all():
         raise ValueError(f"{name}.points must ascend strictly within each row")
-    return replace(rows, roots=roots, indptr=indptr, points=points, counts=counts)
+    admitted = RowArrays(roots, indptr, points, counts)
+    if all(new is old for new, old in zip(admitted, rows.arrays, strict=True)):
+        return rows
+    return replace(rows, **admitted._asdict())
 
 
 def _indices(values: Any, dtype: type, limit: int, name: str) -> NDArray[Any]:
