@@ -9,9 +9,8 @@ from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.datasets import load_tu
-from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.distances.batched import level_distances, paired_distances, row_distances
 from relaxwl.distances.ground import Ground
-from relaxwl.kernels.partition import distances_to_centers
 from relaxwl.unfolding import Rows, leaves, refine
 from strategies import metric_matrices
 
@@ -135,9 +134,8 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
         again, distances_again = nearest(rows, centers, Ground(ground, np.zeros((1, 1))), n_jobs)
         np.testing.assert_array_equal(again, labels)
         np.testing.assert_array_equal(distances_again, distances)
-    np.testing.assert_array_equal(
-        distances_to_centers(rows, labels, centers, Ground(ground, np.zeros((1, 1))), None), distances
-    )
+    pairs = np.column_stack([np.arange(len(rows)), labels])
+    np.testing.assert_array_equal(paired_distances(rows, centers, pairs, Ground(ground, np.zeros((1, 1)))), distances)
 
 
 def test_the_bound_on_other_centers_is_one():

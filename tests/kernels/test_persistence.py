@@ -464,7 +464,7 @@ def test_arrays_that_are_not_what_they_claim_are_refused(model, old, new):
         RelaxedWeisfeilerLehman.load(path)
 
 
-# ------------------------------------------------------------------------------------------- format 1, and models in models
+# ------------------------------------------------------------------------ format 1, and models in models
 
 
 FORMAT1 = sorted((Path(__file__).parent / "format1").glob("*.rwl"))

@@ -39,22 +39,11 @@ class Novelty:
 
     def _distances(self, graphs: GraphCollection) -> Float64:
         """Return the distances (n_chains · n_depths, n_vertices) of vertices' trees to their centres."""
-        kernel, rows = self.kernel, []
-        if hasattr(kernel, "assignments"):
-            for partition, found in kernel.assignments(graphs):
-                if partition.index >= N_CHAINS:
-                    break
-                if partition.depth:
-                    rows.append(found.distances(partition.centers, kernel.n_jobs)[found.row_of_node])
-            return np.array(rows).reshape(len(rows), graphs.n_nodes)
-        from relaxwl.kernels.partition import distances_to_centers
-
-        for levels, grouped_levels in zip(kernel.chains_[:N_CHAINS], kernel.group_trees(graphs), strict=False):
-            for depth, (level, grouped) in enumerate(zip(levels, grouped_levels, strict=True)):
-                if depth == 0:
-                    continue
-                arguments = (grouped.rows, grouped.labels[0], level.centers[0], grouped.ground, kernel.n_jobs)
-                rows.append(distances_to_centers(*arguments)[grouped.row_of_node])
+        rows = [
+            found.distances(partition.centers, self.kernel.n_jobs)[found.row_of_node]
+            for partition, found in self.kernel.assignments(graphs, N_CHAINS)
+            if partition.depth > 0
+        ]
         return np.array(rows).reshape(len(rows), graphs.n_nodes)
 
     def _mean_of_graphs(self, graphs: GraphCollection, by_vertex: Float64) -> Float64:
