@@ -29,7 +29,7 @@ def encoded(graphs, edge_labels=False, cost=None, fitted=None):
     known = together if fitted is None else collection(fitted)
     symbols, edges = RootEncoding.fit(known, cost), EdgeEncoding.fit(known, cost, edge_labels)
     roots, root_costs = symbols.encode(together)
-    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), symbols, edges.labels)
+    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), symbols, edges)
 
 
 class Measured(IdentityPartitioner):
@@ -168,7 +168,7 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 
 def test_unknown_points_are_numbered_without_gaps():
     fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
-    data = Encoded(None, None, np.zeros((2, 2)), None, None, None, None)
+    data = Encoded(None, None, np.zeros((2, 2)), None, None, None, EdgeEncoding(None, None))
     rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
     covered, ground = _covering(rows, _Below(None, 3, fed), data)
     assert covered.points.tolist() == [1, 3]
@@ -191,7 +191,7 @@ def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
 def test_real_groups_are_those_of_all_distances(shared, name, step, center):
     graphs = load_tu(shared / "data" / f"{name}.zip")[0][::step]
     symbols = RootEncoding.fit(graphs, EditCost())
-    data = Encoded(graphs, *symbols.encode(graphs), None, None, symbols, None)
+    data = Encoded(graphs, *symbols.encode(graphs), None, None, symbols, EdgeEncoding(EditCost(), None))
     for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(center=center)):
         distances = row_distances(grouped.rows, level.centers.measures(), grouped.ground)
         nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8

@@ -20,10 +20,9 @@ from relaxwl.distances.batched import blank_distances, level_distances, row_dist
 from relaxwl.distances.ground import Ground, is_whole, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.graphs.labels import Label
 from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees, drawn_centers, members_of
 from relaxwl.unfolding import Rows, check_rows, leaves, refine
-from relaxwl.unfolding.encoding import RootEncoding
+from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 Generators = Callable[[int, int], np.random.Generator]
 
@@ -38,12 +37,12 @@ class Encoded:
     edges: Int32 | None
     edge_costs: Float64 | None
     symbols: RootEncoding
-    edge_labels: tuple[Label, ...] | None
+    edge_symbols: EdgeEncoding
 
     @property
     def n_edge_codes(self) -> int:
         """Number of known edge codes; 1 if edges do not count."""
-        return 1 if self.edge_labels is None else len(self.edge_labels)
+        return self.edge_symbols.n_codes
 
 
 class Feeding(NamedTuple):
@@ -108,13 +107,13 @@ def fit_chain(
         for place, (partitioner, assignment) in enumerate(zip(partitioners, found, strict=True)):
             members = members_of(assignment, centers[place], encoded.graphs.offsets, n_jobs)
             drawn = drawn_centers(rows, centers[place], members)
-            trees = Trees(drawn, symbols, encoded.edge_labels, below.trees)
+            trees = Trees(drawn, symbols, encoded.edge_symbols.labels, below.trees)
             level.append(Partition(depth, first + place, partitioner, centers[place], fed, trees, members))
         yield list(zip(level, found, strict=True))
         if fed is not None and feeding.groups:
             below = _Below(found[0].groups, len(fed.known), fed.distances, level[0].trees)
         elif fed is not None:
-            trees = Trees(rows, symbols, encoded.edge_labels, below.trees)
+            trees = Trees(rows, symbols, encoded.edge_symbols.labels, below.trees)
             below = _Below(row_of_node, len(fed.known), fed.distances, trees)
 
 

@@ -124,6 +124,7 @@ ATTRIBUTES: dict[str, Check] = {
     "_vertices": counters,
     "_edges": counters,
     "n_graphs_in_": whole(),
+    "directed_": of(bool),
     "n_samples_": whole(MAX_SAMPLES),
     "seed_": whole(2**63),
     "graphlets_": vector(np.int64),

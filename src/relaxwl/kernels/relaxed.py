@@ -239,7 +239,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def _encode(self, graphs: GraphCollection) -> Encoded:
         roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
         edges, edge_costs = self.edge_encoding_.encode(graphs, root_costs, self.unseen)
-        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_.labels)
+        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_)
 
     # ------------------------------------------------------------------------------------------- unseen graphs
 
@@ -289,3 +289,105 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_is_fitted(self)
         encoded = self._encode(admit(self, X))
         for chain in self._chains(n_partitions):
+            found = apply_chain(chain, encoded, self._feeding, self.n_jobs)
+            for level, assignments in zip(chain, found, strict=True):
+                yield from zip(level, assignments, strict=True)
+
+    def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
+        """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
+        for batch in batches:
+            yield self.transform(batch)
+
+    def _column_names(self) -> list[str]:
+        names = []
+        for depth in range(len(self.partitions_[0])):
+            for index, partition in enumerate(self.partitions_):
+                groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
+                counter = self._counters[index][depth]
+                names += [
+                    f"depth {depth}, partition {index}: {counter.describe(column, groups, self.edge_encoding_.labels)}"
+                    for column in range(counter.n_columns)
+                ]
+        return names
+
+
+def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:
+    """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap.
+
+    What is to come is logged: the distances take most of the time, and nothing is heard while they are computed.
+    """
+    rows: list[Rows] = []
+    ids = encoded.roots
+    for depth in range(max_depth):
+        level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
+        rows.append(level)
+    needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs))
+    refuse_beyond_memory(
+        needed,
+        f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
+        "use approximate=True (R-WL*), a smaller max_depth, or fewer graphs",
+    )
+    for depth, level in enumerate(rows):
+        pairs = len(level) * (len(level) - 1) // 2
+        report(verbose, "exact distances at depth %d: %d distinct trees, %d pairs", depth, len(level), pairs)
+    report(verbose, "the distances take %.1f MB", needed / 1e6)
+
+
+def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
+    """Put the partitions of each depth side by side."""
+    return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
+
+
+def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) -> list[NumberOfClusters]:
+    """Return the numbers of clusters that the partitions take in turn."""
+    if not isinstance(n_clusters, (list, tuple)):
+        return [n_clusters]  # type: ignore[list-item]
+    if not n_clusters:
+        raise ValueError("n_clusters is empty; give at least one number of clusters")
+    return list(n_clusters)
+
+
+def _group_name(partition: Partition, group: int) -> str:
+    """Name a group by its number and its centre, if that is small enough to be read."""
+    tree = partition.center_tree(group)
+    return f"#{group} {tree}" if tree.size <= 12 else f"#{group} {tree.label}(… {tree.size} vertices)"
+
+
+def _seed(random_state: Any) -> int:
+    """Turn any of scikit-learn's kinds of random state into one number."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")
+
+
+_Fitted = tuple[Partition, Counter, Counts]
+
+
+class _Progress:
+    """Says, after each grouping, how far the fit is and how long it may take; chains may be side by side."""
+
+    def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
+        self.verbose = kernel.verbose
+        # Deeper trees take longer, and those of depth 0 no time at all: a depth counts as much as its number.
+        self.total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
+        self.done = 0
+        self.start = time.perf_counter()
+        self.lock = threading.Lock()
+
+    def step(self, partition: Partition, n_trees: int) -> None:
+        """Log one line."""
+        with self.lock:
+            self.done += partition.depth
+            report(
+                self.verbose,
+                "partition %d, depth %d: %d trees in %d groups",
+                *(partition.index, partition.depth, n_trees, len(partition)),
+                share=self.done / self.total if self.total else 1.0,
+                since=self.start,
+            )
