@@ -1,5 +1,6 @@
 """The command line as users meet it: through pipes, and through a terminal."""
 
+import contextlib
 import importlib
 import json
 import logging
@@ -211,6 +212,22 @@ def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, cap
     assert main(["datasets", "list"]) == 130
     assert signal.getsignal(signal.SIGINT) is usual
     assert "interrupted" in capsys.readouterr().err
+
+
+def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
+    from relaxwl.commands import console, datasets
+
+    def swallow(*_):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(30)
+
+    monkeypatch.setattr(console, "REPEAT_INTERVAL", 0.05)
+    monkeypatch.setattr(datasets, "run_list", swallow)
+    start = time.monotonic()
+    assert main(["datasets", "list"]) == 130
+    assert time.monotonic() - start < 10
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 def test_output_that_goes_nowhere():

@@ -8,8 +8,6 @@ from pathlib import Path, PurePosixPath
 
 # The largest part of the machine's memory that one request may take.
 MEMORY_SHARE = 0.75
-# Requests below this are not worth asking the system about.
-HARMLESS_BYTES = 2**24
 # Where Linux says how much memory is free, to which container this process belongs, and what containers may have.
 MEMORY_INFO, MEMBERSHIP = Path("/proc/meminfo"), Path("/proc/self/cgroup")
 # In the new way and the old: controllers, folder of containers, and the files with a container's limit and usage.
@@ -30,8 +28,6 @@ def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
 
     Everything that reads a file asks here before it makes room for the content.
     """
-    if needed <= HARMLESS_BYTES:
-        return
     limit = MEMORY_SHARE * available_memory()
     if needed > limit:
         raise MemoryRefusal(f"{what} would need about {_size(needed)} and the limit is {_size(limit)}; {advice}")
@@ -43,7 +39,7 @@ def available_memory() -> float:
 
 
 def _free_memory() -> float:
-    return _field(MEMORY_INFO, "MemAvailable:", 1024) or physical_memory()
+    return min(physical_memory(), _field(MEMORY_INFO, "MemAvailable:", 1024) or math.inf)
 
 
 def _container_memory() -> float:
@@ -102,7 +98,7 @@ def _field(path: Path, name: str, unit: int) -> float:
 
 
 def _size(n_bytes: float) -> str:
-    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:.0f} MiB"
+    return f"{n_bytes / 2**30:.3g} GiB"
 
 
 def physical_memory() -> float:

@@ -22,7 +22,7 @@ from pathlib import Path
 # No case may take longer than this, compiling apart: a slow one is run again, when all is compiled.
 SLOW_SECONDS = 10.0
 # A worker that is silent for so long hangs: compiling takes long on a busy machine.
-SILENT_SECONDS = 240.0
+SILENT_SECONDS = 600.0
 # A worker does so many cases before the next one takes over with fresh memory.
 WORKER_CASES, WORKER_SECONDS = 5000, 60.0
 # Cases of a target in the short run, of which CI makes one: chosen to take some ten seconds each.

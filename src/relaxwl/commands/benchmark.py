@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from relaxwl._storage import atomic_write
+from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import check_source, open_source
 from relaxwl.evaluation import (
@@ -27,12 +27,17 @@ from relaxwl.kernels.registry import kernel_names
 PAPER_KERNELS = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "rwl-star"]
 PAPER_DATASETS = ["IMDB-BINARY", "REDDIT-BINARY", "EGO-1", "EGO-2", "EGO-3", "EGO-4"]
 RESULTS_FILE = "results.jsonl"
+# The forms in which the table of accuracies is written, and the endings of their files.
+TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
 
 
 def run(arguments: Namespace, console: Console) -> None:
     """Evaluate kernels on data sets; a run that was stopped goes on where it was."""
     datasets, kernels = _what(arguments, console)
     folder = Path(arguments.out)
+    for name in (RESULTS_FILE, *(f"results.{suffix}" for _, suffix in TABLES)):
+        if folder.is_dir():
+            check_writable(folder / name)
     _note_known(folder / RESULTS_FILE, console)
     records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)
@@ -164,6 +169,6 @@ def _available(names: list[str], folder: Path, console: Console) -> list[str]:
 def _write_tables(
     results: Results, folder: Path, reference: dict[str, dict[str, tuple[float, float] | None]] | None
 ) -> None:
-    for form, suffix in (("markdown", "md"), ("csv", "csv"), ("latex", "tex")):
+    for form, suffix in TABLES:
         with atomic_write(folder / f"results.{suffix}") as file:
             file.write(results_table(results, reference=reference).render(form).encode() + b"\n")

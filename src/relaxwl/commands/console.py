@@ -24,6 +24,8 @@ from relaxwl._progress import duration
 # Seconds between two lines of progress where there is no terminal, and between two redraws where there is one.
 LINE_INTERVAL = 10.0
 REDRAW_INTERVAL = 0.1
+# Seconds after which an interrupt is repeated that seems to have gone nowhere.
+REPEAT_INTERVAL = 2.0
 
 
 class UserError(Exception):
@@ -92,21 +94,40 @@ def discard_output() -> None:
 
 @contextmanager
 def watch_interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether the user has interrupted the work within, whatever exception came of it."""
+    """Yield a function that says whether the user has interrupted the work within, whatever exception came of it.
+
+    Where Python is called back, as the compiler does it, an exception goes nowhere: an interrupt is repeated until it
+    has reached the end of the work.
+    """
     seen = threading.Event()
     usual = signal.getsignal(signal.SIGINT)
     if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield seen.is_set
         return
 
+    alarm, hook = getattr(signal, "SIGALRM", None), sys.unraisablehook
+    usual_alarm = None if alarm is None else signal.getsignal(alarm)
+
     def interrupt(number: int, frame: FrameType | None) -> None:
         seen.set()
+        if alarm is not None:
+            signal.signal(alarm, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, REPEAT_INTERVAL)
         raise KeyboardInterrupt
 
+    def tell_others(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            hook(unraisable)
+
     signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = tell_others
     try:
         yield seen.is_set
     finally:
+        if alarm is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(alarm, usual_alarm)
+        sys.unraisablehook = hook
         signal.signal(signal.SIGINT, usual)
 
 

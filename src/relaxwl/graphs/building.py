@@ -152,7 +152,8 @@ def assemble(
     """
     n_nodes = int(offsets[-1])
     check_node_count(n_nodes)
-    refuse_beyond_memory(32.0 * n_nodes, f"a collection of {n_nodes} vertices", "use fewer vertices")
+    if n_nodes > 2**20:  # below, it is not worth looking
+        refuse_beyond_memory(32.0 * n_nodes, f"a collection of {n_nodes} vertices", "use fewer vertices")
     edges = edges.astype(np.int64, copy=False).reshape(-1, 2)
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
     carries_data = codes is not None or edge_attributes is not None
@@ -247,7 +248,7 @@ def _node_count(n_nodes: Any, index: int) -> int:
     if not is_integer(n_nodes) or n_nodes < 0:
         raise GraphError(index, f"the number of vertices must be an integer >= 0, not {n_nodes!r}")
     if n_nodes > MAX_NODES:
-        raise GraphError(index, f"{n_nodes} vertices are more than the {MAX_NODES} that a collection can hold")
+        raise GraphError(index, f"{n_nodes} vertices are more than the {MAX_NODES} that fit; split the data")
     return int(n_nodes)
 
 
