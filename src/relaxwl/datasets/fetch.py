@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
@@ -195,7 +196,7 @@ def _download(name: str, url: str, path: Path, deadline: Deadline) -> None:
             time.sleep(min(BACKOFF_SECONDS * 2 ** (attempt - 1), math.inf if left is None else left))
         with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, dir=str(path.parent)) as file:
             try:
-                checksum = _in_time(lambda file=file: _receive(name, url, file), url, deadline)
+                checksum = _in_time(partial(_receive, name, url, file), url, deadline)
             except _TransientError as error:
                 logger.warning("%s, attempt %d of %d: %s", url, attempt + 1, ATTEMPTS, error)
                 problem = error
