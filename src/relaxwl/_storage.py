@@ -8,6 +8,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,6 +18,8 @@ _HELD_BYTES = 2**24
 # Names that stand for what a process has open: replacing what they lead to would not be seen there.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 _SUFFIX = ".relaxwl.tmp"
+# How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
+CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 
 
 @contextlib.contextmanager
@@ -83,6 +86,19 @@ def require_regular(path: str | os.PathLike[str]) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise OSError(f"cannot read {path}: it is {_kind(found.st_mode)}; give a regular file")
     return found.st_size
+
+
+def is_readable(info: zipfile.ZipInfo) -> bool:
+    """Say whether a member of a zip file is packed in a way that unpacks little by little."""
+    return info.compress_type in CHUNK_BYTES
+
+
+def member_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield what a member holds: read as a whole, it would be unpacked beyond the size that the archive gives."""
+    n_bytes = CHUNK_BYTES[info.compress_type]
+    with archive.open(info) as file:
+        file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
+        yield from iter(lambda: file.read(n_bytes), b"")
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

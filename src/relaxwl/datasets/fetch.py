@@ -28,8 +28,8 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from relaxwl._deadline import Deadline, current_deadline
-from relaxwl._storage import atomic_write, require_regular, sha256
-from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, is_readable, load_tu, member_pieces
+from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular, sha256
+from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, load_tu
 from relaxwl.graphs import GraphCollection
 
 logger = logging.getLogger(__name__)

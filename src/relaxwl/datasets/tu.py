@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl._storage import require_regular
+from relaxwl._storage import is_readable, member_pieces, require_regular
 from relaxwl.datasets._compiled import parse_floats, parse_integers
 from relaxwl.graphs import GraphCollection, GraphError, assemble
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
@@ -34,8 +34,6 @@ ZIP_ERRORS = (
 BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
 # More columns of labels than anybody has, and few enough to be compared as one value.
 MAX_LABEL_COLUMNS = 2**20
-# How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
-CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 # Cells that need Python's own reading of numbers are read so many at a time: as objects they are large.
 DECIDED_AT_ONCE = 2**14
 # Beyond this, neighbouring integers share a double.
@@ -314,19 +312,6 @@ def _file_in_zip(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) ->
             return b"".join(member_pieces(archive, info))
 
     return _File(info.file_size, read)
-
-
-def is_readable(info: zipfile.ZipInfo) -> bool:
-    """Say whether a member is packed in a way that unpacks little by little."""
-    return info.compress_type in CHUNK_BYTES
-
-
-def member_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield what a member holds: read as a whole, it would be unpacked beyond the size that the archive gives."""
-    n_bytes = CHUNK_BYTES[info.compress_type]
-    with archive.open(info) as file:
-        file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
-        yield from iter(lambda: file.read(n_bytes), b"")
 
 
 @contextlib.contextmanager

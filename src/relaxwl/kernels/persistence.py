@@ -9,7 +9,9 @@ read. A model may hold other models (a predictor its kernels), in lists, tuples 
 import hashlib
 import io
 import json
+import lzma
 import os
+import struct
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import MEMORY_SHARE, available_memory
-from relaxwl._storage import atomic_write, require_regular
+from relaxwl._storage import atomic_write, member_pieces, require_regular
 from relaxwl.costs import EditCost
 from relaxwl.kernels import _format1
 from relaxwl.kernels.model_schema import KINDS, NOT_KEPT, check_model
@@ -38,6 +40,10 @@ MAX_JSON_BYTES = 1 << 25
 READ_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    ArithmeticError,
+    MemoryError,
     EOFError,
     OSError,
     LookupError,
@@ -108,7 +114,7 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path} would unpack to {total / 2**20:.0f} MiB and the limit is {limit / 2**20:.0f} MiB")
     if archive.getinfo("model.json").file_size > MAX_JSON_BYTES:
         raise ModelFileError(f"{path} holds a model.json of more than {MAX_JSON_BYTES} bytes")
-    header = json.loads(archive.read("model.json"))
+    header = json.loads(_member(archive, "model.json"))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{path} is not a relaxwl model")
     if header["version"] > VERSION:
@@ -127,9 +133,13 @@ def _checksum(header: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    return b"".join(member_pieces(archive, archive.getinfo(name)))
+
+
 def _array(archive: zipfile.ZipFile, number: int, checksum: str, path: Path) -> NDArray[Any]:
     """Read one array; its size is compared with what it claims before anything is allocated."""
-    content = archive.read(f"arrays/{number}.npy")
+    content = _member(archive, f"arrays/{number}.npy")
     if hashlib.sha256(content).hexdigest() != checksum:
         raise ModelFileError(f"{path} is damaged: array {number} does not match its checksum")
     stream = io.BytesIO(content)
