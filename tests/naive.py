@@ -668,3 +668,39 @@ def odd_sth_gram(graphs, height):
         for tree, times in found.items():
             weights.setdefault(tree, times)
     return [[sum(weights[tree] * a[tree] * b[tree] for tree in a) for b in counts] for a in counts]
+
+
+# --------------------------------------------------------------------------------------------------- directed graphs
+
+
+def directed_tree(n_nodes, arcs, labels, node, depth, directions="both", arc_labels=None):
+    """The unfolding tree of a directed graph as nested tuples ``(label, ((edge, tree), ...))``, children in any order.
+
+    An arc is seen from its tail as leaving and from its head as entering; an edge is ``(direction, arc label)``.
+    """
+    if depth == 0:
+        return labels[node], ()
+    children = []
+    for position, (tail, head) in enumerate(arcs):
+        label = None if arc_labels is None else arc_labels[position]
+        if tail == node and directions in ("both", "out"):
+            children.append((("→", label), head))
+        if head == node and directions in ("both", "in"):
+            children.append((("←", label), tail))
+    below = [
+        (edge, directed_tree(n_nodes, arcs, labels, other, depth - 1, directions, arc_labels))
+        for edge, other in children
+    ]
+    return labels[node], tuple(sorted(below))
+
+
+def directed_distances(n_nodes, arcs, source):
+    """Lengths of the shortest paths along arcs from a vertex; vertices that cannot be reached are absent."""
+    reached = {source: 0}
+    frontier = [source]
+    while frontier:
+        frontier = [head for tail, head in arcs if tail in frontier and head not in reached]
+        frontier = list(dict.fromkeys(frontier))
+        for vertex in frontier:
+            reached[vertex] = 1 + min(reached[tail] for tail, head in arcs if head == vertex and tail in reached)
+    return reached

@@ -14,6 +14,7 @@ __all__ = [
     "KernelDistance",
     "KernelMatrix",
     "RelaxedWeisfeilerLehman",
+    "ToGraphs",
     "TreeMapping",
     "UnfoldingTree",
     "VertexGroups",
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from relaxwl.distances.transport import transport_distance
     from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
-    from relaxwl.inputs import as_collection
+    from relaxwl.inputs import ToGraphs, as_collection
     from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
     from relaxwl.predictors import GraphClassifier, GraphRegressor, KernelDistance, KernelMatrix, VertexGroups
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -59,6 +60,7 @@ else:
         "KernelDistance": "predictors.transformers",
         "KernelMatrix": "predictors.transformers",
         "RelaxedWeisfeilerLehman": "kernels",
+        "ToGraphs": "inputs",
         "TreeMapping": "distances.tree",
         "UnfoldingTree": "unfolding.tree",
         "VertexGroups": "predictors.transformers",

@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from relaxwl.datasets.synthetic import EGONET_MODELS, make_egonets, make_perturbed
+from relaxwl.datasets import synthetic
+from relaxwl.datasets.synthetic import EGONET_MODELS, make_block_graphs, make_egonets, make_perturbed
 from relaxwl.graphs import GraphCollection
 
 LEVELS = (1, 2, 3, 4)
@@ -316,3 +317,29 @@ def test_bad_arguments_of_egonets_are_named(options, error, message):
 def test_bad_arguments_of_perturbed_are_named(options, error, message):
     with pytest.raises(error, match=message):
         make_perturbed(**options)
+
+
+# ------------------------------------------------------------------------------------------------- block graphs
+
+
+def test_block_graphs_have_equal_degrees_of_blocks_and_different_cycles():
+    for seed in range(5):
+        one, other = synthetic._block_plans(16, np.random.default_rng(seed))
+        assert sorted(one.sum(axis=0)) == sorted(other.sum(axis=0))
+        assert one.sum() == other.sum() == 16 + 2 * 16  # the diagonal, 15 edges of a tree and one more
+        graphs = [nx.from_numpy_array(plan & ~np.eye(16, dtype=bool)) for plan in (one, other)]
+        lengths = [len(nx.cycle_basis(graph)[0]) for graph in graphs]
+        assert lengths[0] != lengths[1]
+
+
+def test_block_graphs():
+    graphs, y = make_block_graphs(20, p=1.0, n_noise_edges=7, random_state=3)
+    assert np.bincount(y).tolist() == [10, 10]
+    assert set(graphs.node_counts.tolist()) == {128}
+    assert set(graphs.edge_counts.tolist()) == {16 * 28 + 16 * 64 + 7}
+    again, _ = make_block_graphs(20, p=1.0, n_noise_edges=7, random_state=3)
+    assert again == graphs
+    with pytest.raises(ValueError, match="n_blocks must be an integer >= 5, not 4"):
+        make_block_graphs(4, n_blocks=4)
+    with pytest.raises(ValueError, match="only 0 vertex pairs are free"):
+        make_block_graphs(4, n_blocks=5, block_size=1, p=1.0, n_noise_edges=100)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from relaxwl._validation import RandomState, check_choice, check_integer, check_number
-from relaxwl.costs.codebook import METRICS, Codebook, quantise
+from relaxwl.costs.codebook import METRICS, Codebook, Metric, quantise
 from relaxwl.costs.metric import (
     FloatArray,
     Label,
@@ -24,7 +24,7 @@ from relaxwl.costs.metric import (
     label_from_data,
     uniform_matrix,
 )
-from relaxwl.costs.rules import AttributeRule, CallableRule, MatrixRule, NodeCost, Rule, UniformRule
+from relaxwl.costs.rules import AttributeRule, CallableRule, EdgeAttributes, MatrixRule, NodeCost, Rule, UniformRule
 
 
 class EditCost:
@@ -57,10 +57,11 @@ class EditCost:
     ValueError: relabel=5.0 is more than deleting and inserting (2 * insert_delete = 2.0): γ would not be a metric
     """
 
-    __slots__ = ("_rule", "edge_blank", "edge_relabel")
+    __slots__ = ("_edges", "_rule", "edge_blank", "edge_relabel")
     _rule: Rule
+    _edges: EdgeAttributes | None
     edge_relabel: float
-    edge_blank: float
+    edge_blank: float | None
 
     def __init__(
         self,
@@ -75,15 +76,21 @@ class EditCost:
             edge_blank,
         )
 
-    def _fill(self, rule: Rule, edge_relabel: float, edge_blank: float) -> None:
+    def _fill(
+        self, rule: Rule, edge_relabel: float, edge_blank: float | None, edges: EdgeAttributes | None = None
+    ) -> None:
+        blank = None if edge_blank is None else check_number("edge_blank", edge_blank, zero=True)
         object.__setattr__(self, "_rule", rule)
+        object.__setattr__(self, "_edges", edges)
         object.__setattr__(self, "edge_relabel", check_number("edge_relabel", edge_relabel))
-        object.__setattr__(self, "edge_blank", check_number("edge_blank", edge_blank, zero=True))
+        object.__setattr__(self, "edge_blank", blank)
 
     @classmethod
-    def _of(cls, rule: Rule, edge_relabel: float, edge_blank: float) -> EditCost:
+    def _of(
+        cls, rule: Rule, edge_relabel: float, edge_blank: float | None, edges: EdgeAttributes | None = None
+    ) -> EditCost:
         cost = cls.__new__(cls)
-        cost._fill(rule, edge_relabel, edge_blank)
+        cost._fill(rule, edge_relabel, edge_blank, edges)
         return cost
 
     @classmethod
@@ -142,15 +149,17 @@ class EditCost:
     @classmethod
     def from_attributes(
         cls,
-        metric: str = "euclidean",
+        metric: str | None = None,
         blank: float = 1.0,
         n_codes: int | None = None,
         *,
         relabel: float = 1.0,
+        edge_metric: str | None = None,
+        n_edge_codes: int | None = None,
         edge_relabel: float = 1.0,
-        edge_blank: float = 0.0,
+        edge_blank: float | None = None,
     ) -> EditCost:
-        """Return costs that are distances between vertex attribute vectors.
+        """Return costs that are distances between attribute vectors of vertices, of edges, or of both.
 
         γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where vertices have labels too, γ is
         min(relabel·[labels differ] + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
@@ -159,37 +168,67 @@ class EditCost:
 
         Parameters
         ----------
-        metric : {"euclidean", "manhattan", "chebyshev"}, default="euclidean"
-            Distance between attribute vectors.
+        metric : {"euclidean", "manhattan", "chebyshev"}, optional
+            Distance between the attribute vectors of vertices: "euclidean" by default, unless ``edge_metric`` is given.
+            Then vertices keep their labels, which cost ``relabel``, unless this is given too.
         blank : float, default=1.0
             Cost of inserting or deleting a vertex; choose it in the scale of the attributes.
         n_codes : int or None, default=None
             Size of the codebook to which attributes are quantised (k-means); None keeps every distinct vector.
         relabel : float, default=1.0
             What differing labels add, where vertices have labels and attributes.
-        edge_relabel, edge_blank : float
-            As in :class:`EditCost`.
+        edge_metric : {"euclidean", "manhattan", "chebyshev"}, optional
+            Distance between the attribute vectors of edges, weights for instance; without it, these do not count.
+        n_edge_codes : int or None, default=None
+            Size of the codebook of edges.
+        edge_relabel : float, default=1.0
+            What differing edge labels add, where they count, and the least that differing directions cost.
+        edge_blank : float, optional
+            What the edge to its parent adds to the cost of inserting or deleting a vertex; by default half of the
+            largest cost between edges, which is the least that fits all costs of vertices. No two edges cost more
+            than twice a given ``edge_blank``.
 
         Examples
         --------
+        Weights of 0.5, 1 and 4 on edges, and vertices with labels:
+
+        >>> EditCost.from_attributes(edge_metric="euclidean").edge_matrix([0.5, 1.0, 4.0])
+        array([[0.  , 0.5 , 3.5 , 1.75],
+               [0.5 , 0.  , 3.  , 1.75],
+               [3.5 , 3.  , 0.  , 1.75],
+               [1.75, 1.75, 1.75, 0.  ]])
+
+        Attributes of vertices:
+
         >>> EditCost.from_attributes(blank=2).node_matrix([(0, 0), (3, 4), (0, 1)])
         array([[0., 4., 1., 2.],
                [4., 0., 4., 2.],
                [1., 4., 0., 2.],
                [2., 2., 2., 0.]])
         """
-        rule = AttributeRule(
-            METRICS[check_choice("metric", metric, METRICS)],
-            check_number("blank", blank),
-            None if n_codes is None else check_integer("n_codes", n_codes, least=1),
-            check_number("relabel", relabel),
-        )
-        return cls._of(rule, edge_relabel, edge_blank)
+        blank, relabel = check_number("blank", blank), check_number("relabel", relabel)
+        edges = None
+        if edge_metric is not None:
+            edges = EdgeAttributes(_metric("edge_metric", edge_metric), _n_codes("n_edge_codes", n_edge_codes))
+        elif n_edge_codes is not None:
+            raise ValueError("n_edge_codes is the number of codes for edges: give edge_metric too")
+        if metric is None and edges is not None:
+            if n_codes is not None:
+                raise ValueError("n_codes is the number of codes for vertices: give metric too")
+            return cls._of(UniformRule(relabel, blank), edge_relabel, edge_blank, edges)
+        metric = "euclidean" if metric is None else metric
+        rule = AttributeRule(_metric("metric", metric), blank, _n_codes("n_codes", n_codes), relabel)
+        return cls._of(rule, edge_relabel, edge_blank, edges)
 
     @property
     def uses_attributes(self) -> bool:
         """Whether the costs are distances of attribute vectors, so that a :meth:`codebook` is needed."""
         return isinstance(self._rule, AttributeRule)
+
+    @property
+    def uses_edge_attributes(self) -> bool:
+        """Whether the costs of edges are distances of attribute vectors, so that an :meth:`edge_codebook` is needed."""
+        return self._edges is not None
 
     @property
     def function(self) -> NodeCost | None:
@@ -245,32 +284,48 @@ class EditCost:
                [0.5, 0.5, 0. ]])
         """
         names = distinct_labels(labels)
+        costs = self._edge_costs(names)
         if len(names) > 1:
             nodes = self._rule.known_labels() if node_labels is None else distinct_labels(node_labels)
             if node_costs is None:
                 node_costs = self._rule.matrix(nodes)
             elif node_labels is None:
                 nodes = tuple(f"code {code}" for code in range(len(node_costs) - 1))
-            self._check_edges(names, nodes, node_costs)
-        return uniform_matrix(len(names), self.edge_relabel, self.edge_blank)
+            self._check_edges(names, costs, nodes, node_costs)
+        return costs
 
-    def _check_edges(self, edges: tuple[Label, ...], nodes: tuple[Label, ...], node_costs: FloatArray) -> None:
+    def _edge_costs(self, edges: tuple[Label, ...]) -> FloatArray:
+        """Return the costs between edges and, last, the blank."""
+        if self._edges is None:
+            blank = self.edge_relabel / 2 * (len(edges) > 1) if self.edge_blank is None else self.edge_blank
+            return uniform_matrix(len(edges), self.edge_relabel, blank)
+        between = self._edges.matrix(edges, self.edge_relabel)
+        blank = float(between.max(initial=0.0)) / 2 if self.edge_blank is None else self.edge_blank
+        costs = np.full((len(edges) + 1, len(edges) + 1), blank)
+        costs[:-1, :-1] = np.minimum(between, 2 * blank) if blank > 0 else between
+        costs[-1, -1] = 0.0
+        return costs
+
+    def _check_edges(
+        self, edges: tuple[Label, ...], costs: FloatArray, nodes: tuple[Label, ...], node_costs: FloatArray
+    ) -> None:
         """Raise unless replacing an edge and its vertex costs at most deleting and inserting them."""
+        e, f = np.unravel_index(int(np.argmax(costs[:-1, :-1])), (len(edges), len(edges)))
+        dearest, edge_blank = float(costs[e, f]), float(costs[e, -1])
         blank = node_costs[:-1, -1]
         slack = blank[:, None] + blank[None, :] - node_costs[:-1, :-1]
         if not slack.size:
             return
         a, b = np.unravel_index(int(np.argmin(slack)), slack.shape)
-        allowed = 2 * self.edge_blank + float(slack[a, b])
+        allowed = 2 * edge_blank + float(slack[a, b])
         # Sums are compared, not their differences: what is left of 1 + 0.1 - 1 is not 0.1 to the last digits.
-        together = self.edge_relabel + node_costs[a, b]
-        if exceeds(together, 2 * self.edge_blank + blank[a] + blank[b]):
-            needed = self.edge_blank + (self.edge_relabel - allowed) / 2
+        if exceeds(dearest + node_costs[a, b], 2 * edge_blank + blank[a] + blank[b]):
+            needed = edge_blank + (dearest - allowed) / 2
             cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
             raise ValueError(
-                f"edge costs: replacing the edge label {edges[0]!r} by {edges[1]!r} costs {self.edge_relabel:g} and "
+                f"edge costs: replacing the edge label {edges[e]!r} by {edges[f]!r} costs {dearest:g} and "
                 f"the vertex label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
-                f"deleting and inserting both ({2 * self.edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
+                f"deleting and inserting both ({2 * edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
                 f"edge_blank ≥ {needed:g}"
             )
 
@@ -296,13 +351,16 @@ class EditCost:
         centers = quantise(attributes, self._rule.n_codes, random_state)
         return Codebook(centers, self._rule.metric, self._rule.blank, self._rule.relabel)
 
+    def edge_codebook(self, attributes: ArrayLike, random_state: RandomState = None) -> Codebook:
+        """Quantise the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
+        if self._edges is None:
+            raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")
+        return Codebook(quantise(attributes, self._edges.n_codes, random_state), self._edges.metric)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back."""
-        return {
-            **self._rule.to_dict(),
-            "edge_relabel": self.edge_relabel,
-            "edge_blank": self.edge_blank,
-        }
+        edges = {} if self._edges is None else {"edge_metric": self._edges.metric, "n_edge_codes": self._edges.n_codes}
+        return {**self._rule.to_dict(), "edge_relabel": self.edge_relabel, "edge_blank": self.edge_blank, **edges}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EditCost:
@@ -315,6 +373,10 @@ class EditCost:
         """
         options = dict(data)
         kind = options.pop("kind", None)
+        if kind == "uniform" and "edge_metric" in options:
+            return cls.from_attributes(blank=options.pop("insert_delete"), **options)
+        if kind == "attributes" and "edge_blank" not in options:
+            options["edge_blank"] = 0.0
         makers: dict[Any, Callable[..., EditCost]] = {
             "uniform": cls,
             "matrix": cls.from_matrix,
@@ -327,7 +389,12 @@ class EditCost:
         return makers[kind](**options)
 
     def __repr__(self) -> str:
-        return f"EditCost{self._rule.describe()}, edge_relabel={self.edge_relabel}, edge_blank={self.edge_blank})"
+        edges = ""
+        if self._edges is not None:
+            edges = f", edge_metric={self._edges.metric!r}, n_edge_codes={self._edges.n_codes}"
+        return (
+            f"EditCost{self._rule.describe()}, edge_relabel={self.edge_relabel}, edge_blank={self.edge_blank}{edges})"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, EditCost):
@@ -338,7 +405,7 @@ class EditCost:
         return hash(self._content())
 
     def _content(self) -> tuple[Any, ...]:
-        return (self._rule, self.edge_relabel, self.edge_blank)
+        return (self._rule, self.edge_relabel, self.edge_blank, self._edges)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"EditCost cannot be changed: make a new one instead of setting {name}")
@@ -348,6 +415,14 @@ class EditCost:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (EditCost._of, self._content())
+
+
+def _metric(name: str, value: str) -> Metric:
+    return METRICS[check_choice(name, value, METRICS)]
+
+
+def _n_codes(name: str, value: int | None) -> int | None:
+    return None if value is None else check_integer(name, value, least=1)
 
 
 def checked_cost(cost: EditCost | None) -> EditCost:

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from relaxwl.costs.codebook import Metric, attribute_rows, capped_matrix
 from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, uniform_matrix
+
+# What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
+DIRECTION_MARKS = ("→", "←")
 
 NodeCost = Callable[[Label, Label], float]
 
@@ -135,6 +139,48 @@ class CallableRule:
     def describe(self) -> str:
         """Return the open constructor call."""
         return f".from_callable({getattr(self.function, '__qualname__', repr(self.function))}"
+
+
+@dataclass(frozen=True)
+class EdgeAttributes:
+    """Distances between attribute vectors of edges, and into how many codes the vectors are quantised."""
+
+    metric: Metric
+    n_codes: int | None
+
+    def matrix(self, edges: tuple[Label, ...], relabel: float) -> FloatArray:
+        """Return the costs between edges, each a vector or a pair (label, vector).
+
+        Differing labels add ``relabel``. Arcs that point another way cost at least ``relabel``: the larger of the two,
+        as their sum could exceed deleting and inserting. A maximum of metrics is a metric.
+        """
+        paired = [isinstance(edge, tuple) and len(edge) == 2 and isinstance(edge[1], tuple) for edge in edges]
+        vectors = [edge[1] if pair else edge for edge, pair in zip(edges, paired, strict=True)]
+        try:
+            rows = attribute_rows([v if isinstance(v, tuple) else (v,) for v in vectors] or np.empty((0, 1)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"edge_metric needs edges with attribute vectors, not {listing(edges)}") from error
+        costs = cdist(rows, rows, self.metric) if len(rows) else np.zeros((0, 0))
+        signs = [
+            _direction_and_label(edge[0]) if pair else (None, None) for edge, pair in zip(edges, paired, strict=True)
+        ]
+        costs += relabel * _differ([label for _, label in signs])
+        return np.maximum(costs, relabel * _differ([direction for direction, _ in signs]))
+
+
+def _direction_and_label(symbol: Label) -> tuple[Label, Label]:
+    """Split what stands on the edge of a tree, as ``relaxwl.graphs.directions`` puts it together."""
+    if symbol in DIRECTION_MARKS:
+        return symbol, None
+    if isinstance(symbol, tuple) and len(symbol) == 2 and symbol[0] in DIRECTION_MARKS:
+        return symbol[0], symbol[1]
+    return None, symbol
+
+
+def _differ(values: list[Label]) -> FloatArray:
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    which = np.array([numbers[value] for value in values], dtype=np.int64)
+    return (which[:, None] != which[None, :]).astype(np.float64)
 
 
 @dataclass(frozen=True)

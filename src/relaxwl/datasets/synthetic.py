@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from relaxwl._validation import RandomState, as_generator, check_integer
+from relaxwl._validation import RandomState, as_generator, check_integer, check_number
 from relaxwl.graphs import GraphCollection, assemble
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 
@@ -243,6 +244,104 @@ def make_perturbed(
     y = rng.permutation(n_graphs) % n_classes
     edges = [pairs[_moved(templates[c], n_edges, n_moved, rng)] for c in y]
     return _collect(np.full(n_graphs, n_nodes), edges, rng, None if labels is None else [labels[c] for c in y]), y
+
+
+def make_block_graphs(
+    n_graphs: int = 400,
+    *,
+    n_blocks: int = 16,
+    block_size: int = 8,
+    p: float = 0.5,
+    n_noise_edges: int = 0,
+    random_state: RandomState = None,
+) -> tuple[GraphCollection, Int64]:
+    """Make graphs of blocks of vertices whose large-scale structure tells two classes apart.
+
+    A random tree joins the blocks; one further edge between blocks is put into the tree in two ways, such that both
+    ways give the same degrees of blocks, and the way is the class. Two vertices are joined with probability ``p`` if
+    they lie in one block or in blocks that are joined, and noise edges are added anywhere. So neither the degrees nor
+    what a vertex sees nearby tells the class, but how the blocks hang together does.
+
+    Parameters
+    ----------
+    n_graphs : int, default=400
+        Number of graphs of both classes together; class sizes differ by at most one.
+    n_blocks : int, default=16
+        Number of blocks, at least 5.
+    block_size : int, default=8
+        Vertices of a block.
+    p : float, default=0.5
+        Probability of an edge within a block and between joined blocks.
+    n_noise_edges : int, default=0
+        Edges added between vertices that are not joined, whatever their blocks.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None
+        An integer gives the same graphs each time.
+
+    Returns
+    -------
+    graphs : GraphCollection
+        Unlabelled graphs in random order, with their vertices in random order.
+    y : int array, shape (n_graphs,)
+        The class of each graph, 0 or 1.
+
+    Examples
+    --------
+    >>> graphs, y = make_block_graphs(10, random_state=0)
+    >>> graphs.node_counts.tolist() == [16 * 8] * 10, np.bincount(y).tolist()
+    (True, [5, 5])
+    """
+    check_integer("n_graphs", n_graphs, 1)
+    check_integer("n_blocks", n_blocks, 5)
+    check_integer("block_size", block_size, 1)
+    check_number("p", p, zero=True, most=1)
+    check_integer("n_noise_edges", n_noise_edges, 0)
+    rng = as_generator(random_state)
+    plans = _block_plans(n_blocks, rng)
+    y = rng.permutation(n_graphs) % 2
+    pairs = _all_pairs(n_blocks * block_size)
+    edges = []
+    for plan in y:
+        near = plans[plan][pairs[:, 0] // block_size, pairs[:, 1] // block_size]
+        joined = near & (rng.random(len(pairs)) < p)
+        free = np.flatnonzero(~joined)
+        if n_noise_edges > len(free):
+            raise ValueError(f"n_noise_edges is {n_noise_edges}, but only {len(free)} vertex pairs are free")
+        joined[rng.choice(free, n_noise_edges, replace=False)] = True
+        edges.append(pairs[joined])
+    return _collect(np.full(n_graphs, n_blocks * block_size), edges, rng), y
+
+
+def _block_plans(n_blocks: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which blocks are joined in either class: a random tree and one more edge, with equal degree multisets.
+
+    The two edges close cycles of different lengths, so that the plans are not the same in another order.
+    """
+    while True:
+        parents = [int(rng.integers(0, child)) for child in range(1, n_blocks)]
+        tree = np.eye(n_blocks, dtype=bool)
+        tree[np.arange(1, n_blocks), parents] = tree[parents, np.arange(1, n_blocks)] = True
+        degrees = tree.sum(axis=1)
+        found: dict[tuple[int, ...], dict[int, Int64]] = {}
+        for pair in rng.permutation(np.argwhere(np.triu(~tree))):
+            ends = tuple(sorted(degrees[pair].tolist()))
+            lengths = found.setdefault(ends, {})
+            lengths.setdefault(_tree_distance(tree, *pair.tolist()), pair)
+            if len(lengths) == 2:
+                return tuple(_with_edge(tree, pair) for pair in lengths.values())  # type: ignore[return-value]
+
+
+def _tree_distance(joined: NDArray[np.bool_], source: int, target: int) -> int:
+    """Return the number of steps between two blocks."""
+    reached, steps = np.arange(len(joined)) == source, 0
+    while not reached[target]:
+        reached, steps = joined[reached].any(axis=0), steps + 1
+    return steps
+
+
+def _with_edge(joined: NDArray[np.bool_], pair: Int64) -> NDArray[np.bool_]:
+    plan = joined.copy()
+    plan[pair[0], pair[1]] = plan[pair[1], pair[0]] = True
+    return plan
 
 
 # ----------------------------------------------------------------------------------------------- network models

@@ -23,8 +23,12 @@ class Unfolder:
     """Builds the trees of a collection's vertices as a kernel sees them, attribute codes and edge labels included."""
 
     def __init__(self, kernel: Any, graphs: GraphCollection) -> None:
-        self.graphs = graphs
-        self.edge_labels = bool(kernel.edge_labels) and graphs.edge_vocabulary is not None
+        directions, edges = getattr(kernel, "directions", "both"), getattr(kernel, "edge_encoding_", None)
+        self.graphs = graphs.seen(directions, edge_labels=bool(kernel.edge_labels))
+        counts = bool(kernel.edge_labels) or (graphs.directed and directions == "both")
+        self.edge_labels = counts and self.graphs.edge_vocabulary is not None
+        if edges is not None and edges.codebook is not None:
+            self.graphs, self.edge_labels = self.graphs.with_edge_labels(*edges.codes_and_names(self.graphs)), True
         self._sizes: list[Float64] = [np.ones(graphs.n_nodes)]
         self._symbols: list[Label] | None = None
         encoding = getattr(kernel, "root_encoding_", None)
@@ -52,7 +56,10 @@ class Unfolder:
         labels = None
         if self._symbols is not None:
             labels = self._symbols[self.graphs.offsets[graph] : self.graphs.offsets[graph + 1]]
-        return unfolding_tree(self.graphs[graph], node, depth, edge_labels=self.edge_labels, node_labels=labels)
+        # The graphs are seen as the kernel sees them already, so their arcs are followed as they are.
+        return unfolding_tree(
+            self.graphs[graph], node, depth, edge_labels=self.edge_labels, node_labels=labels, directions="out"
+        )
 
 
 @dataclass(frozen=True, eq=False)

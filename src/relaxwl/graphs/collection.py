@@ -393,13 +393,21 @@ class GraphCollection(Sequence["Graph"]):
         indptr, indices, arcs, entering = both_ways(self.indptr, self.indices)
         both = self._with_entries(indptr, indices, arcs)
         if not edge_labels or self.edge_vocabulary is None or both.edge_codes is None:
-            return both._with_edge_labels(
+            return both.with_edge_labels(
                 entering.astype(np.int32), (directed_symbol(False, None), directed_symbol(True, None))
             )
         symbols = [directed_symbol(way, label) for way in (False, True) for label in self.edge_vocabulary]
         vocabulary = sort_labels(symbols)
         codes = entering * np.int32(len(self.edge_vocabulary)) + both.edge_codes
-        return both._with_edge_labels(match_codes(tuple(symbols), vocabulary)[codes], vocabulary)
+        return both.with_edge_labels(match_codes(tuple(symbols), vocabulary)[codes], vocabulary)
+
+    def entries_seen(self, directions: str = "both") -> Int64 | slice:
+        """Return where the adjacency entries of this collection are among those of :meth:`seen`."""
+        if not self.directed or directions == "out":
+            return slice(None)
+        if directions == "in":
+            return np.argsort(reversed_arcs(self.indptr, self.indices)[2])
+        return np.flatnonzero(~both_ways(self.indptr, self.indices)[3])
 
     def _with_entries(self, indptr: Int64, indices: Int32, arcs: Int64) -> "GraphCollection":
         """Return other adjacency entries that carry what the given arcs carry."""
@@ -417,7 +425,8 @@ class GraphCollection(Sequence["Graph"]):
             given=self.given,
         )
 
-    def _with_edge_labels(self, codes: Int32, vocabulary: Vocabulary) -> "GraphCollection":
+    def with_edge_labels(self, codes: Int32, vocabulary: Vocabulary) -> "GraphCollection":
+        """Return the same graphs with other edge labels, a code for each adjacency entry; trusts its arguments."""
         values = {name: getattr(self, name) for name in self.__slots__}
         return GraphCollection(**{**values, "edge_codes": codes, "edge_vocabulary": vocabulary})
 

@@ -1,5 +1,6 @@
 """Graphs of any common kind, turned into a GraphCollection."""
 
 from relaxwl.inputs.convert import as_collection
+from relaxwl.inputs.transformer import ToGraphs
 
-__all__ = ["as_collection"]
+__all__ = ["ToGraphs", "as_collection"]

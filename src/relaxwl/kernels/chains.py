@@ -38,11 +38,17 @@ class Encoded:
     edge_costs: Float64 | None
     symbols: RootEncoding
     edge_symbols: EdgeEncoding
+    as_given: tuple[GraphCollection, Int32 | None] | None = None  # where other graphs are counted than walked through
 
     @property
     def n_edge_codes(self) -> int:
         """Number of known edge codes; 1 if edges do not count."""
         return self.edge_symbols.n_codes
+
+    @property
+    def counted(self) -> tuple[GraphCollection, Int32 | None]:
+        """The graphs in which labels are counted, and the codes of their edges."""
+        return (self.graphs, self.edges) if self.as_given is None else self.as_given
 
 
 class Feeding(NamedTuple):
@@ -107,13 +113,13 @@ def fit_chain(
         for place, (partitioner, assignment) in enumerate(zip(partitioners, found, strict=True)):
             members = members_of(assignment, centers[place], encoded.graphs.offsets, n_jobs)
             drawn = drawn_centers(rows, centers[place], members)
-            trees = Trees(drawn, symbols, encoded.edge_symbols.labels, below.trees)
+            trees = Trees(drawn, symbols, encoded.edge_symbols.names, below.trees)
             level.append(Partition(depth, first + place, partitioner, centers[place], fed, trees, members))
         yield list(zip(level, found, strict=True))
         if fed is not None and feeding.groups:
             below = _Below(found[0].groups, len(fed.known), fed.distances, level[0].trees)
         elif fed is not None:
-            trees = Trees(rows, symbols, encoded.edge_symbols.labels, below.trees)
+            trees = Trees(rows, symbols, encoded.edge_symbols.names, below.trees)
             below = _Below(row_of_node, len(fed.known), fed.distances, trees)
 
 

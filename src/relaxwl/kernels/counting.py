@@ -145,21 +145,27 @@ class _KeyCounter:
 
 
 class EdgeCounter(_KeyCounter):
-    """Counts unordered pairs of ids on edges, apart for each edge label where labels count: the edge kernel."""
+    """Counts pairs of ids on edges, apart for each edge label where labels count: the edge kernel.
+
+    The pairs are unordered; on arcs, the tail comes first.
+    """
+
+    directed: bool = False
 
     def _runs(
         self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
     ) -> tuple[Int64, Int64, Int32]:
         sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
-        once = sources < graphs.indices
+        self.directed = graphs.directed
+        once = np.ones(len(sources), bool) if graphs.directed else sources < graphs.indices
         one, other = ids[sources[once]].astype(np.int64), ids[graphs.indices[once]].astype(np.int64)
-        low, high = np.minimum(one, other), np.maximum(one, other)
+        low, high = (one, other) if graphs.directed else (np.minimum(one, other), np.maximum(one, other))
         labels = np.zeros(len(low), np.int64)
         if edges is not None:
             labels = edges[once].astype(np.int64)
         n_total = self._room(ids, int(labels.max(initial=0)) + 1)
         keys = (labels * self.n_known + low) * self.n_known + high
-        unknown = high >= self.n_known
+        unknown = np.maximum(low, high) >= self.n_known
         keys[unknown] = -1 - ((labels[unknown] * n_total + low[unknown]) * n_total + high[unknown])
         return _runs_by_graph(np.repeat(np.arange(graphs.n_graphs), graphs.edge_counts), keys, graphs.n_graphs)
 
@@ -167,7 +173,9 @@ class EdgeCounter(_KeyCounter):
         """Name the two ends, and the edge label where labels count."""
         rest, high = divmod(int(self.keys[column]), self.n_known)
         label, low = divmod(rest, self.n_known)
-        return f"{name_of[low]}–{name_of[high]}" + (f" by edge label {edge_names[label]}" if edge_names else "")
+        return f"{name_of[low]}{'→' if self.directed else '–'}{name_of[high]}" + (
+            f" by edge label {edge_names[label]}" if edge_names else ""
+        )
 
 
 class ShortestPathCounter(_KeyCounter):

@@ -210,7 +210,7 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         require(level.trees.rows.is_integral, f"{what} must be drawn as trees")
         _check_summary(level.summary, len(level))
         symbols = None if depth and feeding.roots else kernel.root_encoding_
-        trees = replace(level.trees, roots=symbols, edge_labels=kernel.edge_encoding_.labels, below=below)
+        trees = replace(level.trees, roots=symbols, edge_labels=kernel.edge_encoding_.names, below=below)
         object.__setattr__(level, "trees", trees)
         if depth + 1 == len(levels):
             require(level.fed is None, "the last depth must feed nothing")
@@ -229,7 +229,7 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         )
         if not (unused and fed.distances is None):
             _check_square(fed.distances, n_below + 1, f"the distances that depth {depth} feeds")
-        below = trees if feeding.groups else Trees(fed.known, symbols, kernel.edge_encoding_.labels, below)
+        below = trees if feeding.groups else Trees(fed.known, symbols, kernel.edge_encoding_.names, below)
 
 
 def _check_square(matrix: Any, size: int, what: str) -> None:
@@ -252,6 +252,7 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
     for encoding in (roots, edges):
         of(EditCost)(encoding.cost, "the cost of an encoding")
         labels(encoding.labels, "the labels of an encoding")
+    _check_edge_symbols(edges)
     of(tuple)(roots.symbols, "symbols")
     book: Any = roots.codebook
     if book is None:
@@ -269,6 +270,20 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
     for symbol in roots.symbols:
         paired = isinstance(symbol, tuple) and len(symbol) == 2 and symbol[0] in known and is_integer(symbol[1])
         require(paired and 0 <= symbol[1] < len(book), "symbols must be labels with codes")  # type: ignore[index]
+
+
+def _check_edge_symbols(edges: EdgeEncoding) -> None:
+    """Check that symbols of edges with attributes point into their codebook."""
+    of(bool)(edges.labelled, "labelled")
+    if edges.codebook is None:
+        return
+    of(Codebook)(edges.codebook, "codebook")
+    vector(np.float64, 2)(edges.codebook.centers, "the codebook's centres")
+    for symbol in edges.labels or ():
+        paired = isinstance(symbol, tuple) and len(symbol) == 2
+        code: Any = symbol[1] if edges.labelled and paired else symbol  # type: ignore[index]
+        known = is_integer(code) and 0 <= code < len(edges.codebook)
+        require(known and paired == edges.labelled, "symbols of edges must have codes")
 
 
 def _known(partitioner: Any) -> Rows:

@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
+from relaxwl._validation import check_choice
 from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
 from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
+from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel, check_flag
 from relaxwl.kernels.chains import Encoded, Feeding, apply_chain, fit_chain, refined
@@ -64,6 +66,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Costs of relabelling, inserting and deleting; 1 for everything by default.
     edge_labels : bool
         Whether edge labels count.
+    directions : {"both", "out", "in"}
+        Which arcs of directed graphs lead from a vertex to the children of its tree: those that leave it, those that
+        enter it, or both, told apart at the cost ``edge_relabel``. Undirected graphs are not concerned.
     base : {"subtree", "edge", "shortest-path"}
         What is counted in the graphs relabelled by groups.
     similarity : {"dot", "intersection", "tanimoto"}
@@ -109,6 +114,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
     0(0,0,0)
     """
 
+    takes_directed = True
+
     def __init__(
         self,
         max_depth: int = 4,
@@ -130,6 +137,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         random_state: Any = None,
         verbose: int = 0,
         sparse_output: bool = True,
+        directions: str = "both",
     ) -> None:
         self.max_depth = max_depth
         self.n_partitions = n_partitions
@@ -150,12 +158,14 @@ class RelaxedWeisfeilerLehman(CountKernel):
         self.random_state = random_state
         self.verbose = verbose
         self.sparse_output = sparse_output
+        self.directions = directions
 
     # ----------------------------------------------------------------------------------------------- fitting
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
         check_flag("approximate", self.approximate)
+        check_choice("directions", self.directions, DIRECTIONS)
         if isinstance(self.n_partitions, bool) or not isinstance(self.n_partitions, (int, np.integer)):
             raise ValueError(f"n_partitions must be an integer, not {self.n_partitions!r}")
         if self.n_partitions < 1:
@@ -175,7 +185,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     def uses(self) -> frozenset[str]:
         """Return which labels and attributes of graphs take part."""
-        return super().uses() | ({"node_attributes"} if self.cost is not None and self.cost.uses_attributes else set())
+        cost = EditCost() if self.cost is None else self.cost
+        used = {"node_attributes": cost.uses_attributes, "edge_attributes": cost.uses_edge_attributes}
+        return super().uses() | {part for part, counts in used.items() if counts}
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         if graphs.n_nodes == 0:
@@ -183,7 +195,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         cost = EditCost() if self.cost is None else self.cost
         seed = _seed(self.random_state)
         self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed % 2**32)
-        self.edge_encoding_ = EdgeEncoding.fit(graphs, cost, self.edge_labels)
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
+        edges_count = self.edge_labels or (graphs.directed and self.directions == "both")
+        self.edge_encoding_ = EdgeEncoding.fit(seen, cost, edges_count, seed % 2**32)
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
@@ -208,8 +222,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return [[self._counted(encoded, *found, progress) for found in level] for level in levels]
 
     def _counted(self, encoded: Encoded, partition: Partition, found: Assignment, progress: "_Progress") -> "_Fitted":
-        counter = COUNTERS[self.base]()
-        counts = counter.fit(encoded.graphs, found.groups, len(partition), self.n_jobs, encoded.edges)
+        counter, (graphs, edges) = COUNTERS[self.base](), encoded.counted
+        counts = counter.fit(graphs, found.groups, len(partition), self.n_jobs, edges)
         progress.step(partition, len(found.rows))
         return partition, counter, counts
 
@@ -237,9 +251,13 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return [make(rules[index % len(rules)]) for index in indices]
 
     def _encode(self, graphs: GraphCollection) -> Encoded:
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
-        edges, edge_costs = self.edge_encoding_.encode(graphs, root_costs, self.unseen)
-        return Encoded(graphs, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_)
+        edges, edge_costs = self.edge_encoding_.encode(seen, root_costs, self.unseen)
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        return Encoded(
+            seen, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_, as_given=(graphs, arcs)
+        )
 
     # ------------------------------------------------------------------------------------------- unseen graphs
 
@@ -249,7 +267,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         def counts(partition: int, groups: list[Int32]) -> list[Counts]:
             counters = self._counters[partition]
             return [
-                counter.count(graphs, ids, self.n_jobs, encoded.edges)
+                counter.count(graphs, ids, self.n_jobs, encoded.counted[1])
                 for counter, ids in zip(counters, groups, strict=True)
             ]
 
@@ -305,7 +323,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
                 groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
                 counter = self._counters[index][depth]
                 names += [
-                    f"depth {depth}, partition {index}: {counter.describe(column, groups, self.edge_encoding_.labels)}"
+                    f"depth {depth}, partition {index}: {counter.describe(column, groups, self.edge_encoding_.names)}"
                     for column in range(counter.n_columns)
                 ]
         return names

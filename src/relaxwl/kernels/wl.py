@@ -37,6 +37,9 @@ class WeisfeilerLehman(CountKernel):
         the depths' own. What was not met in fitting adds to Σ max.
     edge_labels : bool
         Whether edge labels take part in the refinement.
+    directions : {"both", "out", "in"}
+        Which arcs of directed graphs lead from a vertex to the children of its tree: those that leave it, those that
+        enter it, or both, told apart. Undirected graphs are not concerned.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
@@ -70,6 +73,8 @@ class WeisfeilerLehman(CountKernel):
            [12., 18.]])
     """
 
+    takes_directed = True
+
     def __init__(
         self,
         max_depth: int = 4,
@@ -81,6 +86,7 @@ class WeisfeilerLehman(CountKernel):
         n_jobs: int | None = None,
         verbose: int = 0,
         sparse_output: bool = True,
+        directions: str = "both",
     ) -> None:
         self.max_depth = max_depth
         self.base = base
@@ -91,30 +97,34 @@ class WeisfeilerLehman(CountKernel):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.sparse_output = sparse_output
+        self.directions = directions
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         check_edge_labels(graphs, self.edge_labels)
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         self.node_vocabulary_ = graphs.node_vocabulary
-        self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
-        edges = graphs.edge_codes if self.edge_labels else None
+        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
+        edges = seen.edge_codes if self._edges_count else None
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
         self.rows_: list[Rows] = []
         self._counters: list[Counter] = []
         counts = []
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
-            rows, ids = self._refined(graphs, graphs.node_codes, edges, ids, depth)
+            rows, ids = self._refined(seen, graphs.node_codes, edges, ids, depth)
             share = (depth + 1) / (self.max_depth + 1)
             report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
             counter = COUNTERS[self.base]()
-            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, edges))
+            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, arcs))
             self.rows_.append(rows)
             self._counters.append(counter)
         return counts
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        roots, edges = self._matched(graphs)
-        found = zip(self._counters, self._node_trees(graphs, roots, edges), strict=True)
-        return [counter.count(graphs, ids, self.n_jobs, edges) for counter, ids in found]
+        seen, roots, edges = self._matched(graphs)
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        found = zip(self._counters, self._node_trees(seen, roots, edges), strict=True)
+        return [counter.count(graphs, ids, self.n_jobs, arcs) for counter, ids in found]
 
     def node_groups(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the tree of every vertex, all graphs' vertices in order.
@@ -124,10 +134,17 @@ class WeisfeilerLehman(CountKernel):
         """
         check_is_fitted(self)
         graphs = admit(self, X)
-        return [list(self._node_trees(graphs, *self._matched(graphs)))]
+        return [list(self._node_trees(*self._matched(graphs)))]
 
-    def _matched(self, graphs: GraphCollection) -> tuple[Int32, Int32 | None]:
-        return matched_codes(graphs, self.node_vocabulary_, self.edge_vocabulary_, self.edge_labels)
+    @property
+    def _edges_count(self) -> bool:
+        """Whether what stands on edges takes part: labels, or from which end an arc is seen."""
+        return self.edge_labels or (self.directed_ and self.directions == "both")
+
+    def _matched(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32, Int32 | None]:
+        """Return the graphs as they are walked through, with codes in terms of what was met in fitting."""
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
+        return seen, *matched_codes(seen, self.node_vocabulary_, self.edge_vocabulary_, self._edges_count)
 
     def _node_trees(self, graphs: GraphCollection, roots: Int32, edges: Int32 | None) -> Iterator[Int32]:
         """Yield the tree of every vertex, depth by depth."""

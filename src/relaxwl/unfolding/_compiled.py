@@ -32,8 +32,8 @@ def counting_order(ids, n_ids):
 def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, n_edge_codes, n_total):
     """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
-    The vertices must be closed under adjacency (whole graphs). ``previous`` int32 (n_nodes,) holds the ids of the depth
-    below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge code, id) becomes
+    The vertices must be closed under adjacency (whole graphs), and it must be symmetric. ``previous`` int32 (n_nodes,)
+    holds the ids of the depth below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge code, id) becomes
     ``edge_code * n_children + id``; one that was not known at fitting lies behind all of these.
     """
     first = indptr[start]
@@ -57,6 +57,25 @@ def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, 
     if labelled:  # sorted by id, but edge labels come first
         for local in range(stop - start):
             _sort(points[indptr[start + local] - first : indptr[start + local + 1] - first])
+    return _run_lengths(indptr[start : stop + 1] - first, points)
+
+
+@njit(nogil=True, cache=True)
+def gather_directed_rows(start, stop, indptr, indices, edge_codes, previous, n_children, n_edge_codes, n_total):
+    """Return what ``gather_rows`` returns, for an adjacency of any kind: every vertex asks for itself."""
+    first = indptr[start]
+    points = np.empty(indptr[stop] - first, np.int32)
+    labelled = len(edge_codes) > 0
+    n_points = n_children * n_edge_codes
+    for local in range(stop - start):
+        for entry in range(indptr[start + local], indptr[start + local + 1]):
+            child = previous[indices[entry]]
+            edge = edge_codes[entry] if labelled else 0
+            if child < n_children and edge < n_edge_codes:
+                points[entry - first] = edge * n_children + child
+            else:
+                points[entry - first] = n_points + edge * n_total + child
+        _sort(points[indptr[start + local] - first : indptr[start + local + 1] - first])
     return _run_lengths(indptr[start : stop + 1] - first, points)
 
 

@@ -110,14 +110,33 @@ class RootEncoding:
 
 @dataclass(frozen=True)
 class EdgeEncoding:
-    """The edge labels in use, in order; none if edge labels do not count."""
+    """What stands on the edges to children, in order; nothing if edges do not count.
+
+    Attributes
+    ----------
+    cost : EditCost
+        Edit costs between edges.
+    labels : tuple or None
+        The symbols in use: edge labels (with directions, as ``GraphCollection.seen`` writes them), codes of attribute
+        vectors, or pairs (label, code); None if edges do not count.
+    codebook : Codebook or None
+        Attribute codes, if the costs are those of edge attributes.
+    labelled : bool
+        Whether symbols hold labels.
+    """
 
     cost: EditCost
-    labels: tuple[Label, ...] | None
+    labels: tuple[Symbol, ...] | None
+    codebook: Codebook | None = None
+    labelled: bool = True
 
     @classmethod
-    def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool) -> "EdgeEncoding":
-        """Take the edge labels from these graphs, if they count."""
+    def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
+        """Take the symbols from these graphs, seen as they are walked through; labels only if they count."""
+        if cost.uses_edge_attributes:
+            book = cost.edge_codebook(_edge_attributes(graphs), random_state)
+            empty = cls(cost, (), book, labelled=edge_labels)
+            return cls(cost, empty._symbols_of(graphs)[1], book, labelled=edge_labels)
         if not edge_labels:
             return cls(cost, None)
         check_edge_labels(graphs, edge_labels)
@@ -127,8 +146,18 @@ class EdgeEncoding:
 
     @property
     def n_codes(self) -> int:
-        """Number of edge codes; 1 if edge labels do not count."""
+        """Number of edge codes; 1 if edges do not count."""
         return 1 if self.labels is None else len(self.labels)
+
+    @property
+    def names(self) -> tuple[Label, ...] | None:
+        """What to write on the edges of trees for each code: labels, vectors, or pairs of the two."""
+        return None if self.labels is None else self._named(self.labels)
+
+    def codes_and_names(self, graphs: GraphCollection) -> tuple[Int32, tuple[Label, ...]]:
+        """Return a code for each adjacency entry, and what to write for all codes, unknown ones last."""
+        codes, symbols = self._symbols_of(graphs)
+        return codes, self._named(symbols)
 
     def encode(
         self, graphs: GraphCollection, node_costs: Float64, unseen: str = "relabel"
@@ -139,18 +168,41 @@ class EdgeEncoding:
         """
         if self.labels is None:
             return None, None
-        check_edge_labels(graphs, True)
-        if graphs.edge_codes is None:
-            return np.empty(0, np.int32), self.cost.edge_matrix(self.labels, node_costs=node_costs)
-        used, compact = _in_use(graphs.edge_codes, graphs.edge_vocabulary)
-        check_same_kind(used, self.labels, "edge labels")
-        codes, labels = _matched(used, self.labels)
-        new = labels[len(self.labels) :]
+        codes, symbols = self._symbols_of(graphs)
+        new = symbols[len(self.labels) :]
         if new and unseen == "error":
             raise ValueError(
                 f"unseen='error', and these graphs have edge labels that were not met in fitting: {new[:5]}"
             )
-        return codes[compact], self.cost.edge_matrix(labels, node_costs=node_costs)
+        return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=node_costs)
+
+    def _symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
+        """Return a code for each adjacency entry and all symbols, the unknown ones last."""
+        known = self.labels or ()
+        used: tuple[Symbol, ...] = ()
+        compact = np.zeros(len(graphs.indices), np.int32)
+        if self.labelled:
+            check_edge_labels(graphs, True)
+            if graphs.edge_codes is None:
+                return np.empty(0, np.int32), known
+            used, compact = _in_use(graphs.edge_codes, graphs.edge_vocabulary)
+            if self.codebook is None:
+                check_same_kind(used, known, "edge labels")
+        if self.codebook is not None:
+            pairs = np.stack([compact, self.codebook.codes_of(_edge_attributes(graphs))], axis=1)
+            distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
+            used = tuple((used[label], code) if self.labelled else code for label, code in distinct.tolist())
+            compact = inverse.reshape(-1).astype(np.int32)
+        codes, symbols = _matched(used, known)
+        return np.asarray(codes[compact], np.int32), symbols
+
+    def _named(self, symbols: tuple[Symbol, ...], digits: int | None = 3) -> tuple[Label, ...]:
+        if self.codebook is None:
+            return symbols
+        if not self.labelled:
+            return tuple(_vector(self.codebook, cast(int, code), digits) for code in symbols)
+        pairs = cast(tuple[tuple[Label, int], ...], symbols)
+        return tuple((label, _vector(self.codebook, code, digits)) for label, code in pairs)
 
 
 def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
@@ -185,6 +237,15 @@ def _attributes(graphs: GraphCollection) -> Float64:
     return graphs.node_attributes
 
 
-def _vector(book: Codebook, code: int) -> Label:
-    """Return an attribute vector, short enough to be written at a vertex."""
-    return tuple(float(f"{value:.3g}") for value in book.centers[code])
+def _edge_attributes(graphs: GraphCollection) -> Float64:
+    if graphs.edge_attributes is None:
+        if graphs.n_edges:
+            raise ValueError("cost measures edge attributes, and these graphs have none")
+        return np.zeros((0, 1))
+    return graphs.edge_attributes
+
+
+def _vector(book: Codebook, code: int, digits: int | None = 3) -> Label:
+    """Return an attribute vector, short enough to be written at a vertex; with all digits if ``digits`` is None."""
+    values = book.centers[code].tolist()
+    return tuple(values if digits is None else (float(f"{value:.{digits}g}") for value in values))

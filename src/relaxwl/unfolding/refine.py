@@ -107,7 +107,8 @@ def _distinct_of_span(
 ) -> Part:
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
-    indptr, points, counts = _compiled.gather_rows(
+    gather = _compiled.gather_directed_rows if graphs.directed else _compiled.gather_rows
+    indptr, points, counts = gather(
         start, stop, graphs.indptr, graphs.indices, edge_codes, previous, n_children, n_edge_codes, n_total
     )
     rows = Rows(roots[start:stop], indptr, points, counts, n_children, n_edge_codes)

@@ -460,6 +460,7 @@ def unfolding_tree(
     *,
     edge_labels: bool = False,
     node_labels: Sequence[Any] | NDArray[Any] | None = None,
+    directions: str = "both",
 ) -> UnfoldingTree:
     """Return the unfolding tree of a vertex: its label, below it the trees of its neighbours, one depth less.
 
@@ -475,6 +476,9 @@ def unfolding_tree(
         Whether the labels of the graph's edges go into the tree.
     node_labels : sequence or array of shape (n_nodes,) or (n_nodes, d), optional
         Labels to use in place of the graph's own: a label, an attribute vector, or a pair of the two per vertex.
+    directions : {"both", "out", "in"}, default="both"
+        Which arcs of a directed graph lead to children: those that leave a vertex, those that enter it, or both. With
+        both, the edge to a child is labelled ``→`` or ``←``, beside its own label if ``edge_labels`` asks for it.
 
     Returns
     -------
@@ -485,6 +489,9 @@ def unfolding_tree(
         raise TypeError("graph must be a single graph, not a GraphCollection: give collection[i]")
     if not hasattr(graph, "edge_labels_of"):  # a graph of another library
         graph = as_collection([graph])[0]
+    if getattr(graph, "directed", False):
+        graph = graph.as_collection().seen(directions, edge_labels=edge_labels)[0]
+        edge_labels = edge_labels or directions == "both"
     node, depth = whole_number("node", node), whole_number("depth", depth)
     if node >= graph.n_nodes:
         raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")

@@ -1,0 +1,276 @@
+"""Graphs in Parquet files, a row a graph, in the columns that graph hubs use; read and written batch by batch."""
+
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl._storage import atomic_write
+from relaxwl._validation import check_integer
+from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs.building import as_names, common_direction, join_labels, join_vectors, there_are
+from relaxwl.graphs.directions import symmetric
+from relaxwl.graphs.labels import Vocabulary, plain_label
+
+Batch = tuple[GraphCollection, NDArray[Any] | None]
+
+# Columns as write_parquet calls them and as hubs do; the first that is there is read.
+COLUMNS = {
+    "node_labels": ("node_label",),
+    "edge_labels": ("edge_label",),
+    "node_attributes": ("node_feat", "x"),
+    "edge_attributes": ("edge_attr", "edge_weight"),
+}
+METADATA = b"relaxwl"
+BATCH = 1024
+
+
+@overload
+def read_parquet(
+    path: str | os.PathLike[str], *, target: str | None = "y", batch_size: None = None, **options: Any
+) -> Batch: ...
+@overload
+def read_parquet(
+    path: str | os.PathLike[str], *, target: str | None = "y", batch_size: int, **options: Any
+) -> Iterator[Batch]: ...
+def read_parquet(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = "y",
+    batch_size: int | None = None,
+    directed: bool | None = None,
+    **columns: Any,
+) -> Batch | Iterator[Batch]:
+    """Read graphs from a Parquet file with a row for each; needs the extra ``parquet``.
+
+    Parameters
+    ----------
+    path : path
+        A file with the columns ``edge_index`` (two lists of vertex numbers), ``num_nodes``, and what there is of
+        ``node_label``, ``edge_label`` (a list each) and ``node_feat``, ``edge_attr`` (a list of lists, or of numbers).
+    target : str or None, default="y"
+        The column to return beside the graphs; None, or a column that is not there, returns None.
+    batch_size : int, optional
+        Return an iterator over batches ``(graphs, y)`` of so many graphs, which takes the memory of one batch.
+    directed : bool, optional
+        Whether ``edge_index`` holds arcs. By default what :func:`write_parquet` noted; else graphs (of a batch) are
+        directed if some arc has no counterpart.
+    node_label, edge_label, node_attributes, edge_attributes : str or list of str, optional
+        Columns to read in place of the usual ones; several labels make tuples, ``[]`` reads none.
+
+    Returns
+    -------
+    graphs : GraphCollection
+    y : array or None
+    """
+    unknown = set(columns) - {"node_label", "edge_label", "node_attributes", "edge_attributes"}
+    if unknown:
+        raise TypeError(f"read_parquet has no argument {min(unknown)!r}")
+    if batch_size is not None:
+        return _batches(path, target, check_integer("batch_size", batch_size, least=1), directed, columns)
+    parts = [part for part, _ in _row_batches(path, target, BATCH, columns)]
+    noted = _noted(path).get("directed") if directed is None else directed
+    rows = [row for part in parts for row in part]
+    return _collection(rows, noted), _target(rows)
+
+
+def write_parquet(
+    path: str | os.PathLike[str], graphs: GraphCollection | Iterable[Batch], y: Sequence[Any] | None = None
+) -> None:
+    """Write graphs to a Parquet file that :func:`read_parquet` and graph hubs read; needs the extra ``parquet``.
+
+    Parameters
+    ----------
+    path : path
+        The file; it appears when all is written.
+    graphs : GraphCollection, or iterable of (graphs, y)
+        The graphs, or batches of them (all directed or none, with the same labels and attributes), taken one by one.
+    y : sequence, optional
+        A value for each graph, where ``graphs`` is a collection.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "O", "C"]), (1, [], ["N"])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet(Path(folder, "two.parquet"), graphs, [0, 1])
+    ...     again, y = read_parquet(Path(folder, "two.parquet"))
+    >>> again == graphs, y
+    (True, array([0, 1]))
+    """
+    arrow, parquet = _pyarrow()
+    batches = _cut(graphs, y) if isinstance(graphs, GraphCollection) else iter(graphs)
+    writer = None
+    with atomic_write(path) as file:
+        try:
+            for part, values in batches:
+                table = arrow.table(_table(part, values))
+                if writer is None:
+                    noted = {"directed": part.directed, "json": [c for c in ("node", "edge") if _is_json(part, c)]}
+                    schema = table.schema.with_metadata({METADATA: json.dumps(noted).encode()})
+                    writer = parquet.ParquetWriter(file, schema)
+                writer.write_table(table.cast(schema))
+        finally:
+            if writer is not None:
+                writer.close()
+        if writer is None:
+            raise ValueError("there are no graphs to write")
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install 'relaxwl[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def _cut(graphs: GraphCollection, y: Sequence[Any] | None) -> Iterator[Batch]:
+    values = None if y is None else np.asarray(y)
+    if values is not None and len(values) != len(graphs):
+        raise ValueError(f"y has {len(values)} values for {len(graphs)} graphs")
+    for start in range(0, max(len(graphs), 1), BATCH):
+        span = slice(start, start + BATCH)
+        yield graphs[span], None if values is None else values[span]
+
+
+def _table(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, Any]:
+    """Return the columns of some graphs; undirected edges are listed both ways, as everybody expects."""
+    nodes, entries = graphs.offsets, graphs.indptr[graphs.offsets]
+    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+    starts = np.repeat(nodes[:-1], np.diff(entries))
+    ends = [sources - starts, graphs.indices - starts]
+    spans = [slice(a, b) for a, b in itertools.pairwise(entries.tolist())]
+    node_spans = [slice(a, b) for a, b in itertools.pairwise(nodes.tolist())]
+    columns: dict[str, Any] = {
+        "edge_index": [[end[span].tolist() for end in ends] for span in spans],
+        "num_nodes": graphs.node_counts,
+    }
+    for kind, cuts in (("node", node_spans), ("edge", spans)):
+        codes, vocabulary = getattr(graphs, f"{kind}_codes"), getattr(graphs, f"{kind}_vocabulary")
+        if vocabulary is not None:
+            names = [json.dumps(label) for label in vocabulary] if _is_json(graphs, kind) else vocabulary
+            columns[f"{kind}_label"] = [[names[code] for code in codes[cut].tolist()] for cut in cuts]
+        attributes = getattr(graphs, f"{kind}_attributes")
+        if attributes is not None:
+            columns[COLUMNS[f"{kind}_attributes"][0]] = [attributes[cut].tolist() for cut in cuts]
+    if y is not None:
+        columns["y"] = list(np.asarray(y).tolist())
+    return columns
+
+
+def _is_json(graphs: GraphCollection, kind: str) -> bool:
+    """Whether labels are not all integers or all text, so that a column of one type cannot hold them."""
+    vocabulary: Vocabulary = getattr(graphs, f"{kind}_vocabulary") or ()
+    return not any(all(isinstance(label, one) for label in vocabulary) for one in (int, str))
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def _noted(path: str | os.PathLike[str]) -> dict[str, Any]:
+    _, parquet = _pyarrow()
+    metadata = parquet.read_schema(path).metadata or {}
+    return dict(json.loads(metadata.get(METADATA, b"{}")))
+
+
+def _batches(
+    path: str | os.PathLike[str], target: str | None, size: int, directed: bool | None, columns: dict[str, Any]
+) -> Iterator[Batch]:
+    noted = _noted(path).get("directed") if directed is None else directed
+    for rows, _ in _row_batches(path, target, size, columns):
+        yield _collection(rows, noted), _target(rows)
+
+
+Row = dict[str, Any]
+
+
+def _row_batches(
+    path: str | os.PathLike[str], target: str | None, size: int, columns: dict[str, Any]
+) -> Iterator[tuple[list[Row], int]]:
+    """Yield rows as small arrays, batch by batch, and where each batch begins."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+    _, parquet = _pyarrow()
+    as_json = set(_noted(path).get("json", []))
+    with parquet.ParquetFile(path) as file:
+        known = file.schema_arrow.names
+        chosen = _chosen(known, columns, path)
+        wanted = {"edge_index", "num_nodes", *(name for names in chosen.values() for name in names)}
+        wanted |= {target} if target in known else set()
+        begin = 0
+        for batch in file.iter_batches(size, columns=[name for name in known if name in wanted]):
+            rows = batch.to_pylist()
+            yield [_row(row, chosen, as_json, target, begin + at) for at, row in enumerate(rows)], begin
+            begin += len(rows)
+
+
+def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the columns to read for labels and attributes of vertices and edges."""
+    if "edge_index" not in known:
+        raise ValueError(f"{os.fspath(path)} has no column edge_index; {there_are(known)}")
+    chosen = {}
+    for part, usual in COLUMNS.items():
+        asked = columns.get(part.removesuffix("s") if part.endswith("labels") else part)
+        names = next(([name] for name in usual if name in known), []) if asked is None else list(as_names(asked))
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{os.fspath(path)} has no column {name!r}; {there_are(known)}")
+        chosen[part] = names
+    for kind in ("node", "edge"):  # a column that serves as label is not an attribute as well, unless asked for
+        if columns.get(f"{kind}_attributes") is None:
+            chosen[f"{kind}_attributes"] = [
+                name for name in chosen[f"{kind}_attributes"] if name not in chosen[f"{kind}_labels"]
+            ]
+    return chosen
+
+
+def _row(row: Row, chosen: dict[str, list[str]], as_json: set[str], target: str | None, index: int) -> Row:
+    edges = np.array(row["edge_index"] if row["edge_index"] else [[], []], np.int64).reshape(2, -1).T
+    size = row.get("num_nodes")
+    n_nodes = int(size[0] if isinstance(size, list) else size) if size is not None else int(edges.max(initial=-1)) + 1
+    found: Row = {"n_nodes": n_nodes, "edges": edges, "y": row.get(target) if target else None}
+    for part, names in chosen.items():
+        length = n_nodes if part.startswith("node") else len(edges)
+        values = [row[name] if row[name] is not None else [] for name in names]
+        if not names:
+            found[part] = None
+        elif part.endswith("attributes"):
+            found[part] = join_vectors(values, length, index)
+        else:
+            read = json.loads if part.split("_")[0] in as_json else _label
+            found[part] = join_labels([[read(value) for value in column] for column in values])
+    return found
+
+
+def _label(value: Any) -> Any:
+    """Return a label; a list of one is what it holds."""
+    return plain_label(value[0] if isinstance(value, list) and len(value) == 1 else value)
+
+
+def _collection(rows: list[Row], directed: bool | None) -> GraphCollection:
+    found = [len(row["edges"]) > 0 and not symmetric(row["edges"], None, row["n_nodes"]) for row in rows]
+    if directed is None:
+        directed = common_direction(found, None, inferred=True)
+    builder = CollectionBuilder(directed=directed)
+    for row in rows:
+        builder.add(row["n_nodes"], row["edges"], **{part: row[part] for part in COLUMNS})
+    return GraphCollection(**builder.build())
+
+
+def _target(rows: list[Row]) -> NDArray[Any] | None:
+    values = [row["y"] for row in rows]
+    if not values or all(value is None for value in values):
+        return None
+    if all(isinstance(value, list) and len(value) == 1 for value in values):
+        values = [value[0] for value in values]
+    return np.array(values)

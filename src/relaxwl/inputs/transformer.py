@@ -1,0 +1,98 @@
+"""Conversion as a step of a scikit-learn pipeline."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl.graphs import GraphCollection, Label
+from relaxwl.inputs.convert import as_collection
+
+
+class ToGraphs(TransformerMixin, BaseEstimator):
+    """Turn graphs of any common kind into a GraphCollection, in training and at predict time alike.
+
+    A pipeline that begins with this takes raw objects: networkx or PyTorch Geometric graphs, rows of a data frame, a
+    column of graphs from a ``ColumnTransformer``. The parameters are those of :func:`relaxwl.as_collection`.
+
+    Parameters
+    ----------
+    node_label, edge_label : str or list of str, optional
+        Where the graphs keep their labels.
+    node_attributes, edge_attributes : str or list of str, optional
+        Where they keep numeric attributes.
+    symmetrize : bool, default=False
+        Forget the directions of directed graphs.
+    directed : bool, optional
+        Whether edges are arcs, where the graphs do not tell. By default what the graphs of ``fit`` were.
+    missing : label, optional
+        The label of vertices and edges that have none.
+
+    Attributes
+    ----------
+    directed_ : bool
+        Whether the graphs of ``fit`` were directed.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from relaxwl import WeisfeilerLehman
+    >>> ring = nx.cycle_graph(3)
+    >>> nx.set_node_attributes(ring, "C", "element")
+    >>> make_pipeline(ToGraphs(node_label="element"), WeisfeilerLehman(max_depth=1)).fit_transform([ring]).toarray()
+    array([[3., 3.]])
+    """
+
+    def __init__(
+        self,
+        node_label: str | Sequence[str] | None = None,
+        edge_label: str | Sequence[str] | None = None,
+        node_attributes: str | Sequence[str] | None = None,
+        edge_attributes: str | Sequence[str] | None = None,
+        symmetrize: bool = False,
+        directed: bool | None = None,
+        missing: Label | None = None,
+    ) -> None:
+        self.node_label = node_label
+        self.edge_label = edge_label
+        self.node_attributes = node_attributes
+        self.edge_attributes = edge_attributes
+        self.symmetrize = symmetrize
+        self.directed = directed
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Look whether the graphs are directed."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> GraphCollection:
+        """Convert the graphs, and keep in mind whether they are directed."""
+        graphs = self._converted(X, self.directed)
+        self.directed_ = graphs.directed
+        return graphs
+
+    def transform(self, X: Any) -> GraphCollection:
+        """Return the graphs as a collection."""
+        check_is_fitted(self)
+        return self._converted(X, None if self.symmetrize else self.directed_)
+
+    def _converted(self, X: Any, directed: bool | None) -> GraphCollection:
+        names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "missing")
+        return as_collection(_column(X), directed=directed, **{name: getattr(self, name) for name in names})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def _column(X: Any) -> Any:
+    """Return the graphs of an array of objects with one column, as a ColumnTransformer passes them."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 1:
+        return X[:, 0]
+    return X

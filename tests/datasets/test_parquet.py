@@ -1,0 +1,84 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from relaxwl import GraphCollection
+from relaxwl.datasets import read_parquet, write_parquet
+from relaxwl.graphs import CollectionBuilder
+
+
+def random_collection(seed, directed=False, labels="text", attributes=True, number=20):
+    rng = np.random.default_rng(seed)
+    names = {"text": ["a", "b"], "numbers": [1, 7], "tuples": [("a", 1), ("b", 2.5)], "mixed": ["a", 3]}
+    builder = CollectionBuilder(directed=directed)
+    for _ in range(number):
+        n = int(rng.integers(0, 7))
+        pairs = [(u, v) for u in range(n) for v in range(n) if (u != v if directed else u < v)]
+        edges = [pairs[i] for i in rng.permutation(len(pairs))[: rng.integers(0, len(pairs) + 1)]]
+        columns = {}
+        if labels:
+            columns["node_labels"] = [names[labels][i] for i in rng.integers(0, 2, n)]
+            columns["edge_labels"] = [names[labels][i] for i in rng.integers(0, 2, len(edges))]
+        if attributes:
+            columns["node_attributes"] = rng.normal(size=(n, 2))
+            columns["edge_attributes"] = rng.normal(size=(len(edges), 1))
+        builder.add(n, edges, **columns)
+    return GraphCollection(**builder.build())
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 10**6), st.booleans(), st.sampled_from([None, "text", "numbers", "tuples", "mixed"]), st.booleans()
+)
+def test_round_trip(tmp_path, seed, directed, labels, attributes):
+    graphs = random_collection(seed, directed, labels, attributes)
+    y = np.arange(len(graphs)) % 3
+    write_parquet(tmp_path / "graphs.parquet", graphs, y)
+    again, values = read_parquet(tmp_path / "graphs.parquet")
+    assert again == graphs
+    assert np.array_equal(values, y)
+
+
+def test_batches_stream_both_ways(tmp_path):
+    graphs = random_collection(0, number=50)
+    write_parquet(tmp_path / "a", ((graphs[i : i + 10], np.arange(i, i + 10) / 2) for i in range(0, 50, 10)))
+    batches = list(read_parquet(tmp_path / "a", batch_size=16))
+    assert [len(part) for part, _ in batches] == [16, 16, 16, 2]
+    assert GraphCollection.concatenate(part for part, _ in batches) == graphs
+    assert np.array_equal(np.concatenate([y for _, y in batches]), np.arange(50) / 2)
+
+
+def test_files_of_hubs(tmp_path):
+    rows = [
+        {"edge_index": [[0, 1], [1, 0]], "edge_attr": [[2], [2]], "node_feat": [[6], [8]], "y": [1], "num_nodes": 2},
+        {"edge_index": [[], []], "edge_attr": [], "node_feat": [[7]], "y": [0], "num_nodes": 1},
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "hub.parquet")
+    graphs, y = read_parquet(tmp_path / "hub.parquet")
+    assert y.tolist() == [1, 0]
+    assert not graphs.directed
+    assert graphs[0].node_attributes.tolist() == [[6], [8]]
+    graphs, _ = read_parquet(tmp_path / "hub.parquet", node_label="node_feat", edge_attributes=[])
+    assert graphs[0].node_labels == [6, 8]
+    assert graphs.node_attributes is None
+    assert graphs.edge_attributes is None
+
+
+def test_errors(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_parquet(tmp_path / "absent")
+    pq.write_table(pa.table({"smiles": ["C"]}), tmp_path / "other")
+    with pytest.raises(ValueError, match="has no column edge_index; there is 'smiles'"):
+        read_parquet(tmp_path / "other")
+    graphs = random_collection(0)
+    with pytest.raises(ValueError, match="y has 1 values for 20 graphs"):
+        write_parquet(tmp_path / "new", graphs, [1])
+    assert not (tmp_path / "new").exists()
+    write_parquet(tmp_path / "new", graphs)
+    with pytest.raises(ValueError, match="has no column 'colour'; there is 'edge_index'"):
+        read_parquet(tmp_path / "new", node_label="colour")
+    with pytest.raises(TypeError, match="no argument 'colour'"):
+        read_parquet(tmp_path / "new", colour=1)
