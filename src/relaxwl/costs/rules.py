@@ -165,7 +165,8 @@ class EdgeAttributes:
             _direction_and_label(edge[0]) if pair else (None, None) for edge, pair in zip(edges, paired, strict=True)
         ]
         costs += relabel * _differ([label for _, label in signs])
-        return np.maximum(costs, relabel * _differ([direction for direction, _ in signs]))
+        turned = relabel * _differ([direction for direction, _ in signs])
+        return np.asarray(np.maximum(costs, turned), dtype=np.float64)
 
 
 def _direction_and_label(symbol: Label) -> tuple[Label, Label]:

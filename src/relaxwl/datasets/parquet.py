@@ -206,7 +206,7 @@ def _row_batches(
         known = file.schema_arrow.names
         chosen = _chosen(known, columns, path)
         wanted = {"edge_index", "num_nodes", *(name for names in chosen.values() for name in names)}
-        wanted |= {target} if target in known else set()
+        wanted |= {name for name in known if name == target}
         begin = 0
         for batch in file.iter_batches(size, columns=[name for name in known if name in wanted]):
             rows = batch.to_pylist()

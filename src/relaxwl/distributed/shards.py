@@ -264,8 +264,9 @@ class ShardedCollection(Sequence[GraphCollection]):
     def _read(self, part: Part) -> GraphCollection:
         arrays = self._load(part)
         try:
+            present: dict[str, Any] = {name: arrays[name] for name in ARRAYS if name in arrays}
             graphs = GraphCollection(
-                **{name: arrays[name] for name in ARRAYS if name in arrays},
+                **present,
                 node_vocabulary=_vocabulary(arrays, "node_vocabulary"),
                 edge_vocabulary=_vocabulary(arrays, "edge_vocabulary"),
             )
@@ -316,6 +317,10 @@ def _joined(kind: str, before: Vocabulary | None, now: Vocabulary | None, name: 
 
 def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
     """Return the arrays of a part; vocabularies are texts of JSON."""
+    if graphs.directed:  # a part has no place to say so, and would be read as something else
+        raise ShardError(
+            "directed graphs cannot be kept in shards; as_collection(graphs, symmetrize=True) forgets arcs"
+        )
     arrays = {name: getattr(graphs, name) for name in ARRAYS if getattr(graphs, name) is not None}
     for name in ("node_vocabulary", "edge_vocabulary"):
         if getattr(graphs, name) is not None:

@@ -366,7 +366,7 @@ class GraphCollection(Sequence["Graph"]):
         arguments = assemble(self.offsets, edges, edge_labels=self.edge_codes, edge_attributes=self.edge_attributes)
         arguments |= {"node_codes": self.node_codes, "node_vocabulary": self.node_vocabulary}
         if self.edge_vocabulary is not None:
-            used = np.unique(self.edge_codes) if self.edge_codes is not None else []
+            used = [] if self.edge_codes is None else np.unique(self.edge_codes).tolist()
             arguments["edge_vocabulary"] = tuple(self.edge_vocabulary[code] for code in used)
         return GraphCollection(**{**arguments, "node_attributes": self.node_attributes, "given": self.given})
 

@@ -33,8 +33,8 @@ def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, 
     """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
     The vertices must be closed under adjacency (whole graphs), and it must be symmetric. ``previous`` int32 (n_nodes,)
-    holds the ids of the depth below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge code, id) becomes
-    ``edge_code * n_children + id``; one that was not known at fitting lies behind all of these.
+    holds the ids of the depth below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge
+    code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all of these.
     """
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)

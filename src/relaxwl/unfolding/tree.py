@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl import drawing
-from relaxwl.graphs import GraphCollection
+from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.labels import Label, label_order, plain_label
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding.notation import Reader, written
@@ -489,7 +489,7 @@ def unfolding_tree(
         raise TypeError("graph must be a single graph, not a GraphCollection: give collection[i]")
     if not hasattr(graph, "edge_labels_of"):  # a graph of another library
         graph = as_collection([graph])[0]
-    if getattr(graph, "directed", False):
+    if isinstance(graph, Graph) and graph.directed:
         graph = graph.as_collection().seen(directions, edge_labels=edge_labels)[0]
         edge_labels = edge_labels or directions == "both"
     node, depth = whole_number("node", node), whole_number("depth", depth)
