@@ -256,7 +256,14 @@ class RelaxedWeisfeilerLehman(CountKernel):
         edges, edge_costs = self.edge_encoding_.encode(seen, root_costs, self.unseen)
         arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
         return Encoded(
-            seen, roots, root_costs, edges, edge_costs, self.root_encoding_, self.edge_encoding_, as_given=(graphs, arcs)
+            seen,
+            roots,
+            root_costs,
+            edges,
+            edge_costs,
+            self.root_encoding_,
+            self.edge_encoding_,
+            as_given=(graphs, arcs),
         )
 
     # ------------------------------------------------------------------------------------------- unseen graphs
