@@ -181,7 +181,8 @@ def _direction_and_label(symbol: Label) -> tuple[Label, Label]:
 def _differ(values: list[Label]) -> FloatArray:
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
     which = np.array([numbers[value] for value in values], dtype=np.int64)
-    return (which[:, None] != which[None, :]).astype(np.float64)
+    differ: FloatArray = (which[:, None] != which[None, :]).astype(np.float64)
+    return differ
 
 
 @dataclass(frozen=True)
