@@ -382,6 +382,25 @@ def test_what_makes_no_sense_is_refused_before_data_are_loaded(arguments, monkey
     assert main([arguments[0], "egonets-1", *arguments[1:]]) == 2
 
 
+def test_given_folds_and_solver(dataset, tmp_path, capsys):
+    folds = [
+        {"test": [i, i + 1], "model_selection": [{"train": list(range(10, 24)), "validation": [8, 9]}]}
+        for i in (0, 2, 4)
+    ]
+    (tmp_path / "TINY.json").write_text(json.dumps(folds))
+    command = ["benchmark", str(dataset), "--kernels", "wl,stats-rf", "--splits", str(tmp_path), "--solver", "libsvm"]
+    assert main([*command, "--out", str(tmp_path / "out"), "--json", "--quiet"]) == 0
+    cells = json.loads(capsys.readouterr().out)
+    assert [(cell["kernel"], len(cell["accuracies"]), cell["metric"]) for cell in cells] == [
+        ("wl", 3, "accuracy"), ("stats-rf", 3, "accuracy"),
+    ]  # fmt: skip
+    assert "TINY.json" in (tmp_path / "out" / "results.md").read_text()
+    assert main(["benchmark", str(dataset), "--splits", str(tmp_path / "out")]) == 2
+    assert "no file TINY.json in this folder" in capsys.readouterr().err
+    assert main(["benchmark", str(dataset), "--kernels", "wl", "--task", "regression"]) == 2
+    assert "wl does not predict numbers" in capsys.readouterr().err
+
+
 @pytest.mark.filterwarnings("always")
 def test_a_file_of_another_kind_is_no_results_file(dataset, tmp_path, capsys):
     page = tmp_path / "report.html"

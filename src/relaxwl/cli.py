@@ -189,10 +189,17 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as wl,rwl-star")
     parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
     parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
-    parser.add_argument("--protocol", choices=("transductive", "inductive"), default="transductive",
-                        help="fit kernels on all graphs (as the paper does), or on training graphs alone")  # fmt: skip
+    parser.add_argument("--protocol", choices=("transductive", "inductive"),
+                        help="fit kernels on all graphs (as the paper does; the default), or on training graphs alone "
+                        "(the default with --splits)")  # fmt: skip
+    parser.add_argument("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a "
+                        "folder with NAME.json), random:20 for random test parts, scaffold:5 for molecules")  # fmt: skip
+    parser.add_argument("--task", choices=("classification", "regression"), default="classification",
+                        help="what is predicted (default classification); numbers by auto or stats-rf")  # fmt: skip
+    parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="who fits the machines that "
+                        "choose parameters: our own code, or scikit-learn's (slower, same table)")  # fmt: skip
     parser.add_argument("--folds", type=_several, default=10, help="outer folds (default 10)")
-    parser.add_argument("--repeats", type=_positive, default=5, help="repetitions (default 5)")
+    parser.add_argument("--repeats", type=_positive, help="repetitions (default 5; 1 with --splits)")
     parser.add_argument("--inner-folds", type=_several, default=3, help="folds that choose parameters (default 3)")
     parser.add_argument("--C", type=_above_zero, nargs="+", metavar="C", help="penalties to choose from (default: ten "
                         "from 2^-12 to 2^12)")  # fmt: skip

@@ -37,7 +37,9 @@ def test_identity_is_that_of_the_kernel_not_of_its_means():
 
 def test_the_choice_belongs_to_the_identity():
     assert identity(resolve("wl")[0]) != identity(resolve("wl", (1, 2))[0])
-    assert len({identity(entry) for entry in resolve("ve-hist,wl,gs,sp,wwl,pwl,wl-oa,rwl,rwl-star,rwl-auto")}) == 10
+    assert (
+        len({identity(entry) for entry in resolve("ve-hist,wl,gs,sp,wwl,pwl,wl-oa,rwl,rwl-star,gwl,gwl-oa,auto")}) == 12
+    )
 
 
 def test_estimators_are_cloned_and_given_threads_and_seeds():
@@ -128,7 +130,7 @@ def test_identity_is_the_same_in_another_process():
 from relaxwl import EditCost, RelaxedWeisfeilerLehman
 from relaxwl.evaluation.contestants import identity, resolve
 kernel = RelaxedWeisfeilerLehman(n_clusters=lambda n: 3, cost=EditCost(2.0))
-print(*[identity(entry) for entry in [*resolve("wl,rwl-auto"), *resolve({"mine": kernel})]])
+print(*[identity(entry) for entry in [*resolve("wl,rwl-star,auto"), *resolve({"mine": kernel})]])
 """
     found = {
         subprocess.run(

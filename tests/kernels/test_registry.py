@@ -12,7 +12,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
-NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star", "rwl-auto"]
+NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star", "auto"]
 NAMES += ["stats-rf"]
 
 
@@ -62,7 +62,6 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "gwl-oa": (4, 10),
     "rwl": (1, 4),
     "rwl-star": (1, 4),
-    "rwl-auto": (5, 8),
 }
 
 
@@ -81,11 +80,15 @@ def test_seeds_and_threads_reach_the_kernels_that_know_them():
     assert "random_state" not in get_kernel("wl").make(random_state=5).get_params()
 
 
+def test_names_of_old_still_mean_something():
+    assert get_kernel("rwl-auto") is get_kernel("auto")
+    assert "rwl-auto" not in kernel_names()
+
+
 def test_the_choice_of_depths_can_be_restricted():
     assert get_kernel("wl").within((0, 1, 2)).settings == ({"max_depth": 1}, {"max_depth": 2})
     assert get_kernel("pwl").within((1, 2)).settings == ({"max_depth": 5},)  # one depth is no choice
     assert get_kernel("sp").within((1, 2)).settings == ({},)
-    assert len(get_kernel("rwl-auto").within((4,)).settings) == 2
     assert len(get_kernel("wwl").within(None).settings) == 6
     with pytest.raises(ValueError, match="depths 8, 9 were asked for, but the kernel wl offers 1, 2, 3, 4, 5"):
         get_kernel("wl").within((8, 9))

@@ -9,6 +9,7 @@ import pytest
 
 from evaluation.records import described, repetitions, sketch, table_of_four
 from relaxwl.evaluation import Results
+from relaxwl.evaluation.significance import Ranks
 from relaxwl.reports import plots
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -93,3 +94,12 @@ def test_labels_are_spread_apart_in_order(heights):
     ordered = [place for _, place in sorted(zip(heights, placed, strict=True))]
     assert all(b - a >= 0.05 - 1e-9 for a, b in itertools.pairwise(ordered))
     assert sum(placed) == pytest.approx(sum(heights))
+
+
+def test_ranks_join_kernels_that_are_not_told_apart():
+    ranks = Ranks(("R-WL*", "WL", "$SP$"), (1.0, 1.8, 3.0), 5, 0.01, 1.0)
+    figure = plots.ranks_figure(ranks)
+    bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 3]
+    assert [[round(x, 2) for x in line.get_xdata()] for line in bars] == [[0.97, 1.83]]
+    assert "5 data sets" in figure.axes[0].get_xlabel()
+    plots.inline_svg(figure, "ranks", "ranks")

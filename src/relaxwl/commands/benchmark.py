@@ -8,7 +8,7 @@ from typing import Any
 
 from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import check_source, open_source
+from relaxwl.commands.sources import Source, check_source, open_source
 from relaxwl.evaluation import (
     DEFAULT_C,
     Cell,
@@ -21,7 +21,7 @@ from relaxwl.evaluation import (
 )
 from relaxwl.evaluation.contestants import resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
-from relaxwl.kernels.registry import kernel_names
+from relaxwl.kernels.registry import ALIASES, kernel_names
 
 # The kernels and data sets of the paper's table.
 PAPER_KERNELS = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "rwl-star"]
@@ -61,7 +61,8 @@ def _note_known(path: Path, console: Console) -> None:
 def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> Results:
     """Evaluate kernels on one data set; there is no folder before there is something to evaluate."""
     source = open_source(name, console, arguments.seed)
-    y = source.require_classes()
+    y = source.require_numbers() if arguments.task == "regression" else source.require_classes()
+    splits = _splits(arguments.splits, source)
     console.note(f"{source.name}: {source.graphs!r}")
     folder.mkdir(parents=True, exist_ok=True)
     with console.bar(source.name) as bar:
@@ -75,6 +76,11 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
             source.graphs,
             y,
             protocol=arguments.protocol,
+            task=arguments.task,
+            splits=splits,
+            # Sources of molecules know them.
+            groups=getattr(source, "scaffolds", None),
+            solver=arguments.solver,
             n_folds=arguments.folds,
             n_repeats=arguments.repeats,
             inner_folds=arguments.inner_folds,
@@ -89,11 +95,22 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
         )
 
 
+def _splits(given: str | None, source: Source) -> str | None:
+    """Return the folds of a data set: those given, or from a folder those in the file of its name."""
+    if given is None or not Path(given).is_dir():
+        return given
+    path = Path(given) / f"{source.name}.json"
+    if not path.is_file():
+        raise UserError(f"--splits {given}: there is no file {path.name} in this folder")
+    return str(path)
+
+
 def _as_json(cell: Cell) -> dict[str, Any]:
     """Return a cell as JSON has it: null where there is no number, because the kernel was given up."""
     return {
         "dataset": cell.dataset,
         "kernel": cell.kernel,
+        "metric": cell.metric,
         "mean": cell.mean if cell.finished else None,
         "std": cell.std if cell.finished and cell.has_spread else None,
         "accuracies": cell.accuracies,
@@ -136,7 +153,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         kernels = kernels or PAPER_KERNELS
     kernels = kernels or ["ve-hist", "wl", "wwl", "rwl-star"]
     kernels = [name for part in kernels for name in part.split(",") if name]
-    unknown = [name for name in kernels if name not in kernel_names()]
+    unknown = [name for name in kernels if name not in kernel_names() and name not in ALIASES]
     if not datasets and unknown:
         raise UserError(
             f"{unknown[0]!r} was taken as a kernel; name data sets before --kernels, or kernels as wl,rwl-star"

@@ -77,14 +77,12 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
 def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
     """Return the kernel of a name, not yet fitted; what it cannot do is refused before any work."""
     name = arguments.kernel or DEFAULT_KERNEL
-    if name == "rwl-auto":
-        raise UserError(
-            "rwl-auto chooses its setting by cross-validation; use relaxwl benchmark, or rwl-star with --clusters and "
-            "--similarity"
-        )
     kernel: GraphKernel = get_kernel(name).make(arguments.seed, arguments.jobs)
     if not isinstance(kernel, GraphKernel):
-        raise UserError(f"{name} predicts by itself and has no Gram matrix; use relaxwl benchmark")
+        raise UserError(
+            f"{name} predicts by itself and has no Gram matrix; use relaxwl benchmark, or rwl-star with --clusters and "
+            "--similarity"
+        )
     foreign = [setting for setting in settings if setting not in kernel.get_params()]
     if foreign:
         raise UserError(f"the kernel {name} has no option {', '.join(OPTIONS[setting] for setting in foreign)}")

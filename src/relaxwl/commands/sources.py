@@ -30,6 +30,12 @@ class Source:
             raise UserError(f"{self.name} has no classes (a file NAME_graph_labels.txt), and this command needs them")
         return self.y
 
+    def require_numbers(self) -> NDArray[np.generic]:
+        """Return the numbers that regression predicts, or say that there are none."""
+        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iuf":
+            raise UserError(f"{self.name} has no number for each graph, and regression needs one")
+        return self.y
+
 
 def check_source(name: str) -> None:
     """Refuse the name of a file, folder or embedded set that is not there, without loading anything."""

@@ -6,6 +6,7 @@ from relaxwl.evaluation.progress import ProgressEvent
 from relaxwl.evaluation.protocol import cross_validate
 from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp
 from relaxwl.evaluation.results import Results
+from relaxwl.evaluation.significance import compare, mean_ranks, significance_table
 from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.evaluation.store import ResultStore
 from relaxwl.evaluation.tables import Table, dataset_table, results_table, runtime_table
@@ -20,9 +21,12 @@ __all__ = [
     "ResultStore",
     "Results",
     "Table",
+    "compare",
     "cross_validate",
     "dataset_table",
     "describe_dataset",
+    "mean_ranks",
     "results_table",
     "runtime_table",
+    "significance_table",
 ]

@@ -15,12 +15,6 @@ Settings = dict[str, Any]
 
 # The paper does not say whether it normalises. Where graphs differ much in size it helps; elsewhere it does no harm.
 NORMALIZED: tuple[Settings, ...] = ({"normalize": True},)
-# Multiples of the square root of the number of rows: the numbers of clusters of rwl-auto. The many partitions of the
-# mixture come largest first, so that no worker is left with a long one at the end.
-AUTO_CLUSTERS = (4.0, 2.0, 1.0, 0.5)
-AUTO_MIXTURE = {"n_clusters": AUTO_CLUSTERS, "n_partitions": 24}
-
-
 # Parts that gradual Weisfeiler-Lehman splits a group into, as in its authors' experiments.
 GRADUAL_CLUSTERS = tuple({"n_clusters": number} for number in (2, 4, 8, 16))
 
@@ -227,14 +221,12 @@ ENTRIES = (
         grid=NORMALIZED,
         settings=_depths(1, 4),
     ),
-    _entry(
-        "rwl-auto",
-        "R-WL* auto",
-        "R-WL* with numbers of clusters (one, or a mixture), partitions, depth and similarity chosen by inner folds",
-        _RELAXED,
-        fixed={"max_depth": 4, "n_partitions": 3, "normalize": "depth"},
-        grid=(AUTO_MIXTURE, *({"n_clusters": factor} for factor in AUTO_CLUSTERS)),
-        settings=_depths(1, 4, similarity="dot") + _depths(1, 4, similarity="intersection"),
+    Entry(
+        "auto",
+        "auto",
+        "GraphClassifier: averages of exact and relaxed kernels, chosen by itself; GraphRegressor in regression",
+        "relaxwl.predictors:GraphClassifier",
+        regressor="relaxwl.predictors:GraphRegressor",
     ),
     _entry(
         "stats-rf",
@@ -245,6 +237,8 @@ ENTRIES = (
     ),
 )
 
+# Names of old, and what they mean today.
+ALIASES = {"rwl-auto": "auto"}
 _BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
@@ -262,7 +256,7 @@ def get_kernel(name: str) -> Entry:
     [{'max_size': 3}, {'max_size': 4}, {'max_size': 5}]
     """
     try:
-        return _BY_NAME[name]
+        return _BY_NAME[ALIASES.get(name, name)]
     except KeyError:
         raise ValueError(f"no kernel is called {name!r}; the names are {', '.join(kernel_names())}") from None
 

@@ -22,6 +22,7 @@ from relaxwl._storage import atomic_write
 from relaxwl.evaluation.cells import Cell
 from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
+from relaxwl.evaluation.significance import Ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,6 +193,35 @@ def distinct_trees_figure(records: Iterable[DatasetRecord]) -> Figure:
     axes.set_xlabel("depth")
     axes.set_ylabel("distinct trees")
     _label_ends(axes, ends)
+    return figure
+
+
+@_styled
+def ranks_figure(ranks: Ranks) -> Figure:
+    """Draw mean ranks on a line, best at the left; bars join kernels closer than the critical difference.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        What :func:`relaxwl.evaluation.mean_ranks` returned.
+    """
+    order = sorted(range(len(ranks.means)), key=lambda i: ranks.means[i])
+    means = [ranks.means[i] for i in order]
+    figure, axes = _figure(7.0, 1.2 + 0.28 * len(order))
+    for height, (i, mean) in enumerate(zip(order, means, strict=True), 1):
+        axes.plot([mean, mean], [0, -height], color=INK, linewidth=0.7)
+        axes.plot(mean, 0, marker="o", color=EMPHASIS if ranks.titles[i].startswith("R-WL") else PLAIN)
+        axes.text(mean, -height, f" {verbatim(ranks.titles[i])}  {mean:.2f}", va="center")
+    ends = [max(k for k in range(len(means)) if means[k] - means[i] < ranks.critical_difference)
+            for i in range(len(means))]  # fmt: skip
+    bars = [(i, end) for i, end in enumerate(ends) if end > i and (i == 0 or end > ends[i - 1])]
+    for height, (first, last) in enumerate(bars, 1):
+        axes.plot([means[first] - 0.03, means[last] + 0.03], [0.35 * height] * 2, color=INK, linewidth=3)
+    axes.set_xlim(0.8, len(order) + 1.2)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    apart = f"{ranks.critical_difference:.2f}"
+    axes.set_xlabel(f"mean rank over {ranks.n_datasets} data sets; joined: less than {apart} apart")
     return figure
 
 
