@@ -261,7 +261,7 @@ def test_benchmark_as_json_has_kernels_that_gave_up(dataset, tmp_path, capsys):
     arguments = ["benchmark", str(dataset), "--kernels", "ve-hist", "wl", "--folds", "3", "--repeats", "1", "--json"]
     assert main([*arguments, "--quiet", "--time-limit", "1e-9", "--out", str(tmp_path)]) == 0
     rows = json.loads(capsys.readouterr().out)
-    nothing = {"mean": None, "std": None, "accuracies": [], "given_up": "out of time"}
+    nothing = {"metric": "accuracy", "mean": None, "std": None, "accuracies": [], "given_up": "out of time"}
     assert rows == [{"dataset": "TINY", "kernel": kernel, **nothing} for kernel in ("ve-hist", "wl")]
 
 

@@ -193,7 +193,7 @@ def _benchmark(commands: Subparsers) -> None:
                         help="fit kernels on all graphs (as the paper does; the default), or on training graphs alone "
                         "(the default with --splits)")  # fmt: skip
     parser.add_argument("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a "
-                        "folder with NAME.json), random:20 for random test parts, scaffold:5 for molecules")  # fmt: skip
+                        "folder with NAME.json), random:20 for random parts, scaffold:5 for molecules")  # fmt: skip
     parser.add_argument("--task", choices=("classification", "regression"), default="classification",
                         help="what is predicted (default classification); numbers by auto or stats-rf")  # fmt: skip
     parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="who fits the machines that "
