@@ -96,7 +96,11 @@ def _check_files(arguments: argparse.Namespace) -> None:
     outputs = [path for name in ("output", "model", "svg") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
-    inputs = [path for name in ("dataset", "apply", "results") for path in _listed(getattr(arguments, name, None))]
+    inputs = [
+        path
+        for name in ("dataset", "apply", "results", "model_file")
+        for path in _listed(getattr(arguments, name, None))
+    ]
     for number, path in enumerate(outputs):
         if any(_same(path, other) for other in outputs[:number]):
             raise UserError(f"two results would be written to {path}; name a file for each")
@@ -143,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _explain, _report):
+    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _explain, _report):
         add(commands)
     return parser
 
@@ -303,6 +307,34 @@ def _shard(commands: Subparsers) -> None:
     parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
     parser.add_argument("--graphs-per-shard", type=_positive, default=10_000, metavar="N",
                         help="graphs of each shard (default 10000)")  # fmt: skip
+
+
+def _fit(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
+        "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored.",
+        "relaxwl fit MUTAG.zip -o model.rwl",
+    )  # fmt: skip
+    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("-o", "--output", required=True, help="model file to write, such as model.rwl")
+    parser.add_argument("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
+                        help="how much is tried (default balanced)")  # fmt: skip
+    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="try no more than fits into this")
+    parser.add_argument("--target", choices=("auto", "classes", "numbers"), default="auto",
+                        help="what the targets are (default: as the file looks)")  # fmt: skip
+
+
+def _predict(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
+        "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: the "
+        "prediction, probabilities of classes or the standard deviation, and novelty (above 1: stranger than nearly "
+        "all graphs that the model knows).",
+        "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
+    )  # fmt: skip
+    parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
+    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
 
 
 def _explain(commands: Subparsers) -> None:

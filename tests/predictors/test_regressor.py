@@ -43,9 +43,9 @@ def test_report_and_weights(fitted):
     assert report.score < 0.5 * report.baseline
     assert "RMSE" in str(report)
     assert "mean of the others" in str(report)
-    assert set(fitted.weights_) == {"exact", "coarse", "fine"}
+    assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine"}
     assert {family.block for family in fitted.kernel_.families_} == {
-        block for block, weight in fitted.weights_.items() if weight > 0
+        block for block, weight in fitted.kernel_weights_.items() if weight > 0
     }
     assert fitted.novelty(GRAPHS[TEST]).shape == (12,)
 
@@ -54,7 +54,7 @@ def test_vectors_beside_the_graphs_join():
     extra = np.random.default_rng(0).normal(size=(48, 2))
     y = 3 * extra[:, 0]
     model = clone(QUICK).fit(GRAPHS[TRAIN], y[TRAIN], extra=extra[TRAIN])
-    assert model.weights_["extra"] > 0
+    assert model.kernel_weights_["extra"] > 0
     assert model.score(GRAPHS[TEST], y[TEST], extra=extra[TEST]) > 0.9
     mean, deviation = model.predict(GRAPHS[TEST], return_std=True, extra=extra[TEST])
     assert mean.shape == deviation.shape == (12,)

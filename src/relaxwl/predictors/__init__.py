@@ -2,6 +2,7 @@
 
 from relaxwl.predictors.averaged import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier
+from relaxwl.predictors.effects import VertexEffects
 from relaxwl.predictors.regressor import GraphRegressor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, VertexGroups
@@ -13,5 +14,6 @@ __all__ = [
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
+    "VertexEffects",
     "VertexGroups",
 ]

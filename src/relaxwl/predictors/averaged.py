@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
 from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.kernels.counting import Counts
-from relaxwl.predictors.portfolio import Family, portfolio
+from relaxwl.predictors.portfolio import EFFORTS, Family, portfolio
 
 Kinds = tuple[tuple[str, ...], ...]
 
@@ -39,6 +40,24 @@ class Prepared:
 
     parts: list[list[Counts]]
     blocks: dict[str, Float64] | None = None
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs."""
+        return int(self.parts[0][0].matrix.shape[0])
+
+    def take(self, graphs: Int64) -> "Prepared":
+        """Return some of the graphs, without Gram matrices."""
+        return Prepared([[_rows(counts, graphs) for counts in part] for part in self.parts])
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the counts as arrays, for a model file."""
+        return {"parts": [[_stored(counts) for counts in part] for part in self.parts]}
+
+    @classmethod
+    def from_state(cls, parts: list[list[dict[str, Any]]]) -> "Prepared":
+        """Return what :meth:`to_state` kept; compiled code will index with it, so all of it is checked."""
+        return cls([[_restored(**counts) for counts in part] for part in parts])
 
 
 class AveragedKernel(GraphKernel):
@@ -117,8 +136,8 @@ class AveragedKernel(GraphKernel):
 
     def fit_prepare(self, X: Any) -> Prepared:
         """Fit, and return the graphs as all kernels see them, with the Gram matrices of the blocks."""
-        _kinds_of(self.combination, ())
-        graphs = as_collection(X)
+        self._validate_parameters()
+        graphs = _without_notes(as_collection(X))
         if not len(graphs):
             raise ValueError("there are no graphs to fit")
         plan = portfolio(graphs, self.effort, seed_of(self.random_state), self.n_jobs, self.verbose)
@@ -202,6 +221,18 @@ class AveragedKernel(GraphKernel):
         self.blocks_ = list(dict.fromkeys(family.block for family in self.families_))
         return kept
 
+    def _validate_parameters(self) -> None:
+        _kinds_of(self.combination, ())
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
+
+    def _check_loaded(self) -> None:
+        if len(self.scales_) != len(self.families_):
+            raise ValueError("there must be scales for each family")
+        for family, scales in zip(self.families_, self.scales_, strict=True):
+            if len(scales) != len(family.views) or not all(isinstance(one, (int, float)) for one in scales):
+                raise ValueError("there must be a scale for each view")
+
     def _enter(self, family: Family, graphs: GraphCollection, fitted: Prepared, deadline: Deadline) -> None:
         """Fit a family within the time that is left; the first is fitted in any case."""
         left = deadline.remaining()
@@ -232,6 +263,40 @@ class AveragedKernel(GraphKernel):
     def _averaged(self, blocks: dict[str, Float64]) -> dict[str, Float64]:
         sizes = {block: sum(family.block == block for family in self.families_) for block in blocks}
         return {block: total / sizes[block] for block, total in blocks.items()}
+
+
+def _without_notes(graphs: GraphCollection) -> GraphCollection:
+    """Return the same graphs without the note of what users named: each kernel would warn of what others take up."""
+    if not graphs.given:
+        return graphs
+    values = {name: getattr(graphs, name) for name in graphs.__slots__}
+    return GraphCollection(**{**values, "given": ()})
+
+
+def _rows(counts: Counts, graphs: Int64) -> Counts:
+    return Counts(csr_array(counts.matrix[graphs]), counts.unknown_squares[graphs], counts.unknown_sums[graphs])
+
+
+def _stored(counts: Counts) -> dict[str, Any]:
+    matrix = counts.matrix
+    arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    unknown = {"unknown_squares": counts.unknown_squares, "unknown_sums": counts.unknown_sums}
+    return {**arrays, **unknown, "n_columns": int(matrix.shape[1])}
+
+
+def _restored(indptr: Any, indices: Any, data: Any, n_columns: int, unknown_squares: Any, unknown_sums: Any) -> Counts:
+    vectors = {"indptr": indptr, "indices": indices, "data": data, "squares": unknown_squares, "sums": unknown_sums}
+    for name, vector in vectors.items():
+        kind = "i" if name in ("indptr", "indices") else "f"
+        if not (isinstance(vector, np.ndarray) and vector.ndim == 1 and vector.dtype.kind == kind):
+            raise ValueError(f"{name} of counts must be a vector of numbers")
+    n_graphs = len(indptr) - 1
+    matrix = csr_array((data, indices, indptr), shape=(n_graphs, n_columns))
+    matrix.check_format(full_check=True)
+    fits = len(unknown_squares) == len(unknown_sums) == n_graphs and matrix.has_sorted_indices
+    if not fits or not all(np.isfinite(values).all() and values.min(initial=0) >= 0 for values in (data, unknown_sums)):
+        raise ValueError("counts must be finite, from 0 on, in ascending columns, for each graph")
+    return Counts(matrix, unknown_squares, unknown_sums)
 
 
 def _kinds_of(combination: str, there: Collection[str]) -> Kinds:

@@ -1,8 +1,9 @@
 """What the predictors share: graphs of any kind, kernels that are fitted once, vectors beside the graphs."""
 
+import os
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +15,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
+from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.vectors import VectorKernel, as_table
 from relaxwl.predictors.averaged import AveragedKernel, Prepared, seed_of
 from relaxwl.predictors.novelty import Novelty
@@ -28,6 +30,8 @@ N_MATRICES = 8
 KERNEL_SHARE = 0.7
 # Graphs that are scored at once.
 BATCH = 2048
+# What a model file keeps of every predictor, beside its parameters.
+KEPT = ("kernel_", "report_", "_training", "_extra", "_extra_kernel", "_novelty")
 
 
 class GraphPredictor(BaseEstimator):
@@ -40,6 +44,8 @@ class GraphPredictor(BaseEstimator):
     node_attributes: str | Sequence[str] | None
     edge_attributes: str | Sequence[str] | None
     symmetrize: bool
+    directed: bool | None
+    missing: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -56,7 +62,52 @@ class GraphPredictor(BaseEstimator):
         check_is_fitted(self)
         return self._novelty.score(self._graphs(X))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted predictor, kernels and all, to one file of arrays and JSON; see :meth:`load`."""
+        from relaxwl.predictors import persistence  # noqa: F401 - tells the model format of our classes
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a predictor that :meth:`save` wrote; safe for files from elsewhere: nothing in them is executed."""
+        from relaxwl.predictors.persistence import load_predictor
+
+        model: Self = load_predictor(path, (cls,))
+        return model
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps: the parameters, and what predictions need."""
+        state = {name: getattr(self, name) for name in (*KEPT, *self._kept) if hasattr(self, name)}
+        return {**self.get_params(deep=False), **state}
+
     # ------------------------------------------------------------------------------------------------ inside
+
+    _kept: tuple[str, ...] = ()
+
+    def _validate_parameters(self) -> None:
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
+
+    def _check_loaded(self) -> None:
+        """Check that what is compared with new graphs is what the kernels count."""
+        if not isinstance(self.kernel_, AveragedKernel):
+            return
+        if len(self._training.parts) != len(self.kernel_.families_):
+            raise ValueError("there must be counts for each kernel")
+        for part, family in zip(self._training.parts, self.kernel_.families_, strict=True):
+            counters = family.kernel._counters
+            by_depth = list(zip(*counters, strict=True)) if isinstance(counters[0], list) else [(c,) for c in counters]
+            expected = [sum(counter.n_columns for counter in depth) for depth in by_depth]
+            if [counts.matrix.shape for counts in part] != [(self._n_compared(), columns) for columns in expected]:
+                raise ValueError(f"the counts of {family.name} must be those of {self._n_compared()} graphs")
+
+    def _n_compared(self) -> int:
+        """Return the number of graphs of the fit that new ones are compared with."""
+        raise NotImplementedError
 
     def _graphs(self, X: Any) -> GraphCollection:
         if isinstance(X, GraphCollection):
@@ -68,13 +119,12 @@ class GraphPredictor(BaseEstimator):
             node_attributes=self.node_attributes,
             edge_attributes=self.edge_attributes,
             symmetrize=self.symmetrize,
+            directed=self.directed,
+            missing=self.missing,
         )
 
     def _checked_input(self, X: Any, extra: Any) -> tuple[GraphCollection, Float64 | None]:
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
+        self._validate_parameters()
         graphs = self._graphs(X)
         self._seed = seed_of(self.random_state)
         self._started = time.perf_counter()

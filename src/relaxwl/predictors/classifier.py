@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
-from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,14 +18,16 @@ from relaxwl.learning.choosing import (
     Folds,
     Scores,
     chosen,
-    decision_table,
     decisions_out_of_fold,
     fit_slope,
     inner_folds,
     machine,
     score_kernel,
 )
+from relaxwl.learning.voting import VotingMachine
+from relaxwl.predictors.averaged import Prepared
 from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.effects import VertexEffects, vertex_effects
 from relaxwl.predictors.linear import LinearMachine
 from relaxwl.predictors.report import FitReport, Tried
 
@@ -52,7 +53,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     class_weight : dict, "balanced" or None
         Weights of the classes, as in scikit-learn.
-    node_label, edge_label, node_attributes, edge_attributes, symmetrize
+    node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
@@ -91,6 +92,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         node_attributes: str | Sequence[str] | None = None,
         edge_attributes: str | Sequence[str] | None = None,
         symmetrize: bool = False,
+        directed: bool | None = None,
+        missing: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -103,6 +106,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.node_attributes = node_attributes
         self.edge_attributes = edge_attributes
         self.symmetrize = symmetrize
+        self.directed = directed
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -131,7 +136,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self._choose(best.name)
         gram = self._gram(blocks)
         self._slope = self._calibrated(gram, codes)
-        self._machine: SVC = machine(gram, codes, self._penalty, self._weights)
+        self._machine = VotingMachine.of(machine(gram, codes, self._penalty, self._weights))
         self.report_ = self._report(scores, best, codes, [family.name for family in self.kernel_.families_])
         self._forget_the_others()
         return self
@@ -156,7 +161,31 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         right = np.asarray(self.predict(X, extra) == np.asarray(y))
         return float(np.average(right, weights=sample_weight))
 
+    def explain(self, X: Any, extra: Any = None) -> list[VertexEffects]:
+        """Return, for each graph, what its vertices do to the decision for the predicted class.
+
+        The effect of a vertex is the change of the decision when its counts are taken out; see
+        :class:`relaxwl.predictors.VertexEffects`, which also says that effects do not add up.
+        """
+        check_is_fitted(self)
+        graphs = self._graphs(X)
+        if isinstance(self.kernel_, LinearMachine):
+            raise ValueError("explain needs kernels, and this model is a linear machine for many graphs")
+        table = self._new_extra(extra, graphs)
+        codes = self._decisions(graphs, extra).argmax(axis=1)
+
+        def prepare(count: Any, graph: GraphCollection) -> Prepared:
+            return Prepared([count(family.kernel, graph) for family in self.kernel_.families_])
+
+        def values(prepared: Prepared, place: int) -> Float64:
+            own = None if table is None else np.repeat(table[[place]], prepared.n_graphs, axis=0)
+            return self._machine.margins(self._gram(self._cross_blocks(prepared, own)))[:, codes[place]]
+
+        return vertex_effects(graphs, prepare, values, self.classes_[codes])
+
     # ----------------------------------------------------------------------------------------------- fitting
+
+    _kept = ("classes_", "_machine", "_slope", "_penalty", "_choice")
 
     def _class_codes(self, y: Any, n_graphs: int) -> Int64:
         check_classification_targets(y)
@@ -210,15 +239,17 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         folds = inner_folds(codes, self._seed + 1, CALIBRATION_FOLDS, 1)
 
         def decide(train: Int64, test: Int64) -> Float64:
-            fitted = machine(gram[np.ix_(train, train)], codes[train], self._penalty, self._weights)
-            return decision_table(fitted.decision_function(gram[np.ix_(test, train)]))
+            fitted = VotingMachine.of(machine(gram[np.ix_(train, train)], codes[train], self._penalty, self._weights))
+            return fitted.decisions(gram[np.ix_(test, train[fitted.support])])
 
         return fit_slope(*decisions_out_of_fold(decide, codes, len(self.classes_), folds, self.n_jobs))
 
     def _forget_the_others(self) -> None:
-        """Drop the kernels that the choice does without: they would cost time and memory in every prediction."""
+        """Drop kernels and graphs that predictions do without: they would cost time and memory in each of them."""
         kept = self.kernel_.restrict(self.kernel_.combination)
-        self._training.parts = [self._training.parts[place] for place in kept]
+        support = self._machine.support
+        self._training = Prepared([self._training.parts[place] for place in kept]).take(support)
+        self._extra = None if self._extra is None else self._extra[support]
 
     def _fit_linear(self, graphs: GraphCollection, extra: Float64 | None, codes: Int64) -> Self:
         machines = LinearMachine(self.effort, self._seed, self.n_jobs, self.verbose)
@@ -262,5 +293,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def _batch_decisions(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
         if isinstance(self.kernel_, LinearMachine):
             return self.kernel_.decisions(graphs, extra)
-        blocks = self._cross_blocks(self.kernel_.prepare(graphs), extra)
-        return decision_table(self._machine.decision_function(self._gram(blocks)))
+        return self._machine.decisions(self._gram(self._cross_blocks(self.kernel_.prepare(graphs), extra)))
+
+    def _n_compared(self) -> int:
+        return len(self._machine.support)

@@ -1,7 +1,7 @@
 """Linear machines on explicit features, for more graphs than Gram matrices can hold."""
 
 import time
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -34,6 +34,28 @@ class LinearFeatures:
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps: kernels, scales and weights."""
+        scaler = None if self.scaler_ is None else (self.scaler_.mean_, self.scaler_.scale_)
+        return {"families": self.families_, "scaler": scaler, "left_out": self.left_out_, **self._model_state()}
+
+    @classmethod
+    def from_state(cls, families: Any, scaler: Any, left_out: Any, **model: Any) -> Self:
+        """Return what :meth:`to_state` kept."""
+        features = cls("quick", 0, None, 0)
+        features.families_, features.left_out_, features.scaler_ = families, left_out, None
+        if scaler is not None:
+            features.scaler_ = StandardScaler()
+            features.scaler_.mean_, features.scaler_.scale_ = scaler
+        features._restore_model(**model)
+        return features
+
+    def _model_state(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _restore_model(self, **model: Any) -> None:
+        raise NotImplementedError
 
     def fit_features(self, graphs: GraphCollection, extra: Float64 | None) -> csr_array:
         """Fit the kernels and return the features."""
@@ -86,6 +108,17 @@ class LinearMachine(LinearFeatures):
         self.machine_ = _linear(PENALTIES[best], class_weight).fit(features, codes)
         return [Scores("linear machine", accuracy)]
 
+    def _model_state(self) -> dict[str, Any]:
+        machine = self.machine_
+        return {"coef": machine.coef_, "intercept": machine.intercept_, "slope": self.slope_}
+
+    def _restore_model(self, **model: Any) -> None:
+        self.slope_ = model["slope"]
+        self.machine_ = LinearSVC()
+        self.machine_.coef_, self.machine_.intercept_ = model["coef"], model["intercept"]
+        n_rows = len(model["coef"])
+        self.machine_.classes_ = np.arange(2 if n_rows == 1 else n_rows)
+
     def decisions(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
         """Return one column for each class."""
         return decision_table(self.machine_.decision_function(self.features(graphs, extra)))
@@ -112,6 +145,14 @@ class LinearRegression(LinearFeatures):
         self.deviation_ = errors[best]
         self.model_ = _ridge(best).fit(features, y)
         return errors
+
+    def _model_state(self) -> dict[str, Any]:
+        return {"coef": self.model_.coef_, "intercept": float(self.model_.intercept_), "deviation": self.deviation_}
+
+    def _restore_model(self, **model: Any) -> None:
+        self.deviation_ = model["deviation"]
+        self.model_ = Ridge()
+        self.model_.coef_, self.model_.intercept_ = model["coef"], model["intercept"]
 
     def predict(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
         """Return the predictions."""

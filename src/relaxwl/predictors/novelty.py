@@ -1,6 +1,6 @@
 """How far graphs lie from what was met in fitting: distances of neighbourhoods to the centres of their groups."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,19 @@ class Novelty:
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
         self.kernel = kernel
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        return {"kernel": self.kernel, "units": self.units_, "usual": self.usual_}
+
+    @classmethod
+    def from_state(cls, kernel: Any, units: Any, usual: float) -> "Novelty":
+        """Return what :meth:`to_state` kept."""
+        if not isinstance(kernel, RelaxedWeisfeilerLehman) or not isinstance(units, np.ndarray):
+            raise ValueError("novelty needs a relaxed kernel and units")
+        novelty = cls(kernel)
+        novelty.units_, novelty.usual_ = units, float(usual)
+        return novelty
 
     def fit(self, graphs: GraphCollection) -> Self:
         """Measure the graphs that the kernel was fitted on."""

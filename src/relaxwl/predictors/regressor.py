@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
-from relaxwl.learning.gaussian_process import GaussianProcess
+from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
+from relaxwl.predictors.averaged import Prepared
 from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.effects import VertexEffects, vertex_effects
 from relaxwl.predictors.linear import LinearRegression
 from relaxwl.predictors.report import FitReport, Tried
 
@@ -34,7 +36,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         How many kernels, partitions and depths.
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
-    node_label, edge_label, node_attributes, edge_attributes, symmetrize
+    node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
@@ -47,7 +49,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     ----------
     kernel_ : AveragedKernel
         The fitted kernels.
-    weights_ : dict
+    kernel_weights_ : dict
         The weight of each block of kernels in the covariance, in units of the squared target.
     report_ : FitReport
         What was tried and chosen, with the error of leaving one out beside that of the mean; print it.
@@ -72,6 +74,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         node_attributes: str | Sequence[str] | None = None,
         edge_attributes: str | Sequence[str] | None = None,
         symmetrize: bool = False,
+        directed: bool | None = None,
+        missing: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -83,6 +87,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         self.node_attributes = node_attributes
         self.edge_attributes = edge_attributes
         self.symmetrize = symmetrize
+        self.directed = directed
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -106,7 +112,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         blocks = self._fit_kernels(graphs, table)
         self._process = self._fitted_process(list(blocks.values()), targets)
         self._blocks = list(blocks)
-        self.weights_ = dict(zip(self._blocks, self._process.weights_.tolist(), strict=True))
+        self.kernel_weights_ = dict(zip(self._blocks, self._process.weights_.tolist(), strict=True))
         self.report_ = self._report(targets)
         self._forget_the_others()
         return self
@@ -124,7 +130,33 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         """Return the coefficient of determination, R²."""
         return float(r2_score(y, self.predict(X, extra=extra), sample_weight=sample_weight))
 
+    def explain(self, X: Any, extra: Any = None) -> list[VertexEffects]:
+        """Return, for each graph, what its vertices do to the prediction.
+
+        The effect of a vertex is the change of the prediction when its counts are taken out; see
+        :class:`relaxwl.predictors.VertexEffects`, which also says that effects do not add up.
+        """
+        check_is_fitted(self)
+        graphs = self._graphs(X)
+        if isinstance(self.kernel_, LinearRegression):
+            raise ValueError("explain needs kernels, and this model is a linear regression for many graphs")
+        table = self._new_extra(extra, graphs)
+
+        def prepare(count: Any, graph: GraphCollection) -> Prepared:
+            return Prepared([count(family.kernel, graph) for family in self.kernel_.families_])
+
+        def values(prepared: Prepared, place: int) -> Float64:
+            own = None if table is None else np.repeat(table[[place]], prepared.n_graphs, axis=0)
+            return self._process_prediction(prepared, own).mean
+
+        return vertex_effects(graphs, prepare, values, self.predict(graphs, extra=extra))
+
     # ------------------------------------------------------------------------------------------------ inside
+
+    _kept = ("kernel_weights_", "_process", "_blocks")
+
+    def _n_compared(self) -> int:
+        return len(self._process.dual_)
 
     def _fitted_process(self, matrices: list[Float64], targets: Float64) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
@@ -138,7 +170,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
     def _forget_the_others(self) -> None:
         """Drop the kernels whose blocks have no weight: they would cost time and memory in every prediction."""
-        used = [block for block, weight in self.weights_.items() if weight > 0] or self._blocks
+        used = [block for block, weight in self.kernel_weights_.items() if weight > 0] or self._blocks
         kept = self.kernel_.restrict_to_blocks(used)
         self._training.parts = [self._training.parts[place] for place in kept]
 
@@ -146,16 +178,18 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         if isinstance(self.kernel_, LinearRegression):
             mean = self.kernel_.predict(graphs, extra)
             return mean, np.full(len(mean), self.kernel_.deviation_)
-        prepared = self.kernel_.prepare(graphs)
+        found = self._process_prediction(self.kernel_.prepare(graphs), extra)
+        return found.mean, np.sqrt(found.variance)
+
+    def _process_prediction(self, prepared: Prepared, extra: Float64 | None) -> Prediction:
         cross, own = self._cross_blocks(prepared, extra), self.kernel_.block_diagonals(prepared)
         if extra is not None:
             own = {**own, "extra": self._extra_kernel.diagonal(extra)}
         # A block that was dropped has no weight, so zeros stand for it.
-        shape = (len(graphs), len(self._process.dual_))
+        shape = (prepared.n_graphs, len(self._process.dual_))
         matrices = [cross.get(block, np.zeros(shape)) for block in self._blocks]
-        diagonals = [own.get(block, np.zeros(len(graphs))) for block in self._blocks]
-        found = self._process.predict(matrices, diagonals)
-        return found.mean, np.sqrt(found.variance)
+        diagonals = [own.get(block, np.zeros(prepared.n_graphs)) for block in self._blocks]
+        return self._process.predict(matrices, diagonals)
 
     def _fit_linear(self, graphs: GraphCollection, extra: Float64 | None, targets: Float64) -> Self:
         model = LinearRegression(self.effort, self._seed, self.n_jobs, self.verbose)
@@ -173,7 +207,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         residuals = targets - self._process.leave_one_out().mean
         error = float(np.sqrt(np.mean(residuals**2)))
         spread = float(targets.var()) or 1.0
-        own = {block: weight / spread for block, weight in self.weights_.items()}
+        own = {block: weight / spread for block, weight in self.kernel_weights_.items()}
         shares = ", ".join(f"{block} {share:.2g}" for block, share in own.items())
         detail = f"weights: {shares}; noise {self._process.noise_ / spread:.2g} of the variance"
         best = Tried("Gaussian process", error, detail)

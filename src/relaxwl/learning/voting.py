@@ -1,0 +1,81 @@
+"""A fitted support vector machine as plain arrays: decisions of all pairs of classes, and votes."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float64 = NDArray[np.float64]
+Int64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class VotingMachine:
+    """What is left of a machine on a Gram matrix: which examples it leans on, and how much each pair does so.
+
+    Attributes
+    ----------
+    support : int64 array (s,)
+        Examples with a weight.
+    coefficients : float64 array (n_pairs, s)
+        Their weights, for each pair of classes (0, 1), (0, 2), ... ; positive decisions are for the first of a pair.
+    intercepts : float64 array (n_pairs,)
+        What is added to each decision.
+    n_classes : int
+        Number of classes.
+    """
+
+    support: Int64
+    coefficients: Float64
+    intercepts: Float64
+    n_classes: int
+
+    @classmethod
+    def of(cls, machine: Any) -> "VotingMachine":
+        """Return the weights of a fitted ``SVC``."""
+        n_classes = len(machine.classes_)
+        support = np.asarray(machine.support_, np.int64)
+        dual = np.asarray(machine.dual_coef_, np.float64)
+        if n_classes == 2:  # scikit-learn turns two classes round: positive is the second
+            return cls(support, -dual, -np.asarray(machine.intercept_, np.float64), 2)
+        begins = np.concatenate([[0], np.cumsum(machine.n_support_)])
+        pairs = list(itertools.combinations(range(n_classes), 2))
+        coefficients = np.zeros((len(pairs), len(support)))
+        for place, (a, b) in enumerate(pairs):
+            of_a, of_b = slice(begins[a], begins[a + 1]), slice(begins[b], begins[b + 1])
+            coefficients[place, of_a] = dual[b - 1, of_a]
+            coefficients[place, of_b] = dual[a, of_b]
+        return cls(support, coefficients, np.asarray(machine.intercept_, np.float64), n_classes)
+
+    def pair_decisions(self, values: Float64) -> Float64:
+        """Return the decisions (m, n_pairs), given kernel values (m, s) with the support."""
+        return np.asarray(values @ self.coefficients.T + self.intercepts)
+
+    def margins(self, values: Float64) -> Float64:
+        """Return how clearly each class wins against the others: the mean decision of its pairs, (m, n_classes)."""
+        pairs = self.pair_decisions(values)
+        sums = np.zeros((len(values), self.n_classes))
+        for place, (a, b) in enumerate(itertools.combinations(range(self.n_classes), 2)):
+            sums[:, a] += pairs[:, place]
+            sums[:, b] -= pairs[:, place]
+        return sums / (self.n_classes - 1)
+
+    def decisions(self, values: Float64) -> Float64:
+        """Return one column for each class: its votes, and what the decisions add where votes are equal.
+
+        With two classes the columns are half the decision, for and against.
+        """
+        pairs = self.pair_decisions(values)
+        if self.n_classes == 2:
+            return np.column_stack([pairs[:, 0], -pairs[:, 0]]) / 2
+        votes, sums = np.zeros((2, len(values), self.n_classes))
+        for place, (a, b) in enumerate(itertools.combinations(range(self.n_classes), 2)):
+            decision = pairs[:, place]
+            votes[:, a] += decision > 0
+            votes[:, b] += decision <= 0
+            sums[:, a] += decision
+            sums[:, b] -= decision
+        # Sums are squeezed into a third, so that they never outweigh a vote.
+        return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)), np.float64)
