@@ -25,18 +25,18 @@ SLOW_SECONDS = 10.0
 SILENT_SECONDS = 600.0
 # A worker does so many cases before the next one takes over with fresh memory.
 WORKER_CASES, WORKER_SECONDS = 5000, 60.0
-# Cases of a target in the short run, of which CI makes one: chosen to take some ten seconds each.
+# Cases of a target in the short run, which CI makes: together they take some three minutes.
 SHORT_CASES = {
-    "tu-folder": 2500,
-    "tu-zip": 2500,
-    "model": 800,
-    "records": 2500,
-    "command-line": 60,
-    "oracles": 1500,
-    "inputs": 2500,
-    "molecules": 1500,
-    "storage": 1500,
-    "faults": 25,
+    "tu-folder": 1500,
+    "tu-zip": 1500,
+    "model": 250,
+    "records": 1500,
+    "command-line": 40,
+    "oracles": 800,
+    "inputs": 1500,
+    "molecules": 800,
+    "storage": 1000,
+    "faults": 5,
 }
 
 
