@@ -26,6 +26,7 @@ OPTIONS = {
     "benchmark": ["--kernels", "--depths", "--C", "--protocol", "--time-limit", "--format", "--inner-folds"],
     "report": ["--title", "--explorer"],
     "explain": ["--depth", "--partitions", "--edge-labels"],
+    "shard": ["--graphs-per-shard"],
     "datasets": [],
 }  # fmt: skip
 COMMON = ["--json", "--quiet", "--seed", "--jobs"]
@@ -48,6 +49,7 @@ VALUES = {
     "--inner-folds": ["2", "3", "1", "999"],
     "--title": ["$x^{$", "<b>", "\udcff", ""],
     "--explorer": ["http://x", "nothing", "T/T_A.txt"],
+    "--graphs-per-shard": ["1", "2", "0", "99999999999999999999", "x"],
     "--seed": ["0", "1", "4294967295", "4294967296", "-1", "99999999999999999999", "x"],
     "--jobs": ["1", "2", "-1", "0", "99999", "x"],
 }
@@ -93,6 +95,8 @@ def _arguments(rng: random.Random) -> list[str]:
             arguments += [rng.choice(("results", "T", "nothing", "T/T_A.txt")), "-o", rng.choice(("page.html", "T"))]
         case "explain":
             arguments += [name, "-o", rng.choice(("page.html", "T", "nowhere/x"))]
+        case "shard":
+            arguments += [name, "-o", rng.choice(("shards", "shards", "T", "T/T_A.txt", ""))]
         case "datasets":
             arguments += rng.choice((["list"], ["stats", name], ["fetch", name], [], ["x"]))
     for option in rng.sample(OPTIONS[command] + COMMON, rng.randrange(4)):
