@@ -1,0 +1,53 @@
+"""
+Directed graphs: which way control flows
+========================================
+
+Programs as graphs of blocks and jumps. Some begin with a dispatcher that jumps to many blocks, others have a common
+exit to which many blocks jump. Read backwards, the one is the other, so without directions nobody can tell them apart.
+"""
+
+import networkx as nx
+import numpy as np
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+import relaxwl
+
+rng = np.random.default_rng(0)
+
+
+def program(dispatches: bool) -> nx.DiGraph:
+    """Return a chain of blocks, with jumps from the first one to some others or from some others to the last one."""
+    n_blocks = int(rng.integers(20, 30))
+    graph = nx.DiGraph([(block, block + 1) for block in range(n_blocks - 1)])
+    for distance in (2 + rng.choice(n_blocks - 2, 6, replace=False)).tolist():
+        last = n_blocks - 1
+        graph.add_edge(*((0, distance) if dispatches else (last - distance, last)))
+    return graph
+
+
+y = np.arange(200) % 2
+programs = [program(dispatches=bool(target)) for target in y]
+
+# %%
+# A list of ``DiGraph`` makes a directed collection. ``symmetrize=True`` forgets the directions.
+
+directed = relaxwl.as_collection(programs)
+undirected = relaxwl.as_collection(programs, symmetrize=True)
+print(directed)
+
+
+def accuracy(graphs: relaxwl.GraphCollection) -> float:
+    """Mean accuracy over five folds."""
+    kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=3, normalize=True, random_state=0)
+    return float(cross_val_score(make_pipeline(kernel, SVC(kernel="linear", C=100)), graphs, y, cv=5).mean())
+
+
+with_directions, without = accuracy(directed), accuracy(undirected)
+print(f"with directions {with_directions:.0%}, without {without:.0%}")
+
+# %%
+# The tree of a block says for each child whether the arc leads to it (→) or comes from it (←).
+
+print(relaxwl.unfolding_tree(directed[1], 3, 2).to_text())
