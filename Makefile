@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Stays empty on a user's machine; CI passes options to pytest here.
 PYTEST_OPTIONS ?=
 
-.PHONY: help demo test test-slow test-bounds fuzz lint format bench docs wheel-test clean-cache clean
+.PHONY: help demo test test-slow test-bounds fuzz mutate lint format bench docs wheel-test clean-cache clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ MINUTES ?=
 fuzz: $(STAMP)  ## Run random cases against everything that reads input (MINUTES=30 for a long run)
 	@echo "Running random cases ..."
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.campaign $(if $(MINUTES),--minutes $(MINUTES))
+
+mutate: $(STAMP)  ## Change the code in small places and see whether tests notice (SAMPLE=40 of each folder)
+	@$(BIN)/python tests/mutation/run.py --sample $(or $(SAMPLE),40)
 
 lint: $(STAMP)  ## Check style, types and the import direction
 	@echo "Checking style, types and imports ..."
