@@ -289,6 +289,12 @@ def _datasets(commands: Subparsers) -> None:
                  "relaxwl datasets stats MUTAG.zip egonets-1")  # fmt: skip
     stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
     _add_format(stats)
+    convert = _add(actions, "convert", "datasets:run_convert", "write a data set as a Parquet file",
+                   "Reads A (a data set in TU layout, a Parquet file, or a folder of GraphML, GML or .edgelist files); "
+                   "writes B with a row for each graph.",
+                   "relaxwl datasets convert MUTAG.zip mutag.parquet")  # fmt: skip
+    convert.add_argument("source", metavar="A", help=DATASET_HELP)
+    convert.add_argument("target", metavar="B", help="the file to write, NAME.parquet")
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
                  "Writes NAME.zip into the cache, with a checksum, and prints where.",
                  "relaxwl datasets fetch MUTAG")  # fmt: skip

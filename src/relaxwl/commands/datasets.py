@@ -2,10 +2,11 @@
 
 from argparse import Namespace
 from dataclasses import asdict
+from pathlib import Path
 
-from relaxwl.commands.console import Console
+from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import open_source
-from relaxwl.datasets import cache_directory, download_tu
+from relaxwl.datasets import cache_directory, download_tu, write_parquet
 from relaxwl.evaluation import dataset_table, describe_dataset
 
 # A few of the many data sets of the TU collection, as a start.
@@ -52,6 +53,15 @@ def run_stats(arguments: Namespace, console: Console) -> None:
         records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
     table = dataset_table(records)
     console.result(table.render(arguments.format), [asdict(record) for record in records])
+
+
+def run_convert(arguments: Namespace, console: Console) -> None:
+    """Write a data set as a Parquet file."""
+    if Path(arguments.target).suffix != ".parquet":
+        raise UserError(f"{arguments.target}: the target must be a file that ends in .parquet")
+    source = open_source(arguments.source, console, arguments.seed)
+    write_parquet(arguments.target, source.graphs, source.y)
+    console.result(f"{arguments.target}: {source.graphs}", {"path": arguments.target, "n_graphs": len(source.graphs)})
 
 
 def run_fetch(arguments: Namespace, console: Console) -> None:

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.datasets import EGONET_MODELS, DownloadError, download_tu, make_egonets, read_tu
+from relaxwl.datasets import EGONET_MODELS, DownloadError, download_tu, make_egonets, read_parquet, read_tu
 from relaxwl.graphs import GraphCollection
+from relaxwl.inputs import as_collection
+from relaxwl.inputs.files import graph_files
 
 # Classes whose values in the file are named.
 MEANINGS = 10
@@ -48,7 +50,7 @@ def check_source(name: str) -> None:
 
 
 def open_source(name: str, console: Console, seed: int = 0) -> Source:
-    """Load a data set: a TU folder or zip, embedded ego networks, or the name of a set of the TU collection."""
+    """Load a data set: a TU folder or zip, a Parquet file, a folder of graph files, or a name of what can be had."""
     embedded = EMBEDDED.fullmatch(name)
     if embedded:
         graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
@@ -61,6 +63,11 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
             path = download_tu(name)
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
+    if path.suffix == ".parquet":
+        graphs, y = read_parquet(path)
+        return Source(path.stem, graphs, y)
+    if graph_files(path):
+        return Source(path.name, as_collection(path), None)
     data = read_tu(path)
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):

@@ -13,6 +13,7 @@ import numpy as np
 from relaxwl._validation import is_integer
 from relaxwl.graphs import GraphCollection, GraphError, Label
 from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, rdkit, rows, tuples, views
+from relaxwl.inputs.files import graph_files, read_files
 from relaxwl.inputs.reading import Names, refuse_names
 from relaxwl.inputs.tuples import is_pair, is_scalar
 
@@ -44,7 +45,8 @@ def as_collection(
     Parameters
     ----------
     graphs : GraphCollection, path, or iterable of graphs of one kind
-        A collection is returned as it is, a path is read as a TU data set (its graphs alone). An iterable is
+        A collection is returned as it is, a path is read as a TU data set (its graphs alone) or as a folder of GraphML,
+        GML or edge-list files, a graph each. An iterable is
         consumed once; the table below says what its items may be. A data frame or an Arrow table holds graphs in its
         rows, or in its only column.
     node_label, edge_label : str or list of str, optional
@@ -120,6 +122,8 @@ def as_collection(
     if isinstance(graphs, GraphCollection):
         refuse_names(names, "a GraphCollection")
         return _directed_as_asked(graphs, names)
+    if isinstance(graphs, (str, os.PathLike)) and graph_files(graphs):
+        graphs = read_files(graph_files(graphs))
     if isinstance(graphs, (str, os.PathLike)):
         refuse_names(names, "a data set in TU layout")
         return _directed_as_asked(_read_path(graphs, bool(directed)), names)

@@ -1,0 +1,48 @@
+"""Folders of graph files, and the command that converts data sets."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from relaxwl import as_collection
+from relaxwl.cli import main
+from relaxwl.datasets import read_parquet, write_parquet
+
+
+def graphs():
+    made = [nx.path_graph(3), nx.cycle_graph(4)]
+    for graph in made:
+        nx.set_node_attributes(graph, "C", "element")
+    return made
+
+
+@pytest.mark.parametrize(("ending", "write"), [("graphml", nx.write_graphml), ("gml", nx.write_gml)])
+def test_folders_of_files(tmp_path, ending, write):
+    for number, graph in enumerate(graphs()):
+        write(graph, tmp_path / f"{number}.{ending}")
+    assert as_collection(tmp_path, node_label="element", node_attributes=[]) == as_collection(
+        graphs(), node_label="element"
+    )
+
+
+def test_edge_lists_and_directions(tmp_path):
+    nx.write_edgelist(nx.path_graph(3), tmp_path / "a.edgelist")
+    assert as_collection(tmp_path).n_edges == 2
+    other = tmp_path / "arcs"
+    other.mkdir()
+    nx.write_graphml(nx.DiGraph([(0, 1)]), other / "a.graphml")
+    assert as_collection(other).directed
+    (other / "b.graphml").write_text("<graphml")
+    with pytest.raises(ValueError, match=r"b\.graphml cannot be read as graphml"):
+        as_collection(other)
+
+
+def test_convert_on_the_command_line(tmp_path, capsys):
+    start = as_collection(graphs(), node_label="element")
+    write_parquet(tmp_path / "a.parquet", start, [0, 1])
+    assert main(["datasets", "convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]) == 0
+    again, y = read_parquet(tmp_path / "b.parquet")
+    assert again == start
+    assert np.array_equal(y, [0, 1])
+    assert main(["datasets", "convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.zip")]) == 2
+    assert "must be a file that ends in .parquet" in capsys.readouterr().err
