@@ -28,3 +28,7 @@ def test_what_is_listed_is_there(name):
 def test_every_public_name_is_listed():
     missing = {name for name in relaxwl.__all__ if not isinstance(named(name), ModuleType)} - set(LISTED)
     assert not missing, f"docs/api.md lacks {sorted(missing)}: put each into the table of its kind"
+
+
+def test_no_name_is_listed_twice():
+    assert sorted(LISTED) == sorted(set(LISTED))
