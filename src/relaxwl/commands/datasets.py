@@ -3,11 +3,17 @@
 from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import open_source
 from relaxwl.datasets import cache_directory, download_tu, write_parquet
 from relaxwl.evaluation import dataset_table, describe_dataset
+from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
+from relaxwl.graphs import GraphCollection
 
 # A few of the many data sets of the TU collection, as a start.
 WELL_KNOWN = [
@@ -46,13 +52,33 @@ def run_list(arguments: Namespace, console: Console) -> None:
 
 def run_stats(arguments: Namespace, console: Console) -> None:
     """Describe data sets in a table."""
-    records = []
+    records, twins = [], []
     for name in arguments.dataset:
         source = open_source(name, console, arguments.seed)
         classes = [0] * len(source.graphs) if source.y is None else source.y.tolist()
         records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
+        twins.append(_twins(source.graphs, source.y, arguments.jobs))
     table = dataset_table(records)
-    console.result(table.render(arguments.format), [asdict(record) for record in records])
+    lines = [_twins_text(record.name, *found) for record, found in zip(records, twins, strict=True)]
+    fields = [{"wl_twins": number, "accuracy_bound": bound} for number, bound in twins]
+    text = table.render(arguments.format)
+    if arguments.format == "text":
+        text = "\n".join([text, "", *lines])
+    console.result(text, [{**asdict(record), **found} for record, found in zip(records, fields, strict=True)])
+
+
+def _twins(graphs: GraphCollection, y: NDArray[Any] | None, n_jobs: int | None) -> tuple[int, float | None]:
+    """Return how many graphs no refinement tells from some other, and the accuracy that this leaves possible."""
+    groups = indistinguishable_groups(graphs, n_jobs)
+    has_classes = y is not None and y.ndim == 1 and y.dtype.kind in "iuU"
+    bound = accuracy_bound(groups, y.tolist()) if has_classes and y is not None else None
+    sizes = np.bincount(groups)
+    return int(sizes[sizes > 1].sum()), bound
+
+
+def _twins_text(name: str, number: int, bound: float | None) -> str:
+    told = f"{name}: {number} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
+    return told if bound is None else f"{told}; without edge labels, accuracy is at most {bound:.1%}"
 
 
 def run_convert(arguments: Namespace, console: Console) -> None:
