@@ -10,7 +10,8 @@ from relaxwl.evaluation import Results, ResultStore, dataset_table, results_tabl
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
 
 PAGE = Path(__file__).parent / "results.md"
-ORDER = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "rwl", "rwl-star", "rwl-auto"]
+ORDER = ["stats-rf", "ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star"]
+ORDER += ["rwl-auto", "auto"]  # the first is what older records call a choice among R-WL* settings
 SOCIAL = ["EGO-1", "IMDB-BINARY", "REDDIT-BINARY"]
 OTHERS = ["MUTAG", "PTC_MR", "BZR", "PROTEINS", "NCI1"]
 

@@ -15,6 +15,7 @@ from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines._features import label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, SubtreeCounter
 from relaxwl.kernels.limits import check_time
+from relaxwl.kernels.model_schema import of, register
 from relaxwl.unfolding import Rows, refine
 
 # Rounds of k-means: it is nearly done after a few, and groups need not be optimal to be useful.
@@ -23,6 +24,9 @@ MAX_ROUNDS = 20
 PAIRS_AT_ONCE = 1 << 20
 # Squared distances closer than this tie, and ties go to the lower centre.
 TIE = 1e-9
+
+
+register(attributes={"centers_": of(list), "center_bounds_": of(list)})
 
 
 class GradualWL(CountKernel):
@@ -135,6 +139,10 @@ class GradualWL(CountKernel):
             labels[known] = nearest(counts, rows.roots[known], centers, bounds)
             found.append(labels[row_of_node].astype(np.int32))
         return [found]
+
+    def _check_loaded(self) -> None:
+        for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
+            _checked_centers(parts, bounds)
 
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)

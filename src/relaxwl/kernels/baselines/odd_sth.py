@@ -14,6 +14,7 @@ from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.limits import watched
+from relaxwl.kernels.model_schema import of, register, vector
 from relaxwl.unfolding.refine import graph_spans
 
 # Vertices of one task, and tasks between two lines of progress.
@@ -21,6 +22,11 @@ CHUNK_NODES = 1 << 11
 CHUNKS_PER_LOOK = 16
 # Trees with more vertices are named by their number.
 NAMED_SIZE = 24
+
+
+register(
+    attributes={"tree_labels_": vector(np.int32), "tree_starts_": vector(np.int64), "tree_children_": of(np.ndarray)}
+)
 
 
 class _Found(NamedTuple):
@@ -136,6 +142,9 @@ class OddSth(FlatFeatures):
         squares, sums = (np.bincount(owners, part, len(sizes)).astype(np.float64) for part in (unknown**2, unknown))
         return Counts(matrix, squares, sums)
 
+    def _check_loaded(self) -> None:
+        self._check_trees()
+
     def _check_trees(self) -> None:
         """Refuse trees that compiled code must not see, as in a damaged model file."""
         labels, starts, children = self.tree_labels_, self.tree_starts_, self.tree_children_
@@ -143,7 +152,7 @@ class OddSth(FlatFeatures):
             len(starts) == len(labels) + 1 == len(self.weights_) + 1
             and starts[0] == 0
             and (np.diff(starts) >= 0).all()
-            and children.shape == (starts[-1], 2)
+            and (children.shape, children.dtype) == ((starts[-1], 2), np.int32)
             and (labels >= 0).all()
             and (children >= [0, 1]).all()
             and (children[:, 0] < np.repeat(np.arange(len(labels)), np.diff(starts))).all()
