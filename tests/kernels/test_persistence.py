@@ -541,3 +541,21 @@ def test_a_kernel_that_was_not_imported_is_found(tmp_path):
     command = [sys.executable, "-c", program, str(tmp_path / "model.rwl")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "ShortestPath()"
+
+
+def test_an_array_whose_header_is_no_header_is_refused(tmp_path):
+    path = tmp_path / "model.rwl"
+    WeisfeilerLehman(1).fit(collection(random_graphs(3))).save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    header = json.loads(members["model.json"])
+    damaged = members["arrays/0.npy"].replace(b"'shape': (", b"'shape': ((", 1)
+    header["arrays"][0] = hashlib.sha256(damaged).hexdigest()
+    body = {name: value for name, value in header.items() if name != "checksum"}
+    header["checksum"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    members |= {"arrays/0.npy": damaged, "model.json": json.dumps(header).encode()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ModelFileError, match="damaged"):
+        WeisfeilerLehman.load(path)

@@ -283,6 +283,10 @@ class ShardedCollection(Sequence[GraphCollection]):
                 return {name: archive[name] for name in archive.files}
         except FileNotFoundError:
             raise ShardError(f"{path} is missing; the manifest names it") from None
+        except ShardError:
+            raise
+        except Exception as error:  # whatever NumPy and zipfile find wrong with a file that was made to be wrong
+            raise ShardError(f"{path} cannot be read: {error}") from None
 
 
 # --------------------------------------------------------------------------------------------------------- inside

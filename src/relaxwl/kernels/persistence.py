@@ -12,6 +12,7 @@ import json
 import lzma
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from dataclasses import fields, is_dataclass
@@ -42,6 +43,8 @@ READ_ERRORS = (
     zlib.error,
     lzma.LZMAError,
     struct.error,
+    tokenize.TokenError,  # NumPy reads headers of arrays as Python reads literals
+    SyntaxError,
     ArithmeticError,
     MemoryError,
     EOFError,
