@@ -236,3 +236,9 @@ def test_a_single_graph_is_not_a_list():
 def test_number_of_label_sequences():
     with pytest.raises(ValueError, match="node_labels has 1 entries for 2 graphs"):
         GraphCollection.from_adjacency(np.zeros((2, 2, 2)), [["a", "b"]])
+
+
+def test_more_vertices_than_any_integer_of_the_machine_are_refused():
+    for size in (10**15, 10**30):
+        with pytest.raises(GraphError, match=f"graph 0: {size} vertices are more than"):
+            GraphCollection.from_edges([(size, [])])
