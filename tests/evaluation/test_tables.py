@@ -123,6 +123,13 @@ def test_other_scores_than_the_accuracy():
         results_table(Results(records), metric="mae")
 
 
+def test_predictors_among_transductive_kernels_are_told():
+    predicted = [replace(record, inner_accuracy=None) for record in repetitions((1.0, 1.0), kernel="auto")]
+    notes = results_table(Results([*repetitions((1.0, 0.5)), *predicted])).notes
+    assert any(note.startswith("auto: fitted on the training graphs") for note in notes)
+    assert not any("training graphs" in note for note in results_table(Results(repetitions((1.0, 0.5)))).notes)
+
+
 def test_given_folds_spread_over_folds_and_say_so():
     given = SETTINGS | {"splits": "folds.json 12345678", "protocol": "inductive"}
     table = results_table(Results(repetitions((1.0, 0.5), (1.0, 0.0), settings=given)))

@@ -295,6 +295,9 @@ def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> t
                 "The deviation is that between test parts, as those who publish folds report it: several times that of "
                 "repeated cross-validations, which measures how much the mean over all graphs moves"
             )
+    alone = dict.fromkeys(record.title for record in results.folds if record.inner_accuracy is None)
+    if alone and results.folds[0].settings["protocol"] == "transductive":
+        notes.append(f"{', '.join(alone)}: fitted on the training graphs of each fold alone, as all that predict are")
     if 1 in counts and not (results.folds and given):
         notes.append("Numbers without ± come from a single repetition: their spread needs more than one")
     notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]
