@@ -329,3 +329,25 @@ def test_bad_input_is_named(arguments, message):
 def test_points_must_be_numbers():
     with pytest.raises(TypeError, match="points must hold real numbers"):
         transport_barycenter([["a", "b"]], 1.0 - np.eye(3))
+
+
+@pytest.mark.parametrize("method", ["median", "lp", "entropic", "medoid", "mean"])
+@pytest.mark.parametrize("unit", [1e308, 1e-308])
+def test_only_ratios_of_weights_matter(method, unit):
+    ground = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+    measures = np.array([[2, 0], [1, 1], [0, 1]])
+    weights = np.array([1.0, 0.5, 0.25])
+    expected = transport_barycenter(measures, ground, method, weights)
+    np.testing.assert_allclose(transport_barycenter(measures, ground, method, weights * unit), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e6, 1e100])
+def test_entropic_barycentres_of_costs_and_masses_of_any_size(unit):
+    ground = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+    measures = np.array([[2.0, 0], [2, 0], [0, 1]])
+    assert transport_barycenter(measures, ground * unit, "entropic").sum() > 0
+    np.testing.assert_allclose(
+        transport_barycenter(measures * unit, ground, "entropic") / unit,
+        transport_barycenter(measures, ground, "entropic"),
+        rtol=1e-6,
+    )

@@ -1,5 +1,6 @@
 """Barycentres: measures with the smallest sum of transport distances to the members of a cluster, in five ways."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
@@ -26,6 +27,8 @@ FEW = 16
 # Regularisation of the entropic barycentre in units of the ground cost, and when its iteration ends.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-6
+# Weaker regularisation than this part of the largest cost is lost in rounding, and coming down to it takes for ever.
+FINEST = 2.0**-24
 ENTROPIC_ROUNDS = 1000
 # Sums below this have lost terms; it leaves room above the smallest number for the digits of the sum.
 UNDERFLOW = 1e-280
@@ -293,18 +296,22 @@ def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Cent
     overflow in spite of logarithms.
     """
     matrix, ground, support = cluster.compact()
-    dense = matrix.toarray()
+    unit = math.ldexp(1.0, math.frexp(float(matrix.data.max(initial=0)))[1] - 1)
+    dense = matrix.toarray() / unit
     sums = dense.sum(axis=1)
     total = max(float(sums.max()), 2 * float(np.average(sums, weights=cluster.weights)))
     if total == 0:
         return np.empty(0, np.int32), np.empty(0)
     histograms = np.column_stack([dense, total - sums]) / total
     weights = cluster.weights / cluster.weights.sum()
-    while True:
+    largest = float(ground.max())
+    regularization = max(regularization, FINEST * largest)
+    while regularization <= largest or regularization == REGULARIZATION:
         barycenter = bregman_barycenter(histograms, ground, regularization, weights)
         if abs(barycenter.sum() - 1) < 0.1:  # not so where numbers were lost, or are NaN
-            return _spread(barycenter[:-1] * total, support)
+            return _spread(barycenter[:-1] * (total * unit), support)
         regularization *= 2
+    raise RuntimeError(f"the entropic barycentre of costs up to {largest:g} was not found; use method 'lp' or 'median'")
 
 
 def bregman_barycenter(
@@ -409,7 +416,8 @@ def _importance(weights: ArrayLike | None, n_measures: int) -> Float64:
         raise ValueError(f"weights must be {n_measures} finite numbers of at least 0, one for each row of points")
     if not importance.any():
         raise ValueError("weights must not all be 0")
-    return importance
+    # Only ratios matter, and sums of the largest numbers would overflow; a power of two keeps every digit.
+    return np.ldexp(importance, -math.frexp(float(importance.max()))[1])
 
 
 def _sparse(masses: Float64) -> Center:

@@ -16,7 +16,7 @@ from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
 from relaxwl.costs import check_finite
-from relaxwl.distances.batched import blank_distances, level_distances, row_distances, whole_dtype
+from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
 from relaxwl.distances.ground import Ground, is_whole, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
