@@ -125,7 +125,7 @@ def compare(rounds: int, every: int) -> None:
 
 def fitted(rows: Rows, ground: np.ndarray, k: int, center: str, rounds: int) -> tuple[float, float]:
     """Return seconds and objective of our k-means; a small fit before it compiles what it needs."""
-    kmeans = WassersteinKMeans(n_clusters=k, center=center, max_iter=rounds, random_state=1)
+    kmeans = WassersteinKMeans(k, center, init="random", max_iter=rounds, random_state=1)
     WassersteinKMeans(3, center, random_state=0).fit(rows.take(np.arange(20)), ground=ground, check=False)  # compile
     start = time.perf_counter()
     kmeans.fit(rows, ground=ground, check=False)
@@ -135,7 +135,7 @@ def fitted(rows: Rows, ground: np.ndarray, k: int, center: str, rounds: int) -> 
 def solves() -> None:
     print("EGO-1, exact solves a row and round (brute force: one for each cluster)")
     for depth, rows, ground in ego_chain(range(2, 5)):
-        kmeans = WassersteinKMeans(random_state=1).fit(rows, ground=ground, check=False)
+        kmeans = WassersteinKMeans(init="random", random_state=1).fit(rows, ground=ground, check=False)
         print(
             f"  depth {depth}: {len(rows)} rows, {len(kmeans.centers_)} clusters, {kmeans.n_iter_} rounds: "
             f"{kmeans.n_solves_:.2f} solved to the end, {kmeans.n_abandoned_:.2f} abandoned, "
@@ -170,7 +170,9 @@ def growth(sizes: list[int], n_jobs: int) -> None:
     for n_rows in sizes:
         rows = synthetic_rows(n_rows, spots, rng)
         start = time.perf_counter()
-        kmeans = WassersteinKMeans(max_iter=3, random_state=0, n_jobs=n_jobs).fit(rows, ground=ground, check=False)
+        kmeans = WassersteinKMeans(init="random", max_iter=3, random_state=0, n_jobs=n_jobs).fit(
+            rows, ground=ground, check=False
+        )
         times.append((time.perf_counter() - start) / (kmeans.n_iter_ + 1))
         print(
             f"  {n_rows:>9} rows: {times[-1]:8.3f} s a round, {times[-1] / n_rows * 1e6:6.1f} µs a row, "

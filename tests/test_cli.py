@@ -419,7 +419,7 @@ def test_debug_shows_the_traceback(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "benchmark", "features", "kernel", "distance", "datasets stats", "explain", "report"]
+    "command", ["demo", "benchmark", "features", "kernel", "distance", "datasets stats", "explain", "report", "warm-up"]
 )
 def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
     with pytest.raises(SystemExit) as exit_:

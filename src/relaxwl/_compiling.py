@@ -3,13 +3,19 @@
 A signal that arrives during a compiled call is handled while its results are turned into Python objects. Numba then
 returns a result although an exception is set, and Python turns that into a ``SystemError``: Ctrl-C would look like a
 defect. The exception that was set is at the root of its causes, and comes out here as itself.
+
+The first function of ours that is compiled, and not found in Numba's cache, is logged: seconds of silence follow.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.registry import CPUDispatcher
+
+logger = logging.getLogger("relaxwl")
 
 _call = CPUDispatcher.__call__
 
@@ -41,3 +47,21 @@ def _interruptible(function: Any) -> Any:
     if isinstance(function, CPUDispatcher):
         function.__class__ = InterruptibleDispatcher
     return function
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says once in a process that code is being compiled."""
+
+    silent = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.silent and module.startswith("relaxwl"):
+            self.silent = True
+            logger.info("compiling %s and what follows: some seconds, once a machine (see relaxwl warm-up)", module)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said at the end."""
+
+
+event.register("numba:compile", _Announcer())

@@ -147,7 +147,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _explain, _report):
+    adders = (
+        _demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _explain, _report,
+        _warm_up,
+    )  # fmt: skip
+    for add in adders:
         add(commands)
     return parser
 
@@ -169,6 +173,15 @@ def _add(
     parser.add_argument("--seed", type=_from_zero, default=0, help="seed of everything random (default 0)")
     parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: all cores); same result")
     return parser
+
+
+def _warm_up(commands: Subparsers) -> None:
+    _add(
+        commands, "warm-up", "warm_up:run", "compile everything once",
+        "Reads nothing; fits every kernel on a few small graphs, so that later runs find all compiled code in Numba's "
+        "cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints the seconds each kernel took.",
+        "relaxwl warm-up",
+    )  # fmt: skip
 
 
 def _demo(commands: Subparsers) -> None:

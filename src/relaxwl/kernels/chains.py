@@ -320,10 +320,9 @@ def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float6
     )
     out = np.zeros((len(centers) + 1, len(centers) + 1))
     measures = centers.measures()
-    distances = row_distances(measures, measures, ground, n_jobs)
-    # Both triangles are solved; their mean is exactly symmetric, also where masses are real numbers.
-    np.add(distances, distances.T, out=out[:-1, :-1])
-    out /= 2
+    upper, lower = np.triu_indices(len(centers), 1)
+    pairs = np.column_stack([upper, lower])
+    out[upper, lower] = out[lower, upper] = paired_distances(measures, measures, pairs, ground, n_jobs)
     out[-1, :-1] = out[:-1, -1] = blank_distances(centers, ground)
     return out
 

@@ -1,0 +1,79 @@
+"""The start of k-means: a clustered sample (the default) against 8 rounds from random rows, on the levels of chains.
+
+Run ``python benchmarks/kmeans_start.py [NAME ...] [--data FOLDER]``. A chain of R-WL* (depth 4, one partition, one
+thread) is made with 8 rounds from random rows. On the rows and ground of each of its levels the other ways are run
+beside it: processor time, sum of distances relative to it, and of one assignment (``max_iter=0``) what the bounds left
+to do.
+"""
+
+import argparse
+import copy
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans
+from relaxwl.clustering import KMeansPartitioner
+from relaxwl.clustering.nearest import Search
+from relaxwl.datasets import load_tu
+from relaxwl.unfolding import Rows
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+NAMES = ("EGO-1", "PROTEINS", "IMDB-BINARY", "REDDIT-BINARY", "NCI1", "DD")
+WAYS: dict[str, dict[str, Any]] = {
+    "8 rounds": {"init": "random", "max_iter": 8},
+    "sample": {"init": "sample"},
+    "no round": {"init": "random", "max_iter": 0},
+}
+
+
+class Compared(KMeansPartitioner):
+    """k-means that tells how other ways do on the same rows."""
+
+    def fit(self, rows: Any, ground: Any, rng: Any = None) -> Any:
+        """Group the rows in every way; go on with the first."""
+        spent, fits = [], []
+        for parameters in WAYS.values():
+            start = time.thread_time()
+            kmeans = WassersteinKMeans(random_state=copy.deepcopy(rng), n_jobs=1, **parameters)
+            fits.append(kmeans.fit(rows, ground=ground, check=False))
+            spent.append(time.thread_time() - start)
+        search = Search(rows, ground, 1)
+        search.assign(fits[2].centers_)
+        _, left, _, _, solved, abandoned = search.counters / len(rows)
+        ratios = [kmeans.inertia_ / fits[0].inertia_ for kmeans in fits]
+        print(
+            f"  {len(rows):>7} rows {len(fits[0].centers_):>4} groups"
+            + "".join(
+                f" | {name} {seconds:6.2f} s {ratio:.3f}"
+                for name, seconds, ratio in zip(WAYS, spent, ratios, strict=True)
+            )
+            + f" | {left:.1f} left, {solved:.2f} solved, {abandoned:.2f} given up",
+            flush=True,
+        )
+        self.centers_, self.distances_, self.n_iter_ = fits[0].centers_, fits[0].distances_, fits[0].n_iter_
+        return fits[0].labels_, fits[0].centers_
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=NAMES)
+    parser.add_argument("--data", type=Path, default=DATA)
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        graphs = load_tu(arguments.data / f"{name}.zip")[0]
+        WassersteinKMeans(2, random_state=0).fit(_few_rows(), ground=1.0 - np.eye(3))
+        print(name, flush=True)
+        RelaxedWeisfeilerLehman(n_partitions=1, partitioner=Compared(), random_state=0, n_jobs=1).fit(graphs)
+
+
+def _few_rows() -> Any:
+    """Return a handful of rows that compile what is timed."""
+    counts = np.arange(1, 41, dtype=np.int32)
+    return Rows(np.zeros(40, np.int32), np.arange(41), np.arange(40, dtype=np.int32) % 2, counts, 2)
+
+
+if __name__ == "__main__":
+    main()
