@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/relaxed.py [NAME ...] [--data FOLDER]``. Both do what they do for a user on loaded data:
 GraKeL's fit_transform (4 iterations, Gram matrix), our fit and transform (depth 4, 3 partitions, sparse features), and
-the fit of 20 partitions of one assignment each (``max_iter=0``). Times are the least of several rounds in which all take turns.
-LABELLED-EGOS are made here: 200 dense ego networks of 20 to 60 vertices with 12 labels.
+the fit of 20 partitions of one assignment each (``max_iter=0``). Times are the least of several rounds in which all
+take turns. LABELLED-EGOS are made here: 200 dense ego networks of 20 to 60 vertices with 12 labels.
 """
 
 import argparse

@@ -236,13 +236,15 @@ def test_a_sample_is_a_good_start():
         assert inertias[0] <= 1.05 * inertias[1]  # these rows have no structure; on real ones it is lower
 
 
-def test_auto_is_a_sample_and_with_no_round_one_assignment():
+def test_auto_is_a_sample_and_with_no_round_one_assignment(monkeypatch):
     rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
 
     def fitted(**parameters):
         kmeans = WassersteinKMeans(8, random_state=0, **parameters).fit(rows, ground=ground, root_cost=ROOTS)
         return kmeans.centers_, kmeans.labels_.tolist()
 
+    assert fitted() == fitted(init="sample", max_iter=8)
+    monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 200)
     assert fitted() == fitted(init="sample", max_iter=2)
     assert fitted(max_iter=0) == fitted(init="random", max_iter=0)
     assert fitted(init="random") == fitted(init="random", max_iter=8)

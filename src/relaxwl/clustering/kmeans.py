@@ -27,9 +27,10 @@ INITS = ("auto", "sample", "random", "k-means++")
 # A sample has so many rows for each cluster, and is clustered in so many rounds.
 SAMPLE_ROWS = 16
 SAMPLE_ROUNDS = 4
-# Rounds on all rows where max_iter does not say: after a sample, and else.
+# Rounds on all rows where max_iter does not say: after a sample of many rows, and else.
 FINAL_ROUNDS = 2
 ROUNDS = 8
+MANY_ROWS = 4096
 # After a sample so many members, evenly spread, suggest a better centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
@@ -82,7 +83,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         second kind, and their centres are the start: lower sums of distances in less time. "auto" is "sample", or
         "random" where ``max_iter`` is 0: one assignment and nothing else.
     max_iter : int, optional
-        Rounds of updating and assigning on all rows after the first assignment; 2 after a sample and 8 else by default.
+        Rounds of updating and assigning on all rows after the first assignment. By default 8, or 2 after a sample of
+        more than 4,096 rows.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -173,7 +175,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(X))
         search = Search(X, self.ground_, self.n_jobs)
-        init, n_rounds = self._course()
+        init, n_rounds = self._course(len(X))
         if k == len(X):  # every row is a centre; nothing can be better
             init, n_rounds = "rows", 0
         centers = self._start(init, search, k, weights, rng)
@@ -207,14 +209,14 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         if self.center not in get_args(Method):
             raise ValueError(f"center must be one of {', '.join(get_args(Method))}, not {self.center!r}")
 
-    def _course(self) -> tuple[str, int]:
+    def _course(self, n_rows: int) -> tuple[str, int]:
         """Return where to start and how many rounds to make."""
         init = self.init
         if init == "auto":
             init = "random" if self.max_iter == 0 else "sample"
         if self.max_iter is not None:
             return init, int(self.max_iter)
-        return init, FINAL_ROUNDS if init == "sample" else ROUNDS
+        return init, FINAL_ROUNDS if init == "sample" and n_rows > MANY_ROWS else ROUNDS
 
     def _start(self, init: str, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
         """Return the first centres."""
