@@ -49,7 +49,7 @@ def _interruptible(function: Any) -> Any:
     return function
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
+class _Announcer(event.Listener):
     """Says once in a process that code is being compiled."""
 
     silent = False
