@@ -434,3 +434,30 @@ def test_default_pictures_of_real_neighbourhoods_fit_a_screen(shared, name, dept
     trees = [unfolding_tree(graphs[graph], node, depth) for graph in (0, 3) for node in (0, 3)]
     assert all(width(tree.to_svg()) <= 1600 for tree in trees)
     assert all(width(tree_edit_mapping(a, b).to_svg()) <= 1600 for a, b in itertools.pairwise(trees))
+
+
+# ---------------------------------------------------------------------------------------------- many equal children
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_moving_equal_children_together_is_as_good_as_one_by_one(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+
+    def star():
+        kinds = [
+            UnfoldingTree(str(label), [UnfoldingTree("x")] * int(rng.integers(3))) for label in rng.integers(4, size=4)
+        ]
+        return UnfoldingTree("r", [kind for kind in kinds for _ in range(int(rng.integers(1, 7)))])
+
+    a, b = star(), star()
+    one_by_one = tree_edit_mapping(a, b)
+    monkeypatch.setattr("relaxwl.distances.tree.MANY_CHILDREN", 0)
+    together = tree_edit_mapping(a, b)
+    together.validate()
+    assert together.cost == one_by_one.cost == tree_edit_distance(a, b)
+    assert together.apply() == b
+
+
+def test_many_equal_leaves_take_no_memory():
+    many, one = UnfoldingTree("r", [UnfoldingTree("x")] * 200_000), UnfoldingTree("r", [UnfoldingTree("y")])
+    assert tree_edit_distance(many, one) == 200_000.0

@@ -22,6 +22,8 @@ from scipy.optimize import linear_sum_assignment
 
 from relaxwl import drawing
 from relaxwl.costs import EditCost, check_finite, checked_cost, cost_text
+from relaxwl.distances import _compiled
+from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.labels import Label, sort_labels
 from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Cut, Outline, Path, cuts
 from relaxwl.unfolding.tree import Branch, UnfoldingTree
@@ -29,6 +31,8 @@ from relaxwl.unfolding.tree import Branch, UnfoldingTree
 # A mapping names every vertex by its path: this bounds their number, and the total length of the paths.
 MAX_MAPPED_VERTICES = 200_000
 MAX_PATH_ENTRIES = 20_000_000
+# Up to this number of children they are matched one by one; beyond, equal ones are moved together.
+MANY_CHILDREN = 256
 
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -527,6 +531,8 @@ class _SubtreeDistances(_LabelCosts):
         """
         if not left or not right:
             return sum(b.multiplicity * self._branch_deletion(b) for b in (*left, *right)), []
+        if max(sum(b.multiplicity for b in side) for side in (left, right)) > MANY_CHILDREN:
+            return self._cheapest_transport(left, right)
         rows = np.repeat(np.arange(len(left)), [b.multiplicity for b in left])
         columns = np.repeat(np.arange(len(right)), [b.multiplicity for b in right])
         costs = np.array([[self._branch_distance(p, q) for q in right] for p in left])
@@ -538,6 +544,35 @@ class _SubtreeDistances(_LabelCosts):
         chosen = linear_sum_assignment(padded)
         pairs = [(i, j) for i, j in zip(*(side.tolist() for side in chosen), strict=True)]
         return float(padded[chosen].sum()), [(i, j) for i, j in pairs if i < len(rows) and j < len(columns)]
+
+    def _cheapest_transport(
+        self, left: Sequence[Branch], right: Sequence[Branch]
+    ) -> tuple[float, list[tuple[int, int]]]:
+        """Return the same, without writing repeated branches out: whole masses have a plan in whole numbers."""
+        n_left, n_right = len(left), len(right)
+        ground = np.zeros((n_left + n_right + 1, n_left + n_right + 1))
+        ground[:n_left, n_left:-1] = [[self._branch_distance(p, q) for q in right] for p in left]
+        ground[:n_left, -1] = [self._branch_deletion(b) for b in left]
+        ground[-1, n_left:-1] = [self._branch_deletion(b) for b in right]
+        points = np.arange(n_left + n_right, dtype=np.int32)
+        masses = np.array([b.multiplicity for b in (*left, *right)], np.float64)
+        cost, sources, sinks, amounts = _compiled.pair_plan(
+            points[:n_left], masses[:n_left], 0, n_left, points[n_left:], masses[n_left:], 0, n_right,
+            ground, *_compiled.make_scratch(n_left + n_right),
+        )  # fmt: skip
+        # The first unit of each branch that is not matched yet, among those of its side.
+        free = [*prefix_sums(masses[:n_left])[:-1].tolist(), *prefix_sums(masses[n_left:])[:-1].tolist()]
+        pairs: list[tuple[int, int]] = []
+        for source, sink, amount in zip(sources.tolist(), sinks.tolist(), amounts.tolist(), strict=True):
+            if max(source, sink) == len(points):  # to or from ⊥
+                continue
+            pairs += zip(
+                range(free[source], free[source] + round(amount)), range(free[sink], free[sink] + round(amount)),
+                strict=True,
+            )  # fmt: skip
+            free[source] += round(amount)
+            free[sink] += round(amount)
+        return float(cost), pairs
 
     def _branch_distance(self, a: Branch, b: Branch) -> float:
         return self.relabel_edge(a.edge, b.edge) + self._known[a.tree.digest, b.tree.digest]

@@ -227,7 +227,8 @@ def _state(item: Any) -> dict[str, Any]:
     if hasattr(item, "to_state"):
         state: dict[str, Any] = item.to_state()
         return state
-    return {name: value for name, value in vars(item).items() if name not in NOT_KEPT}
+    names = [field.name for field in fields(item)] if is_dataclass(item) else vars(item)
+    return {name: getattr(item, name) for name in names if name not in NOT_KEPT}
 
 
 class _Reader:

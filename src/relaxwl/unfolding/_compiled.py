@@ -238,10 +238,30 @@ def _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degre
 
 @njit(nogil=True, cache=True)
 def locate_rows(roots, indptr, points, counts, degrees, roots_b, indptr_b, points_b, counts_b, degrees_b):
-    """Return int32 (n_rows_b,): where each row of b stands among the canonical rows, or -1."""
+    """Return int32 (n_rows_b,): where each row of b stands among the canonical rows, or -1.
+
+    Each search begins where the one before has ended and doubles its steps from there: rows in canonical order are
+    found in one sweep over both, and others all the same.
+    """
     found = np.full(len(roots_b), -1, np.int32)
+    place = 0
     for row in range(len(roots_b)):
-        low, high = 0, len(roots)
+        # The row stands from `low` to `high - 1`, if anywhere.
+        low, high, step = 0, place, 1
+        while place < len(roots):
+            sign = _compare(
+                place, roots, indptr, points, counts, degrees, row, roots_b, indptr_b, points_b, counts_b, degrees_b
+            )
+            if sign == 0:
+                found[row] = place
+                low = place
+            high = place
+            if sign >= 0:
+                break
+            low = place + 1
+            high = len(roots)
+            place += step
+            step *= 2
         while low < high:
             middle = (low + high) // 2
             sign = _compare(
@@ -249,9 +269,11 @@ def locate_rows(roots, indptr, points, counts, degrees, roots_b, indptr_b, point
             )
             if sign == 0:
                 found[row] = middle
+                low = middle
                 break
             if sign < 0:
                 low = middle + 1
             else:
                 high = middle
+        place = low
     return found

@@ -1,6 +1,7 @@
 """Rows: trees of one depth, or centres of groups of trees, as root codes and measures over points."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ class Rows:
         """Total mass of each row."""
         return self.sums(self.counts)
 
-    @property
+    @cached_property
     def degrees(self) -> Int32:
         """Number of children of each row."""
         return self.masses.astype(np.int32)
@@ -153,8 +154,8 @@ class Rows:
         if not isinstance(other, Rows):
             return NotImplemented
         sizes, others = (self.n_children, self.n_edge_codes), (other.n_children, other.n_edge_codes)
-        pairs = zip(self.arrays, other.arrays, strict=True)
-        return sizes == others and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+        names = RowArrays._fields
+        return sizes == others and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
