@@ -64,8 +64,7 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
     if path.suffix == ".parquet":
-        graphs, y = read_parquet(path)
-        return Source(path.stem, graphs, y)
+        return Source(path.stem, *read_parquet(path))
     if graph_files(path):
         return Source(path.name, as_collection(path), None)
     data = read_tu(path)
