@@ -10,6 +10,7 @@ __all__ = [
     "Graph",
     "GraphClassifier",
     "GraphCollection",
+    "GraphIndex",
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
@@ -47,7 +48,14 @@ if TYPE_CHECKING:
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
     from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-    from relaxwl.predictors import GraphClassifier, GraphRegressor, KernelDistance, KernelMatrix, VertexGroups
+    from relaxwl.predictors import (
+        GraphClassifier,
+        GraphIndex,
+        GraphRegressor,
+        KernelDistance,
+        KernelMatrix,
+        VertexGroups,
+    )
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
     # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
@@ -56,6 +64,7 @@ else:
         "Graph": "graphs",
         "GraphClassifier": "predictors.classifier",
         "GraphCollection": "graphs",
+        "GraphIndex": "predictors.index",
         "GraphRegressor": "predictors.regressor",
         "KernelDistance": "predictors.transformers",
         "KernelMatrix": "predictors.transformers",
@@ -85,6 +94,7 @@ else:
             "drawing",
             "evaluation",
             "explanation",
+            "gp",
             "graphs",
             "inputs",
             "kernels",

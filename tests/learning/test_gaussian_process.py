@@ -118,6 +118,19 @@ def test_many_examples_are_screened_on_few(sample):
     assert process.noise_ == pytest.approx(0.01, rel=0.15)
 
 
+def test_few_contradictions_among_many_examples_are_not_all_noise():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, size=(800, 1))
+    y = np.sin(2 * x[:, 0])
+    # Two pairs of equal examples with unlike targets, next to each other in the order of targets: screening misses them.
+    x[1], x[3] = x[0], x[2]
+    y[1], y[3] = y[0] + 0.4, y[2] - 0.4
+    squared = (x - x.T) ** 2
+    process = GaussianProcess().fit([np.exp(-2 * squared)], y)
+    assert process.noise_ < 0.1 * y.var()
+    assert process.log_likelihood_ > 0
+
+
 @pytest.mark.parametrize("y", [np.full(4, 3.0), [3.0]])
 def test_constant_targets_predict_themselves(y):
     process = GaussianProcess().fit([np.eye(len(y))], y)

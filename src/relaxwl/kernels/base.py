@@ -219,6 +219,15 @@ class CountKernel(TransformerMixin, GraphKernel):
         own: Float64 = weights @ np.array(of_depths)
         return (own > 0).astype(np.float64) if self.normalize or similarity == "tanimoto" else own
 
+    def weighted(self, counts: list[Counts], similarity: str) -> tuple[csr_array, Float64]:
+        """Return weighted counts of all depths as a similarity takes them, and that of each graph with itself.
+
+        The latter are Σ counts for minima and Σ counts² for the dot product, what was not met in fitting included.
+        """
+        _check_similarity(similarity)
+        joined = self._joined(counts, intersect=similarity != "dot")
+        return joined.matrix, _squared_norms(joined, similarity != "dot")
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features; each says its depth and what it counts."""
         check_is_fitted(self)

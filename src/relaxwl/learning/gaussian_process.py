@@ -145,7 +145,13 @@ class GaussianProcess:
         found = [_climb(screened, start, self.max_iter) for start in starts]
         best = max(range(len(found)), key=lambda place: (found[place][1], -place))
         parameters = found[best][0]
-        return parameters if screened is problem else _climb(problem, parameters, self.max_iter)[0]
+        if screened is problem:
+            return parameters
+        # Examples that contradict each other may all have been left out above. Without noise the others would be
+        # absurdly unlikely, and the first step away would end where everything is noise.
+        noisier = [np.append(parameters[:-1], max(parameters[-1], np.log(share))) for share in STARTING_NOISE]
+        likeliest = max([parameters, *noisier], key=lambda start: _likelihood(problem, start))
+        return _climb(problem, likeliest, self.max_iter)[0]
 
     def _summed(self, arrays: list[Float64]) -> Float64:
         if len(arrays) != len(self.weights_):
@@ -230,6 +236,10 @@ class _Covariance:
         by_weight = 0.5 * (np.array(fits) - np.array(traces)) * self.weights / problem.scales
         by_noise = 0.5 * (float(self.dual @ self.dual) - float(np.trace(inverse))) * self.noise
         return np.append(by_weight, by_noise)
+
+
+def _likelihood(problem: _Problem, parameters: Float64) -> float:
+    return _Covariance.of(problem, np.exp(parameters[:-1]), float(np.exp(parameters[-1]))).log_likelihood
 
 
 def _climb(problem: _Problem, start: Float64, max_iter: int) -> tuple[Float64, float]:

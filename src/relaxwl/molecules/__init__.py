@@ -6,6 +6,7 @@ from relaxwl.molecules.descriptors import Descriptors, descriptors
 from relaxwl.molecules.drawing import molecule_svg
 from relaxwl.molecules.fingerprints import MorganFingerprints, fingerprints
 from relaxwl.molecules.predictors import MoleculeClassifier, MoleculeExplanation, MoleculeRegressor
+from relaxwl.molecules.scaffolds import scaffolds
 
 __all__ = [
     "Descriptors",
@@ -21,4 +22,5 @@ __all__ = [
     "load_molecules",
     "molecule_svg",
     "read_molecules",
+    "scaffolds",
 ]

@@ -3,6 +3,7 @@
 from relaxwl.predictors.averaged import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier
 from relaxwl.predictors.effects import VertexEffects
+from relaxwl.predictors.index import GraphIndex, Neighbours
 from relaxwl.predictors.regressor import GraphRegressor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, VertexGroups
@@ -11,9 +12,11 @@ __all__ = [
     "AveragedKernel",
     "FitReport",
     "GraphClassifier",
+    "GraphIndex",
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
+    "Neighbours",
     "VertexEffects",
     "VertexGroups",
 ]

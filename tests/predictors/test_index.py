@@ -1,0 +1,64 @@
+"""Nearest graphs against comparing all."""
+
+import numpy as np
+import pytest
+
+from relaxwl import GraphIndex, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.datasets import make_egonets
+from relaxwl.kernels.baselines import WassersteinWL
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_egonets(60, level=1, random_state=0)[0]
+
+
+def _all_similarities(kernel, metric, graphs, queries):
+    settings = {"similarity": "tanimoto"} if metric == "tanimoto" else {"similarity": "dot", "normalize": True}
+    kernel = kernel.set_params(**settings).fit(graphs)
+    return kernel.kernel_matrix(queries, graphs)
+
+
+@pytest.mark.parametrize("metric", ["tanimoto", "cosine"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        WeisfeilerLehman(2, depth_weights=[1.0, 0.5, 2.0]),
+        RelaxedWeisfeilerLehman(2, 3, max_iter=0, random_state=0),
+    ],
+)
+def test_nearest_are_those_of_the_whole_matrix(kernel, metric, graphs):
+    index = GraphIndex(kernel, metric=metric).fit(graphs[:40])
+    found = index.query(graphs[40:], k=7)
+    expected = _all_similarities(kernel, metric, graphs[:40], graphs[40:])
+    assert found.indices.shape == found.similarities.shape == (20, 7)
+    np.testing.assert_allclose(found.similarities, -np.sort(-expected)[:, :7])
+    np.testing.assert_allclose(np.take_along_axis(expected, found.indices, axis=1), found.similarities)
+
+
+def test_graphs_added_later_are_found_without_another_fit(graphs):
+    index = GraphIndex(WeisfeilerLehman(2)).fit(graphs[:20])
+    for place in range(20, 60):
+        index.add(graphs[[place]])
+    assert len(index) == 60
+    for place in (3, 25, 59):
+        found = index.query(graphs[place], k=1)
+        assert found.similarities.tolist() == [1.0] or place >= 20
+    # What was added is as if it had been there: the columns are those of the fit either way.
+    reference = WeisfeilerLehman(2, similarity="tanimoto").fit(graphs[:20]).kernel_matrix(graphs[50:], graphs)
+    np.testing.assert_allclose(index.query(graphs[50:], k=60).similarities, -np.sort(-reference))
+
+
+def test_equals_come_in_the_order_of_their_places(graphs):
+    index = GraphIndex().fit(graphs[[0, 1, 0, 0]])
+    assert index.query(graphs[0], k=3).indices.tolist() == [0, 2, 3]
+    assert index.query(graphs[0], k=9).indices.shape == (4,)
+
+
+def test_wrong_arguments_are_named(graphs):
+    with pytest.raises(ValueError, match="metric"):
+        GraphIndex(metric="dot").fit(graphs)
+    with pytest.raises(TypeError, match="kernel must have counts"):
+        GraphIndex(WassersteinWL()).fit(graphs)
+    with pytest.raises(ValueError, match="k must be"):
+        GraphIndex().fit(graphs).query(graphs[0], k=0)
