@@ -94,6 +94,19 @@ def test_log_density_is_that_of_the_normal_distribution(sample):
     np.testing.assert_allclose(process.log_density(found, y_new), expected)
 
 
+def test_given_weights_are_as_good_as_found_ones(sample):
+    X, y, X_new, _ = sample
+    found = GaussianProcess().fit(_kernels(X, X), 5 * y + 3)
+    given = GaussianProcess().condition(_kernels(X, X), 5 * y + 3, found.weights_, found.noise_)
+    one, other = (process.predict(_kernels(X_new, X), _diagonals(X_new)) for process in (found, given))
+    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)
+    np.testing.assert_allclose(one.variance, other.variance, rtol=1e-9)
+    with pytest.raises(ValueError, match="weights must be 2"):
+        GaussianProcess().condition(_kernels(X, X), y, [1.0], 0.1)
+    with pytest.raises(ValueError, match="noise must be"):
+        GaussianProcess().condition(_kernels(X, X), y, [1.0, 1.0], 0.0)
+
+
 def test_duplicates_and_low_rank_are_no_obstacle():
     x = np.repeat(np.arange(5.0), 8)[:, None]
     process = GaussianProcess().fit([x @ x.T, np.ones((40, 40))], 2 * x[:, 0] + 1)
@@ -122,7 +135,7 @@ def test_few_contradictions_among_many_examples_are_not_all_noise():
     rng = np.random.default_rng(0)
     x = rng.uniform(-3, 3, size=(800, 1))
     y = np.sin(2 * x[:, 0])
-    # Two pairs of equal examples with unlike targets, next to each other in the order of targets: screening misses them.
+    # Two pairs of equal examples with unlike targets: screening, which takes some of all, misses them.
     x[1], x[3] = x[0], x[2]
     y[1], y[3] = y[0] + 0.4, y[2] - 0.4
     squared = (x - x.T) ** 2

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.persistence import ModelFileError
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor, from_smiles, molecule_svg
 from relaxwl.molecules.views import Batch, FingerprintView, GraphView, tanimoto
 
@@ -52,6 +53,29 @@ def test_same_seed_same_answer_on_any_number_of_threads(fitted):
     again = clone(fitted).set_params(n_jobs=2).fit(SMILES, TARGETS)
     np.testing.assert_array_equal(again.predict(ALKANES), fitted.predict(ALKANES))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(ALKANES), fitted.predict(ALKANES))
+
+
+def test_saved_models_answer_alike(fitted, tmp_path):
+    fitted.save(tmp_path / "model.rwl")
+    loaded = MoleculeRegressor.load(tmp_path / "model.rwl")
+    new = ["CCCl", "CCCCO"]
+    for one, other in zip(fitted.predict(new, return_std=True), loaded.predict(new, return_std=True), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    np.testing.assert_allclose(fitted.novelty(new), loaded.novelty(new), rtol=1e-6)
+    classifier = MoleculeClassifier(views=("wl",)).fit(SMILES, np.repeat(["a", "b", "c"], 10))
+    classifier.save(tmp_path / "classes.rwl")
+    again = MoleculeClassifier.load(tmp_path / "classes.rwl")
+    np.testing.assert_allclose(classifier.predict_proba(new), again.predict_proba(new), rtol=1e-6)
+    assert again.predict(SMILES).tolist() == classifier.predict(SMILES).tolist()
+    with pytest.raises(ModelFileError, match="holds a MoleculeClassifier"):
+        MoleculeRegressor.load(tmp_path / "classes.rwl")
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "relaxwl-molecules", "version": 99}', "\xff"])
+def test_files_that_are_no_models_are_named(tmp_path, content):
+    (tmp_path / "bad.rwl").write_bytes(content.encode("latin-1"))
+    with pytest.raises(ModelFileError, match=r"bad\.rwl"):
+        MoleculeRegressor.load(tmp_path / "bad.rwl")
 
 
 @pytest.mark.parametrize("view", ["wl", "relaxed", "descriptors", "fingerprints"])

@@ -81,14 +81,24 @@ class GaussianProcess:
 
     def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike) -> Self:
         """Learn weights, noise and mean from the kernel matrices (n, n) of n examples and their targets."""
-        matrices, targets = _checked(kernels, y)
-        center, spread = float(targets.mean()), float(targets.std())
-        unit = spread if spread > 1e-12 * max(1.0, abs(center)) else 1.0
-        scales = np.array([_scale(matrix) for matrix in matrices])
-        problem = _Problem(matrices, scales, (targets - center) / unit)
-        parameters = self._maximised(problem)
-        fitted = _Covariance.of(problem, *_weights_and_noise(parameters))
-        self.weights_: Float64 = fitted.weights / scales * unit**2
+        problem, center, unit = _standardised(kernels, y)
+        return self._settle(problem, center, unit, *_weights_and_noise(self._maximised(problem)))
+
+    def condition(self, kernels: Sequence[ArrayLike], y: ArrayLike, weights: ArrayLike, noise: float) -> Self:
+        """Take weights and noise as given, and learn the rest, as :meth:`fit` does with those that it finds."""
+        problem, center, unit = _standardised(kernels, y)
+        given = np.asarray(weights, np.float64)
+        if given.shape != (problem.n_kernels,) or not np.isfinite(given).all() or (given < 0).any():
+            raise ValueError(f"weights must be {problem.n_kernels} finite numbers >= 0, one for each kernel")
+        if not 0 < noise < np.inf:
+            raise ValueError(f"noise must be a finite number > 0, not {noise!r}")
+        return self._settle(problem, center, unit, given * problem.scales / unit**2, noise / unit**2)
+
+    def _settle(self, problem: "_Problem", center: float, unit: float, weights: Float64, noise: float) -> Self:
+        """Keep what predictions need, in the units of the targets."""
+        fitted = _Covariance.of(problem, weights, noise)
+        targets = center + unit * problem.targets
+        self.weights_: Float64 = fitted.weights / problem.scales * unit**2
         self.noise_ = fitted.noise * unit**2
         self.jitter_ = fitted.jitter * unit**2
         self.mean_ = center + unit * fitted.mean
@@ -291,6 +301,15 @@ def _symmetric_dot(lower: Float64, symmetric: Float64) -> float:
 def _scale(kernel: Float64) -> float:
     mean = float(np.trace(kernel)) / len(kernel)
     return mean if mean > 0 else 1.0
+
+
+def _standardised(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem, float, float]:
+    """Return the problem in its own units, and the mean and deviation of the targets."""
+    matrices, targets = _checked(kernels, y)
+    center, spread = float(targets.mean()), float(targets.std())
+    unit = spread if spread > 1e-12 * max(1.0, abs(center)) else 1.0
+    scales = np.array([_scale(matrix) for matrix in matrices])
+    return _Problem(matrices, scales, (targets - center) / unit), center, unit
 
 
 def _checked(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[list[Float64], Float64]:

@@ -1,5 +1,6 @@
 """Predictors of what molecules do: SMILES in, answers with their uncertainty out."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -18,6 +19,7 @@ from relaxwl.datasets.smiles import AtomLabels
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
+from relaxwl.molecules.persistence import read_model, write_model
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.views import Batch, DescriptorView, FingerprintView, GraphView, View
 
@@ -49,6 +51,10 @@ class MoleculeExplanation:
         from relaxwl.molecules.drawing import molecule_svg
 
         return molecule_svg(self.molecule, self.effects, width, height)
+
+    def _repr_html_(self) -> str:
+        """Show the picture in notebooks and on pages."""
+        return self.to_svg().partition("?>")[2]
 
 
 class _MoleculeModel(BaseEstimator):
@@ -82,8 +88,24 @@ class _MoleculeModel(BaseEstimator):
         nearest: Float64 = self._similarity(self._compare(X)).max(axis=1)
         return (1 - nearest) / self._own_distance
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file of JSON; see :meth:`load`.
+
+        The file holds the training molecules as SMILES, their targets, the settings and what was learned from them: it
+        is small, and :meth:`load` computes the kernels again.
+        """
+        check_is_fitted(self)
+        write_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; nothing in the file is executed. Takes about as long as the kernels."""
+        model: Self = read_model(path, {kind.__name__: kind for kind in (cls, *cls.__subclasses__())})
+        return model
+
     def _fit_kernels(self, X: Any, n_targets: int) -> list[Float64]:
         batch = Batch(as_molecules(X), self.atom_labels)
+        self.seed_ = as_seed(self.random_state)
         if len(batch.molecules) != n_targets:
             raise ValueError(f"X has {len(batch.molecules)} molecules, but y has {n_targets} values")
         self.views_: list[View] = self._make_views()
@@ -98,6 +120,7 @@ class _MoleculeModel(BaseEstimator):
             kernels += view.fit(batch)
             report(self.verbose, "%s: done", view.names[0].partition(",")[0])
         self.n_molecules_in_ = n_targets
+        self._smiles = [_smiles(molecule) for molecule in batch.molecules]
         return kernels
 
     def _make_views(self) -> list[View]:
@@ -110,7 +133,7 @@ class _MoleculeModel(BaseEstimator):
         common: dict[str, Any] = {"edge_labels": True, "similarity": "tanimoto", "n_jobs": self.n_jobs}
         # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
         relaxed = RelaxedWeisfeilerLehman(
-            self.max_depth, self.n_partitions, max_iter=0, random_state=as_seed(self.random_state), **common
+            self.max_depth, self.n_partitions, max_iter=0, random_state=self.seed_, **common
         )
         made: dict[str, View] = {
             "wl": GraphView("WL", WeisfeilerLehman(self.max_depth, **common), depths),
@@ -194,9 +217,17 @@ class MoleculeRegressor(RegressorMixin, _MoleculeModel):
         if targets.ndim != 1:
             raise ValueError(f"y must be a vector, not an array of shape {targets.shape}")
         kernels = self._fit_kernels(X, len(targets))
-        self.process_ = GaussianProcess(verbose=self.verbose).fit(kernels, targets)
-        self._keep_weights(self.process_.weights_, kernels)
+        self._targets = targets
+        self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, targets)])
         return self
+
+    def _process_targets(self) -> list[Float64]:
+        return [self._targets]
+
+    def _keep(self, kernels: list[Float64], processes: list[GaussianProcess]) -> None:
+        (self.process_,) = processes
+        self._processes = processes
+        self._keep_weights(self.process_.weights_, kernels)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the predictions; with ``return_std`` also the standard deviation of a new measurement."""
@@ -250,14 +281,19 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, not only {self.classes_[0]!r}")
         kernels = self._fit_kernels(X, len(targets))
-        chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        self.processes_ = [
-            GaussianProcess(verbose=self.verbose).fit(kernels, np.where(codes == code, 1.0, -1.0)) for code in chosen
-        ]
-        self._keep_weights(np.mean([process.weights_ for process in self.processes_], axis=0), kernels)
-        scores = np.column_stack([_standardised(process.leave_one_out()) for process in self.processes_])
-        self.calibrator_ = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
+        self._targets = codes.astype(np.int64)
+        self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, y) for y in self._process_targets()])
         return self
+
+    def _process_targets(self) -> list[Float64]:
+        chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(self._targets == code, 1.0, -1.0) for code in chosen]
+
+    def _keep(self, kernels: list[Float64], processes: list[GaussianProcess]) -> None:
+        self.processes_ = self._processes = processes
+        self._keep_weights(np.mean([process.weights_ for process in processes], axis=0), kernels)
+        scores = np.column_stack([_standardised(process.leave_one_out()) for process in processes])
+        self.calibrator_ = LogisticRegression(C=10.0, max_iter=1000).fit(scores, self._targets)
 
     def decision_function(self, X: Any) -> Float64:
         """Return the scores: one for each molecule with two classes, one for each class with more."""
@@ -294,6 +330,12 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         whole = float(scores[0 if binary else place])
         without = _predicted(process, self._masked(molecule)).mean
         return MoleculeExplanation(molecule, sign * whole, sign * (whole - without))
+
+
+def _smiles(molecule: Any) -> str:
+    from rdkit import Chem
+
+    return str(Chem.MolToSmiles(molecule))
 
 
 def _predicted(process: GaussianProcess, kernels: list[Float64]) -> Prediction:

@@ -1,0 +1,80 @@
+"""Models of molecules in files: JSON with the training molecules and what was learned; kernels are computed again."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relaxwl._storage import atomic_write, require_regular
+from relaxwl.kernels.persistence import ModelFileError
+from relaxwl.learning.gaussian_process import GaussianProcess
+
+FORMAT = "relaxwl-molecules"
+VERSION = 1
+# What a file that describes no model leads to.
+CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def write_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; an existing file is replaced only when all is written."""
+    parameters = model.get_params(deep=False)
+    if callable(parameters["atom_labels"]):
+        raise TypeError("a model file cannot keep the function atom_labels; use pickle or joblib.dump for this model")
+    views, labels = parameters["views"], parameters["atom_labels"]
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": type(model).__name__,
+        "parameters": {
+            **parameters,
+            "views": list(views),
+            "atom_labels": labels if isinstance(labels, str) else list(labels),
+            "n_jobs": None,
+            "random_state": model.seed_,
+        },
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+        "smiles": model._smiles,
+        "targets": model._targets.tolist(),
+        "processes": [{"weights": p.weights_.tolist(), "noise": p.noise_} for p in model._processes],
+    }
+    with atomic_write(path) as file:
+        file.write(json.dumps(content).encode())
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as :func:`write_model` begins one."""
+    with Path(path).open("rb") as file:
+        return file.read(64).startswith(b'{"format": "' + FORMAT.encode())
+
+
+def read_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
+    """Read a model of one of these classes, and compute its kernels."""
+    require_regular(Path(path))
+    try:
+        content = json.loads(Path(path).read_bytes())
+        known = content["format"] == FORMAT
+    except (*CONTENT_ERRORS, RecursionError) as error:
+        raise ModelFileError(f"{path} is not a model of molecules ({error})") from None
+    if not known:
+        raise ModelFileError(f"{path} is not a model of molecules")
+    if content.get("version") != VERSION:
+        raise ModelFileError(f"{path} was written in another format than {VERSION}: upgrade relaxwl to load it")
+    if content.get("class") not in kinds:
+        raise ModelFileError(f"{path} holds a {content.get('class')}, not one of {', '.join(kinds)}")
+    try:
+        return _restored(kinds[content["class"]], content)
+    except CONTENT_ERRORS as error:
+        raise ModelFileError(f"{path} does not hold a complete model: {error}") from None
+
+
+def _restored(kind: Any, content: dict[str, Any]) -> Any:
+    model = kind().set_params(**content["parameters"])
+    if content["classes"] is not None:
+        model.classes_ = np.array(content["classes"])
+    model._targets = np.array(content["targets"])
+    kernels = model._fit_kernels(content["smiles"], len(model._targets))
+    learned = zip(model._process_targets(), content["processes"], strict=True)
+    model._keep(kernels, [GaussianProcess().condition(kernels, y, one["weights"], one["noise"]) for y, one in learned])
+    return model
