@@ -47,6 +47,7 @@ def test_gradient_is_that_of_the_values(sample):
         np.testing.assert_allclose(gradient[..., place], numeric, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of bounds that were reached
 @pytest.mark.parametrize("bounds", ["fixed", (1e-3, 1e3)])
 def test_regressor_fits_predicts_and_counts_training_graphs_once(sample, bounds, monkeypatch):
     graphs, y = sample

@@ -19,9 +19,10 @@ def scaffolds(X: Any) -> Int64:
     molecules = as_molecules(X)
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
+    murcko: Any = MurckoScaffold
     numbers: dict[object, int] = {}
     found = []
     for place, molecule in enumerate(molecules):
-        text = MurckoScaffold.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
+        text = murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
         found.append(numbers.setdefault(text or place, len(numbers)))
     return np.array(found, np.int64)
