@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from relaxwl.learning.choosing import PENALTIES, Scores, chosen, decision_table, fit_slope, inner_folds
+from relaxwl.learning.vectors import VectorKernel, as_table
+
+
+def scores(name, best):
+    return Scores(name, np.linspace(0, best, len(PENALTIES)))
+
+
+def test_folds_hold_out_each_example_of_common_classes_equally_often():
+    y = np.array([0] * 10 + [1] * 8 + [2])
+    folds = inner_folds(y, 0)
+    held_out = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
+    assert held_out.tolist() == [5] * 18 + [0]
+    assert all(18 in train and not set(train) & set(test) for train, test in folds)
+    assert inner_folds(np.array([0, 1]), 0) == []
+    assert len(inner_folds(np.arange(5000) % 2, 0)) == 3
+
+
+def test_the_first_keeps_its_place_unless_another_is_clearly_better():
+    assert chosen([scores("all", 0.80), scores("other", 0.82)], 100).name == "all"
+    assert chosen([scores("all", 0.80), scores("other", 0.83)], 100).name == "other"
+    assert chosen([scores("all", 0.80), scores("other", 0.82)], 10_000).name == "other"
+    assert scores("all", 0.8).penalty == PENALTIES[-1]
+
+
+def test_slopes_make_probabilities_of_decisions():
+    rng = np.random.default_rng(0)
+    decisions = rng.normal(size=4000)
+    y = (rng.random(4000) < 1 / (1 + np.exp(-3 * decisions))).astype(np.int64)
+    assert fit_slope(decision_table(decisions), y) == pytest.approx(3, rel=0.1)
+    assert fit_slope(np.zeros((0, 2)), np.zeros(0, np.int64)) == 1
+
+
+def test_vectors_have_variance_one_and_constant_columns_no_part():
+    table = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 100.0, 0.0] + 5
+    kernel = VectorKernel().fit(table)
+    matrix = kernel.matrix(table, table)
+    assert matrix.diagonal().mean() - matrix.mean() == pytest.approx(1.0, rel=0.02)
+    np.testing.assert_allclose(kernel.diagonal(table), matrix.diagonal())
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9
+    np.testing.assert_allclose(matrix, VectorKernel().fit(table[:, :2]).matrix(table[:, :2], table[:, :2]))
+    assert VectorKernel().fit(np.ones((3, 2))).matrix(np.ones((1, 2)), np.ones((1, 2))).shape == (1, 1)
+    with pytest.raises(ValueError, match="finite"):
+        as_table([np.nan])
