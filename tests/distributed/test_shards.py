@@ -36,6 +36,7 @@ def collections(draw):
     return GraphCollection.from_edges(graphs)
 
 
+@pytest.mark.filterwarnings("ignore:.*dropped")
 @given(collections())
 def test_whole_collections_come_back(tmp_path_factory, graphs):
     shards = write(tmp_path_factory.mktemp("shards") / "s", graphs, np.arange(len(graphs)), size=2)
