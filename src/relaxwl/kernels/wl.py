@@ -75,6 +75,8 @@ class WeisfeilerLehman(CountKernel):
 
     takes_directed = True
 
+    directions: str = "both"  # of kernels derived from this one that do not ask
+
     def __init__(
         self,
         max_depth: int = 4,
