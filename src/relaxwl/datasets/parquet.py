@@ -80,7 +80,9 @@ def read_parquet(
 
 
 def write_parquet(
-    path: str | os.PathLike[str], graphs: GraphCollection | Iterable[Batch], y: Sequence[Any] | None = None
+    path: str | os.PathLike[str],
+    graphs: GraphCollection | Iterable[Batch],
+    y: Sequence[Any] | NDArray[Any] | None = None,
 ) -> None:
     """Write graphs to a Parquet file that :func:`read_parquet` and graph hubs read; needs the extra ``parquet``.
 
@@ -134,7 +136,7 @@ def _pyarrow() -> tuple[Any, Any]:
 # ------------------------------------------------------------------------------------------------------- writing
 
 
-def _cut(graphs: GraphCollection, y: Sequence[Any] | None) -> Iterator[Batch]:
+def _cut(graphs: GraphCollection, y: Sequence[Any] | NDArray[Any] | None) -> Iterator[Batch]:
     values = None if y is None else np.asarray(y)
     if values is not None and len(values) != len(graphs):
         raise ValueError(f"y has {len(values)} values for {len(graphs)} graphs")
