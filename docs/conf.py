@@ -63,7 +63,6 @@ sphinx_gallery_conf = {
     "doc_module": ("relaxwl",),
     "backreferences_dir": "api/examples",
     "inspect_global_variables": False,
-    "reference_url": {"relaxwl": None},
     "abort_on_example_error": True,
 }
 
