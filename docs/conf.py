@@ -44,6 +44,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name the types in words
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # names of methods fit beside the page, those with their class do not
 numpydoc_show_class_members = False  # our template lists them
 numpydoc_class_members_toctree = False
 copybutton_exclude = ".linenos, .gp, .go"

@@ -6,6 +6,7 @@ Programs as graphs of blocks and jumps. Some begin with a dispatcher that jumps 
 exit to which many blocks jump. Read backwards, the one is the other, so without directions nobody can tell them apart.
 """
 
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 from sklearn.model_selection import cross_val_score
@@ -27,7 +28,7 @@ def program(dispatches: bool) -> nx.DiGraph:
     return graph
 
 
-y = np.arange(200) % 2
+y = np.arange(100) % 2
 programs = [program(dispatches=bool(target)) for target in y]
 
 # %%
@@ -47,7 +48,18 @@ def accuracy(graphs: relaxwl.GraphCollection) -> float:
 with_directions, without = accuracy(directed), accuracy(undirected)
 print(f"with directions {with_directions:.0%}, without {without:.0%}")
 
+figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
+axes.barh(["without directions", "with directions"], [without, with_directions], color=["grey", "C1"])
+axes.axvline(0.5, color="black", linestyle=":", label="guessing")
+axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
+axes.legend()
+plt.show()
+
 # %%
 # The tree of a block says for each child whether the arc leads to it (→) or comes from it (←).
 
 print(relaxwl.unfolding_tree(directed[1], 3, 2).to_text())
+
+# %%
+# **What was learnt.** Where the direction of an edge means something, hand over directed graphs: the kernels see both
+# ends of an arc. ``directions="out"`` or ``"in"`` follows arcs one way only.

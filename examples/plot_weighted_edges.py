@@ -7,6 +7,7 @@ the other they are all strong or all weak. The weights of all edges together are
 sees the weights around a vertex can tell the classes.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -48,3 +49,14 @@ settings = {"max_depth": 1, "normalize": True, "random_state": 0}
 with_weights = accuracy(relaxwl.RelaxedWeisfeilerLehman(cost=weighted, **settings), graphs)
 without = accuracy(relaxwl.RelaxedWeisfeilerLehman(**settings), bare)
 print(f"with weights {with_weights:.0%}, without {without:.0%}")
+
+figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
+axes.barh(["without weights", "with weights"], [without, with_weights], color=["grey", "C1"])
+axes.axvline(0.5, color="black", linestyle=":", label="guessing")
+axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
+axes.legend()
+plt.show()
+
+# %%
+# **What was learnt.** Weights count only where a cost says what their difference is worth. A kernel that sees the
+# structure alone is left with guessing here.
