@@ -341,5 +341,5 @@ def test_block_graphs():
     assert again == graphs
     with pytest.raises(ValueError, match="n_blocks must be an integer >= 5, not 4"):
         make_block_graphs(4, n_blocks=4)
-    with pytest.raises(ValueError, match="only 0 vertex pairs are free"):
+    with pytest.raises(ValueError, match="only 5 vertex pairs are free"):
         make_block_graphs(4, n_blocks=5, block_size=1, p=1.0, n_noise_edges=100)

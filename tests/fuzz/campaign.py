@@ -8,6 +8,7 @@ to a file, and the campaign goes on behind it. ``--replay FILE`` runs the cases 
 import argparse
 import faulthandler
 import json
+import logging
 import random
 import select
 import subprocess
@@ -180,6 +181,7 @@ def main() -> int:
 
     if arguments.work:
         target, seed, first, last = arguments.work
+        logging.getLogger("relaxwl").setLevel(logging.ERROR)  # what is odd in a data set is the point here
         work(target, seed, int(first), int(last))
         return 0
     if arguments.replay:

@@ -1,6 +1,5 @@
 """TU folders and zip files: what is accepted must be what the files say, read line by line in the obvious way."""
 
-import logging
 import random
 import warnings
 import zipfile
@@ -13,8 +12,6 @@ from relaxwl.datasets import read_tu
 REQUIRED = ("A", "graph_indicator")
 # The reader may take this much memory, and so much for each byte of the files.
 MEMORY_BYTES, BYTES_PER_BYTE = 2**26, 50
-
-logging.getLogger("relaxwl.datasets.tu").setLevel(logging.ERROR)
 
 
 def folder_case(rng: random.Random, folder: Path) -> None:

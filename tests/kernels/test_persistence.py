@@ -361,7 +361,6 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "many columns": (lambda k: spoil(k._counters[0][1], n_columns=2**31 - 1), "counters know"),
     "counters of lists": (lambda k: spoil(k, _counters=[[]]), "counters know"),
     "no counters": (lambda k: spoil(k, _counters=[]), "counters for each partition"),
-    "other fields": (lambda k: spoil(level(k).centers, more=1), "Rows has no more"),
     "other attributes": (lambda k: spoil(k, more_=1), "has no attribute more_"),
     "sizes": (
         lambda k: spoil(level(k), members_=level(k).summary._replace(sizes=np.zeros(1, np.int64))),

@@ -1,6 +1,6 @@
 """Rows: trees of one depth, or centres of groups of trees, as root codes and measures over points."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -158,6 +158,10 @@ class Rows:
         return sizes == others and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was only remembered to save time is no part of the rows.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def join_rows(parts: list[Rows]) -> Rows:

@@ -63,10 +63,10 @@ class GradualWL(CountKernel):
     Examples
     --------
     >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (0, 2), (0, 3)]), (4, [(0, 1), (1, 2), (2, 3)])])
-    >>> kernel = GradualWL(max_depth=1, n_clusters=2, random_state=0)
+    >>> kernel = GradualWL(max_depth=1, n_clusters=3, random_state=0)
     >>> kernel.fit_transform(graphs).toarray()
-    array([[4., 3., 1.],
-           [4., 4., 0.]])
+    array([[4., 3., 0., 1.],
+           [4., 2., 2., 0.]])
     """
 
     base = "subtree"

@@ -13,6 +13,8 @@ const MAPPED = 40,
     [22, 3],
     [16, 2],
     [9, 2],
+    [5, 2],
+    [3, 1],
   ];
 // Texts can be read down to this scale; a drawing that is still too wide is scrolled.
 const READABLE = 0.65;
