@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from relaxwl import UnfoldingTree, WeisfeilerLehman, tree_edit_mapping
-from relaxwl.datasets import load_tu, make_perturbed
+from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import embedded_json, render_explorer, write_explorer
 from relaxwl.reports.explorer_data import DELETED, INSERTED, KEPT, RELABELLED, TreeTable
@@ -139,13 +139,3 @@ def test_file_is_written(tmp_path):
     path = tmp_path / "explorer.html"
     write_explorer(egonets(), path, title="Ego networks")
     assert path.read_text(encoding="utf-8") == page_of("egonets")
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-def test_page_of_ego_1_is_small(shared):
-    from relaxwl import RelaxedWeisfeilerLehman
-
-    graphs, y = load_tu(shared / "data" / "EGO-1.zip")
-    page = render_explorer(explain(RelaxedWeisfeilerLehman(random_state=0), graphs, y))
-    assert len(page.encode()) < 5_000_000
