@@ -230,6 +230,7 @@ def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
+@pytest.mark.slow
 def test_output_that_goes_nowhere():
     command = [*COMMAND, "datasets", "list"]
     with Path("/dev/full").open("w") as full:
@@ -244,6 +245,7 @@ def test_output_that_goes_nowhere():
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
     folder = os.fsencode(tmp_path / "odd") + b"\xff"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -433,6 +435,7 @@ def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
 # ----------------------------------------------------------------------------------------- pipes and terminals
 
 
+@pytest.mark.slow
 def test_through_a_pipe_progress_is_plain_lines(dataset, tmp_path):
     done = run("benchmark", dataset, "--kernels", "wl", "--folds", "3", "--repeats", "1", "--out", tmp_path / "out")
     assert done.returncode == 0

@@ -116,6 +116,7 @@ def test_counting_does_not_beat_chance_on_one_set(level, model):
     assert accuracy_of_counting(graphs, y, model) <= 0.35
 
 
+@pytest.mark.slow
 def test_counting_is_at_chance_on_average():
     """Not above one in four, nor far below, as it would be if held-out graphs had twins in other classes."""
     scores = [

@@ -534,6 +534,7 @@ def test_every_kernel_with_features_can_be_kept(tmp_path, name):
     assert_equal_kernels(kernel, loaded)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_not_imported_is_found(tmp_path):
     get_kernel("sp").make().fit(collection(TRAIN)).save(tmp_path / "model.rwl")
     program = "import sys, relaxwl; print(relaxwl.kernels.load_kernel(sys.argv[1]))"

@@ -58,6 +58,7 @@ def test_the_wrong_class_is_named(tmp_path):
         GraphClassifier.load(tmp_path / "model.rwl")
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path, capsys):
     model, table = str(tmp_path / "model.rwl"), str(tmp_path / "predictions.csv")
     assert main(["fit", "egonets-1", "-o", model, "--effort", "quick", "--quiet"]) == 0

@@ -20,6 +20,7 @@ def data_of(page: str) -> dict:
     return json.loads(match.group(1))
 
 
+@pytest.mark.slow
 def test_page_is_deterministic_and_self_contained():
     page = page_of("egonets")
     assert page == render_explorer(egonets(), title="Ego networks")

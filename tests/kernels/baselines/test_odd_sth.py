@@ -62,6 +62,7 @@ def test_graphs_without_vertices():
     assert OddSth().fit_transform(GraphCollection.from_edges([])).shape == (0, 0)
 
 
+@pytest.mark.slow
 def test_time_limit():
     graphs = GraphCollection.from_edges([(150, [(i, j) for i in range(150) for j in range(i)])] * 2000)
     OddSth().fit(graphs[:1])
