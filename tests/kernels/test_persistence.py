@@ -189,6 +189,18 @@ def replaced(header, **values):
     header.update(values)
 
 
+def objects(tree, kind):
+    """Yield the objects of a kind within a tree of plain values."""
+    if isinstance(tree, list):
+        for item in tree:
+            yield from objects(item, kind)
+    elif isinstance(tree, dict):
+        if tree.get("object") == kind:
+            yield tree
+        for item in tree.values():
+            yield from objects(item, kind)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -208,6 +220,7 @@ def replaced(header, **values):
         (lambda header: replaced(header["model"]["state"], max_depth=-1), "max_depth must be an integer >= 0"),
         (lambda header: replaced(header["model"]["state"], chains_={"list": []}), "has no attribute chains_"),
         (lambda header: replaced(header["model"]["state"], partitions_={"list": []}), "does not hold a complete"),
+        (lambda header: replaced(next(objects(header["model"], "Rows"))["state"], more=1), "Rows has no more"),
     ],
 )
 def test_foreign_and_newer_headers_are_refused(model, change, message):
