@@ -35,7 +35,7 @@ test: $(STAMP)  ## Run the quick tests
 
 test-slow: $(STAMP)  ## Run the slow tests
 	@echo "Running the slow tests ..."
-	@$(BIN)/python -m pytest -m slow -n auto --dist loadfile $(PYTEST_OPTIONS)
+	@$(BIN)/python -m pytest -m slow --timeout 900 -n auto --dist loadfile $(PYTEST_OPTIONS)
 
 # Machine code that checks its indices, in a cache of its own: Numba's does not know the flag.
 BOUNDS_TESTS := tests/unfolding tests/distances tests/clustering tests/kernels tests/graphs tests/datasets tests/learning
