@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relaxwl._compiling import njit
+from relaxwl._compiling import KeyedCacheFile, njit
+from relaxwl.unfolding._compiled import distinct_rows
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
 
@@ -85,6 +86,26 @@ def test_compiled_functions_call_each_other_and_run_in_threads():
     for thread in threads:
         thread.join()
     assert results == [1 + float(_spin(10)[0][0])] * 3
+
+
+def test_machine_code_is_never_taken_for_other_types(tmp_path, monkeypatch):
+    """Two processes, each of which sees an empty cache, keep the code of a function for other types."""
+    first, second = (KeyedCacheFile(str(tmp_path), "function", "stamp") for _ in range(2))
+    monkeypatch.setattr(first, "_load_index", dict)
+    first.save(("float64",), "code for float64")
+    second.save(("float32",), "code for float32")
+    first.save(("int64",), "code for int64")
+    monkeypatch.undo()
+    assert first.load(("float64",)) is None
+    assert second.load(("float32",)) is None
+    assert second.load(("int64",)) == "code for int64"
+    second.save(("float32",), "code for float32")
+    assert [first.load((kind,)) for kind in ("int64", "float32")] == ["code for int64", "code for float32"]
+    assert len(list(tmp_path.glob("*.nbc"))) == 3
+
+
+def test_the_package_keeps_its_machine_code_so():
+    assert isinstance(distinct_rows._cache._cache_file, KeyedCacheFile)
 
 
 def test_all_compiled_code_of_the_package_is_interruptible():

@@ -4,15 +4,21 @@ A signal that arrives during a compiled call is handled while its results are tu
 returns a result although an exception is set, and Python turns that into a ``SystemError``: Ctrl-C would look like a
 defect. The exception that was set is at the root of its causes, and comes out here as itself.
 
+Machine code is kept in files named by what it is for. Numba numbers them in the order in which it finds them free: two
+processes that compile the same function for other types at the same moment would take one number, and later runs would
+call the code of one for the types of the other.
+
 The first function of ours that is compiled, and not found in Numba's cache, is logged: seconds of silence follow.
 """
 
+import hashlib
 import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 logger = logging.getLogger("relaxwl")
@@ -34,6 +40,18 @@ class InterruptibleDispatcher(CPUDispatcher):
             raise cause from None
 
 
+class KeyedCacheFile(IndexDataCacheFile):
+    """A cache on disk that several processes may write at once: an entry can get lost, but never be another's."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the data under a name made from their key, and then name them in the index."""
+        file: Any = self  # Numba's methods have no types
+        digest = hashlib.sha256(repr((key, file._source_stamp)).encode()).hexdigest()
+        name = file._data_name(int(digest[:16], 16))
+        file._save_data(name, data)
+        file._save_index({**file._load_index(), key: name})
+
+
 def njit(*args: Any, **options: Any) -> Any:
     """Compile a function as ``numba.njit`` does; what comes out is an :class:`InterruptibleDispatcher`."""
     if len(args) == 1 and not options and callable(args[0]):
@@ -46,6 +64,9 @@ def _interruptible(function: Any) -> Any:
     # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
     if isinstance(function, CPUDispatcher):
         function.__class__ = InterruptibleDispatcher
+        cache: Any = getattr(function, "_cache", None)
+        if isinstance(cache, FunctionCache):  # not where nothing is to be kept
+            cache._cache_file.__class__ = KeyedCacheFile
     return function
 
 
