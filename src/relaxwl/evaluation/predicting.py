@@ -11,6 +11,7 @@ from relaxwl.evaluation.selection import Choice
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.svm import Prediction
+from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Probabilities and deviations below this count as this: a sure error costs much, but not everything.
 LEAST_PROBABILITY = 1e-15
@@ -33,6 +34,24 @@ def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: Gra
     choice.transform_seconds = time.perf_counter() - predicted
     choice.prediction = Prediction(codes, True, 0.0)
     return choice
+
+
+def classify_transductively(
+    shared: TransductiveClassifier, train: Int64, labels: Any, test: Int64, classes: Any
+) -> Choice:
+    """Learn from the classes of some of the graphs that the kernels have met, and predict others of them."""
+    shared.learn(train, labels)
+    predicted = time.perf_counter()
+    probabilities = _in_order(shared, shared.predict_proba(test), classes)
+    return Choice(
+        parameters=shared.choice,
+        prediction=Prediction(probabilities.argmax(axis=1), True, 0.0),
+        probabilities=probabilities,
+        n_candidates=1,
+        fit_seconds=shared.kernel_seconds,
+        transform_seconds=time.perf_counter() - predicted,
+        svm_seconds=shared.seconds,
+    )
 
 
 def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen: GraphCollection) -> Choice:

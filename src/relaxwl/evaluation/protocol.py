@@ -22,7 +22,7 @@ from relaxwl._validation import check_integer
 from relaxwl.evaluation.contestants import is_kernel, is_reseeded, require_recognisable, resolve
 from relaxwl.evaluation.data import Data, checked_data
 from relaxwl.evaluation.folds import DEFAULT_C, Split, checked_settings, kernel_seed, outer_splits, read_splits
-from relaxwl.evaluation.predicting import classify, regress
+from relaxwl.evaluation.predicting import classify, classify_transductively, regress
 from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
 from relaxwl.evaluation.recording import OUT_OF_TIME, Keeper, Recorder
 from relaxwl.evaluation.results import Results
@@ -34,6 +34,7 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels.limits import Deadline
 from relaxwl.kernels.limits import time_limit as limited
 from relaxwl.kernels.registry import Entry, Variant
+from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
@@ -66,7 +67,9 @@ def cross_validate(
     """Evaluate graph kernels by nested, stratified, repeated cross-validation with a support vector machine.
 
     Estimators that take graphs and predict (``fit(graphs, y)``, ``predict(graphs)``, perhaps ``predict_proba``) may
-    stand beside the kernels; they see the training graphs of a fold alone, whatever the protocol.
+    stand beside the kernels; they see the training graphs of a fold alone, whatever the protocol. ``GraphClassifier``
+    (``"auto"``) keeps to the protocol: in the transductive one its kernels are fitted on all graphs, without classes,
+    and it chooses, calibrates and learns on the training graphs of a fold.
 
     Parameters
     ----------
@@ -190,7 +193,11 @@ def _evaluate_folds(
             keeper.add([recorder.sketch(seen, choices[0])])
 
     by_itself = not is_kernel(recorder.contestant)
-    if by_itself or data.settings.protocol == "inductive":
+    if by_itself and folds and _shares_kernels(recorder.contestant, data, repetition):
+        evaluate_fold = _sharing(recorder.contestant, data, repetition, meter)
+        for fold in folds:
+            keep([fold], [evaluate_fold(splits[fold], meter.part(len(folds)))], splits[fold].train)
+    elif by_itself or data.settings.protocol == "inductive":
         evaluate = _predicted if by_itself else _inductive
         for fold in folds:
             choice = evaluate(recorder.contestant, data, repetition, splits[fold], meter.part(len(folds)))
@@ -255,6 +262,26 @@ def _predicted(contestant: Entry, data: Data, repetition: int, split: Split, met
         choice = classify(estimator, training, np.array(data.targets(split.train)), unseen, data.classes)
     meter.advance(1.0, "predicting")
     return choice
+
+
+def _shares_kernels(contestant: Entry, data: Data, repetition: int) -> bool:
+    """Say whether a contestant that predicts by itself can fit its kernels once for all folds, without classes."""
+    wanted = data.settings.protocol == "transductive" and data.settings.task == "classification"
+    return wanted and TransductiveClassifier.suits(_variants(contestant, data, repetition)[0].estimator, data.graphs)
+
+
+def _sharing(contestant: Entry, data: Data, repetition: int, meter: Share) -> Callable[[Split, Share], Choice]:
+    """Let a contestant's kernels meet all graphs; return what learns from one fold's training graphs alone."""
+    meter.say("fitting")
+    shared = TransductiveClassifier(_variants(contestant, data, repetition)[0].estimator, data.graphs)
+
+    def evaluate(split: Split, part: Share) -> Choice:
+        labels = np.array(data.targets(split.train))
+        choice = classify_transductively(shared, split.train, labels, split.test, data.classes)
+        part.advance(1.0, "predicting")
+        return choice
+
+    return evaluate
 
 
 def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choice, position: int) -> Float64:

@@ -135,7 +135,15 @@ class GraphPredictor(BaseEstimator):
         return len(graphs) > LINEAR_FROM or needed > MEMORY_SHARE * available_memory()
 
     def _fit_kernels(self, graphs: GraphCollection, extra: Float64 | None) -> dict[str, Float64]:
-        """Fit all kernels on all graphs, without their targets; return the Gram matrix of each block."""
+        """Fit all kernels and the measure of novelty, without targets; return the Gram matrix of each block."""
+        blocks = self._fit_averages(graphs)
+        self._fit_novelty(graphs)
+        self._fit_extra(extra)
+        if extra is not None:
+            blocks = {**blocks, "extra": self._extra_kernel.matrix(extra, extra)}
+        return blocks
+
+    def _fit_averages(self, graphs: GraphCollection) -> dict[str, Float64]:
         limit = None if self.time_limit is None else KERNEL_SHARE * self.time_limit
         self.kernel_ = AveragedKernel(
             effort=self.effort, time_limit=limit, n_jobs=self.n_jobs, random_state=self._seed, verbose=self.verbose
@@ -143,10 +151,6 @@ class GraphPredictor(BaseEstimator):
         self._training: Prepared = self.kernel_.fit_prepare(graphs)
         blocks = self._training.blocks or {}
         self._training.blocks = None
-        self._fit_novelty(graphs)
-        self._fit_extra(extra)
-        if extra is not None:
-            blocks = {**blocks, "extra": self._extra_kernel.matrix(extra, extra)}
         return blocks
 
     def _fit_extra(self, extra: Float64 | None) -> None:

@@ -128,15 +128,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         codes = self._class_codes(y, len(graphs))
         if self._is_large(graphs):
             return self._fit_linear(graphs, table, codes)
-        blocks = self._fit_kernels(graphs, table)
-        folds = inner_folds(codes, self._seed)
-        scores = self._tried(blocks, codes, folds)
-        best = chosen(scores, len(codes)) if scores else Scores("all", np.zeros(len(PENALTIES)))
-        self._penalty = best.penalty if scores else DEFAULT_PENALTY
-        self._choose(best.name)
-        gram = self._gram(blocks)
-        self._slope = self._calibrated(gram, codes)
-        self._machine = VotingMachine.of(machine(gram, codes, self._penalty, self._weights))
+        scores, best = self._learn(self._fit_kernels(graphs, table), codes)
         self.report_ = self._report(scores, best, codes, [family.name for family in self.kernel_.families_])
         self._forget_the_others()
         return self
@@ -200,6 +192,17 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
             weights = {code: weights.get(name, 1.0) for code, name in enumerate(self.classes_.tolist())}
         self._weights = weights
         return np.asarray(codes, np.int64)
+
+    def _learn(self, blocks: dict[str, Float64], codes: Int64) -> tuple[list[Scores], Scores]:
+        """Choose a combination and a penalty, learn how sure decisions are, and fit; return all scores and the best."""
+        scores = self._tried(blocks, codes, inner_folds(codes, self._seed))
+        best = chosen(scores, len(codes)) if scores else Scores("all", np.zeros(len(PENALTIES)))
+        self._penalty = best.penalty if scores else DEFAULT_PENALTY
+        self._choose(best.name)
+        gram = self._gram(blocks)
+        self._slope = self._calibrated(gram, codes)
+        self._machine = VotingMachine.of(machine(gram, codes, self._penalty, self._weights))
+        return scores, best
 
     def _names(self, blocks: dict[str, Float64]) -> list[str]:
         """Return what takes part in the choice; vectors beside the graphs join every average, or stand alone."""

@@ -1,0 +1,74 @@
+"""Classifiers whose kernels have met all graphs of a data set, and which learn from the classes of some of them."""
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.predictors.classifier import GraphClassifier
+
+
+class TransductiveClassifier:
+    """What ``GraphClassifier`` does, with kernels that are fitted once on all graphs and never see a class.
+
+    Nested cross-validations under the transductive protocol need it: kernels are fitted once, and each fold chooses,
+    calibrates and learns on its training graphs alone. Predictions differ from those of ``GraphClassifier.fit`` on the
+    training graphs only by what unlabelled graphs tell the kernels.
+
+    Parameters
+    ----------
+    model : GraphClassifier
+        The classifier; its parameters are used, and ``fit`` is not called.
+    graphs : GraphCollection
+        All graphs.
+
+    Examples
+    --------
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, y = make_egonets(48, level=1, random_state=0)
+    >>> folds = TransductiveClassifier(GraphClassifier(effort="quick", random_state=0), graphs)
+    >>> folds.learn(np.arange(40), y[:40]).predict_proba(np.arange(40, 48)).shape
+    (8, 4)
+    """
+
+    def __init__(self, model: GraphClassifier, graphs: GraphCollection) -> None:
+        started = time.perf_counter()
+        self.model = model
+        checked, _ = model._checked_input(graphs, None)
+        self.blocks = model._fit_averages(checked)
+        self.kernel_seconds = time.perf_counter() - started
+
+    @staticmethod
+    def suits(model: Any, graphs: GraphCollection) -> bool:
+        """Say whether Gram matrices of all graphs can be had: the model works with them, and they fit into memory."""
+        return isinstance(model, GraphClassifier) and not model._is_large(graphs)
+
+    def learn(self, train: Int64, y: Any) -> "TransductiveClassifier":
+        """Learn from the classes ``y`` of the graphs at ``train``."""
+        started = time.perf_counter()
+        self.model._started = started  # a time limit is one for each fit
+        self._train = np.asarray(train)
+        codes = self.model._class_codes(y, len(self._train))
+        self.model._learn({name: block[np.ix_(train, train)] for name, block in self.blocks.items()}, codes)
+        self.seconds = time.perf_counter() - started
+        return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes that were learnt."""
+        return self.model.classes_
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The combination of kernels and the penalty that were chosen."""
+        return {"combination": self.model._choice, "C": self.model._penalty}
+
+    def predict_proba(self, test: Int64) -> Float64:
+        """Return the probability of each class for the graphs at ``test``; the largest is the prediction."""
+        support = self._train[self.model._machine.support]
+        values = self.model._gram({name: block[np.ix_(test, support)] for name, block in self.blocks.items()})
+        return np.asarray(softmax(self.model._slope * self.model._machine.decisions(values), axis=1))
