@@ -1,9 +1,19 @@
 """Compiled loops for count features and for products of sparse count vectors."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from relaxwl._compiling import njit
 from relaxwl.unfolding._compiled import counting_order
+
+
+class Compressed(NamedTuple):
+    """A sparse matrix by rows (or by columns): of line ``i`` the entries ``indptr[i]`` to ``indptr[i + 1] - 1``."""
+
+    indptr: Any
+    indices: Any
+    data: Any
 
 
 @njit(nogil=True, cache=True)
@@ -79,8 +89,9 @@ def shortest_path_keys(start, stop, indptr, indices, ids, n_known, n_total, max_
 
 
 @njit(nogil=True, cache=True)
-def transposed(indptr, indices, data, n_columns):
-    """Return (indptr, rows, data, place): the matrix by columns, rows ascending, and where each entry went."""
+def transposed(matrix, n_columns):
+    """Return (columns, place): a `Compressed` matrix by columns, rows ascending, and where each entry went."""
+    indptr, indices, data = matrix
     column_indptr = np.zeros(n_columns + 1, np.int64)
     for entry in range(len(indices)):
         column_indptr[indices[entry] + 1] += 1
@@ -97,27 +108,28 @@ def transposed(indptr, indices, data, n_columns):
             rows[target] = row
             values[target] = data[entry]
             place[entry] = target
-    return column_indptr, rows, values, place
+    return Compressed(column_indptr, rows, values), place
 
 
 @njit(nogil=True, cache=True)
-def add_products(start, stop, indptr, indices, data, firsts, column_indptr, column_rows, column_data, minimum, out):
+def add_products(start, stop, a, firsts, columns, minimum, out):
     """Add, for the rows ``start`` to ``stop - 1`` of a sparse A, the sums over shared columns of a·b (or min(a, b)).
 
-    B is given by columns. ``firsts`` int64 (n_entries,) says where to begin in the column of each entry of A: at the
-    column's begin for A × B, at the entry itself for the upper triangle of A × A. Writes ``out[start:stop]``.
+    A is `Compressed` by rows, B by columns. ``firsts`` int64 (n_entries,) says where to begin in the column of each
+    entry of A: at the column's begin for A × B, at the entry itself for the upper triangle of A × A. Writes
+    ``out[start:stop]``.
     """
     for row in range(start, stop):
         target = out[row]
-        for entry in range(indptr[row], indptr[row + 1]):
-            value = data[entry]
-            end = column_indptr[indices[entry] + 1]
+        for entry in range(a.indptr[row], a.indptr[row + 1]):
+            value = a.data[entry]
+            end = columns.indptr[a.indices[entry] + 1]
             if minimum:
                 for position in range(firsts[entry], end):
-                    target[column_rows[position]] += min(value, column_data[position])
+                    target[columns.indices[position]] += min(value, columns.data[position])
             else:
                 for position in range(firsts[entry], end):
-                    target[column_rows[position]] += value * column_data[position]
+                    target[columns.indices[position]] += value * columns.data[position]
 
 
 @njit(nogil=True, cache=True)

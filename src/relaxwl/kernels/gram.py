@@ -35,22 +35,9 @@ def gram(a: csr_array, b: csr_array | None = None, *, minimum: bool = False, n_j
     out = _dense_part(a, other, frequent, symmetric, minimum, n_jobs)
     sparse_a = _without(a, frequent)
     sparse_b = sparse_a if symmetric else _without(other, frequent)
-    column_indptr, rows, values, place = _compiled.transposed(
-        sparse_b.indptr, sparse_b.indices, sparse_b.data, sparse_b.shape[1]
-    )
-    firsts = place if symmetric else column_indptr[sparse_a.indices]
-    task = partial(
-        _sparse_rows,
-        sparse_a.indptr,
-        sparse_a.indices,
-        sparse_a.data,
-        firsts,
-        column_indptr,
-        rows,
-        values,
-        minimum,
-        out,
-    )
+    columns, place = _compiled.transposed(compressed(sparse_b), sparse_b.shape[1])
+    firsts = place if symmetric else columns.indptr[sparse_a.indices]
+    task = partial(_sparse_rows, compressed(sparse_a), firsts, columns, minimum, out)
     map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
     if symmetric:
         _compiled.mirror(out)
@@ -91,9 +78,14 @@ def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
     return csr_array((matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape)
 
 
-def _sparse_rows(indptr, indices, data, firsts, column_indptr, rows, values, minimum, out, span):  # type: ignore[no-untyped-def]
+def compressed(matrix: csr_array) -> _compiled.Compressed:
+    """Return a sparse matrix as compiled code takes it."""
+    return _compiled.Compressed(matrix.indptr, matrix.indices, matrix.data)
+
+
+def _sparse_rows(a, firsts, columns, minimum, out, span):  # type: ignore[no-untyped-def]
     start, stop = span
-    _compiled.add_products(start, stop, indptr, indices, data, firsts, column_indptr, rows, values, minimum, out)
+    _compiled.add_products(start, stop, a, firsts, columns, minimum, out)
 
 
 def _dense_minimum_rows(a, b, symmetric, out, span):  # type: ignore[no-untyped-def]

@@ -5,6 +5,7 @@ from scipy.sparse import csr_array
 
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import _compiled
+from relaxwl.kernels.gram import compressed
 
 
 class InvertedCounts:
@@ -17,9 +18,7 @@ class InvertedCounts:
 
     def __init__(self, matrix: csr_array) -> None:
         self.matrix = matrix
-        self._indptr, self._rows, self._values, _ = _compiled.transposed(
-            matrix.indptr, matrix.indices, matrix.data, matrix.shape[1]
-        )
+        self._columns, _ = _compiled.transposed(compressed(matrix), matrix.shape[1])
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
@@ -27,18 +26,6 @@ class InvertedCounts:
     def products(self, rows: csr_array, *, minimum: bool = False) -> Float64:
         """Return Σ_c a·b, or with ``minimum`` Σ_c min(a, b), between each of the given rows and each row kept."""
         out = np.zeros((rows.shape[0], len(self)))
-        firsts = self._indptr[rows.indices]
-        _compiled.add_products(
-            0,
-            len(out),
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            firsts,
-            self._indptr,
-            self._rows,
-            self._values,
-            minimum,
-            out,
-        )
+        firsts = self._columns.indptr[rows.indices]
+        _compiled.add_products(0, len(out), compressed(rows), firsts, self._columns, minimum, out)
         return out

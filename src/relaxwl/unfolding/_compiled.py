@@ -5,12 +5,32 @@ ascending, with ``counts`` of the same shape. Rows are compared by (root, number
 in turn); everything that says "canonical" means this order.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from relaxwl._compiling import njit
 
 # Rows up to this length are sorted by insertion: shorter than the set-up of a general sort.
 _SHORT = 24
+
+
+class Adjacency(NamedTuple):
+    """Who is beside whom: CSR arrays over all vertices, and the code of each edge (empty where edges do not count)."""
+
+    indptr: Any
+    indices: Any
+    edge_codes: Any
+
+
+class SortedBy(NamedTuple):
+    """What the canonical order compares: the arrays of rows, and the number of children of each."""
+
+    roots: Any
+    indptr: Any
+    points: Any
+    counts: Any
+    degrees: Any
 
 
 @njit(nogil=True, cache=True)
@@ -29,13 +49,14 @@ def counting_order(ids, n_ids):
 
 
 @njit(nogil=True, cache=True)
-def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, n_edge_codes, n_total):
+def gather_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
     """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
     The vertices must be closed under adjacency (whole graphs), and it must be symmetric. ``previous`` int32 (n_nodes,)
-    holds the ids of the depth below, all < n_total; ``edge_codes`` int32 (n_adjacent,) or empty. A known (edge
-    code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all of these.
+    holds the ids of the depth below, all < n_total. A known (edge code, id) becomes ``edge_code * n_children + id``;
+    one that was not known at fitting lies behind all of these.
     """
+    indptr, indices, edge_codes = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
     filled = indptr[start : stop + 1] - first
@@ -61,8 +82,9 @@ def gather_rows(start, stop, indptr, indices, edge_codes, previous, n_children, 
 
 
 @njit(nogil=True, cache=True)
-def gather_directed_rows(start, stop, indptr, indices, edge_codes, previous, n_children, n_edge_codes, n_total):
+def gather_directed_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
     """Return what ``gather_rows`` returns, for an adjacency of any kind: every vertex asks for itself."""
+    indptr, indices, edge_codes = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
     labelled = len(edge_codes) > 0
@@ -173,29 +195,27 @@ def _same_children(points_a, counts_a, begin_a, end_a, points_b, counts_b, begin
 
 
 @njit(nogil=True, cache=True)
-def _compare(
-    row_a, roots_a, indptr_a, points_a, counts_a, degrees_a, row_b, roots_b, indptr_b, points_b, counts_b, degrees_b
-):
-    """Return a number below, equal to or above 0 as row_a stands before, is, or stands behind row_b."""
-    if roots_a[row_a] != roots_b[row_b]:
-        return roots_a[row_a] - roots_b[row_b]
-    if degrees_a[row_a] != degrees_b[row_b]:
-        return degrees_a[row_a] - degrees_b[row_b]
-    begin_a, begin_b = indptr_a[row_a], indptr_b[row_b]
-    length_a, length_b = indptr_a[row_a + 1] - begin_a, indptr_b[row_b + 1] - begin_b
+def _compare(a, row_a, b, row_b):
+    """Return a number below, equal to or above 0 as row_a of a stands before, is, or stands behind row_b of b."""
+    if a.roots[row_a] != b.roots[row_b]:
+        return a.roots[row_a] - b.roots[row_b]
+    if a.degrees[row_a] != b.degrees[row_b]:
+        return a.degrees[row_a] - b.degrees[row_b]
+    begin_a, begin_b = a.indptr[row_a], b.indptr[row_b]
+    length_a, length_b = a.indptr[row_a + 1] - begin_a, b.indptr[row_b + 1] - begin_b
     for step in range(min(length_a, length_b)):
-        if points_a[begin_a + step] != points_b[begin_b + step]:
-            return points_a[begin_a + step] - points_b[begin_b + step]
-        if counts_a[begin_a + step] != counts_b[begin_b + step]:
-            return counts_a[begin_a + step] - counts_b[begin_b + step]
+        if a.points[begin_a + step] != b.points[begin_b + step]:
+            return a.points[begin_a + step] - b.points[begin_b + step]
+        if a.counts[begin_a + step] != b.counts[begin_b + step]:
+            return a.counts[begin_a + step] - b.counts[begin_b + step]
     return length_a - length_b
 
 
 @njit(nogil=True, cache=True)
-def finish_sort(order, keys, roots, indptr, points, counts, degrees):
+def finish_sort(order, keys, rows):
     """Sort, in place, the runs of row numbers ``order`` that have equal ``keys``, by canonical order.
 
-    ``keys`` int64, of the same shape, is ascending and ranks the rows as the canonical order does, up to ties.
+    ``keys`` int64, of the same shape, is ascending and ranks the rows (`SortedBy`) as canonical order does, up to ties.
     """
     scratch = np.empty_like(order)
     begin = 0
@@ -204,12 +224,12 @@ def finish_sort(order, keys, roots, indptr, points, counts, degrees):
         while end < len(order) and keys[end] == keys[begin]:
             end += 1
         if end - begin > 1:
-            _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degrees)
+            _merge_sort(order, scratch, begin, end, rows)
         begin = end
 
 
 @njit(nogil=True, cache=True)
-def _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degrees):
+def _merge_sort(order, scratch, begin, end, rows):
     """Bottom-up merge sort of ``order[begin:end]`` by canonical order; ``scratch`` is overwritten."""
     width = 1
     while width < end - begin:
@@ -219,13 +239,7 @@ def _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degre
             for slot in range(left, right):
                 take_left = i < middle
                 if take_left and j < right:
-                    take_left = (
-                        _compare(
-                            order[i], roots, indptr, points, counts, degrees,
-                            order[j], roots, indptr, points, counts, degrees,
-                        )
-                        <= 0
-                    )  # fmt: skip
+                    take_left = _compare(rows, order[i], rows, order[j]) <= 0
                 if take_left:
                     scratch[slot] = order[i]
                     i += 1
@@ -237,21 +251,20 @@ def _merge_sort(order, scratch, begin, end, roots, indptr, points, counts, degre
 
 
 @njit(nogil=True, cache=True)
-def locate_rows(roots, indptr, points, counts, degrees, roots_b, indptr_b, points_b, counts_b, degrees_b):
-    """Return int32 (n_rows_b,): where each row of b stands among the canonical rows, or -1.
+def locate_rows(rows, sought):
+    """Return int32 (n_sought,): where each row that is sought stands among the canonical rows, or -1; both `SortedBy`.
 
     Each search begins where the one before has ended and doubles its steps from there: rows in canonical order are
     found in one sweep over both, and others all the same.
     """
-    found = np.full(len(roots_b), -1, np.int32)
+    n_rows = len(rows.roots)
+    found = np.full(len(sought.roots), -1, np.int32)
     place = 0
-    for row in range(len(roots_b)):
+    for row in range(len(sought.roots)):
         # The row stands from `low` to `high - 1`, if anywhere.
         low, high, step = 0, place, 1
-        while place < len(roots):
-            sign = _compare(
-                place, roots, indptr, points, counts, degrees, row, roots_b, indptr_b, points_b, counts_b, degrees_b
-            )
+        while place < n_rows:
+            sign = _compare(rows, place, sought, row)
             if sign == 0:
                 found[row] = place
                 low = place
@@ -259,14 +272,12 @@ def locate_rows(roots, indptr, points, counts, degrees, roots_b, indptr_b, point
             if sign >= 0:
                 break
             low = place + 1
-            high = len(roots)
+            high = n_rows
             place += step
             step *= 2
         while low < high:
             middle = (low + high) // 2
-            sign = _compare(
-                middle, roots, indptr, points, counts, degrees, row, roots_b, indptr_b, points_b, counts_b, degrees_b
-            )
+            sign = _compare(rows, middle, sought, row)
             if sign == 0:
                 found[row] = middle
                 low = middle

@@ -108,9 +108,8 @@ def _distinct_of_span(
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
     gather = _compiled.gather_directed_rows if graphs.directed else _compiled.gather_rows
-    indptr, points, counts = gather(
-        start, stop, graphs.indptr, graphs.indices, edge_codes, previous, n_children, n_edge_codes, n_total
-    )
+    adjacency = _compiled.Adjacency(graphs.indptr, graphs.indices, edge_codes)
+    indptr, points, counts = gather(start, stop, adjacency, previous, n_children, n_edge_codes, n_total)
     rows = Rows(roots[start:stop], indptr, points, counts, n_children, n_edge_codes)
     return rows, *distinct(rows)
 

@@ -141,10 +141,11 @@ class Rows:
 
     def locate(self, other: "Rows") -> Int32:
         """Return, for each row of ``other``, its number here, or -1; both must use the same points."""
-        return _compiled.locate_rows(  # type: ignore[no-any-return]
-            self.roots, self.indptr, self.points, self.counts, self.degrees,
-            other.roots, other.indptr, other.points, other.counts, other.degrees,
-        )  # fmt: skip
+        return _compiled.locate_rows(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
+
+    @property
+    def _sorted_by(self) -> _compiled.SortedBy:
+        return _compiled.SortedBy(*self.arrays, self.degrees)
 
     def to_matrix(self) -> csr_array:
         """Return the counts as a sparse matrix (n_rows, n_points)."""
@@ -252,21 +253,20 @@ def distinct(rows: Rows) -> tuple[Int64, Int32]:
 
 def canonical_order(rows: Rows, chosen: Int64) -> Int64:
     """Return ``chosen`` row numbers (of distinct rows) sorted canonically."""
-    degrees = rows.degrees
-    keys = _sort_keys(rows, degrees, chosen)
+    keys = _sort_keys(rows, chosen)
     order = np.argsort(keys)
     ordered = chosen[order]
-    _compiled.finish_sort(ordered, keys[order], rows.roots, rows.indptr, rows.points, rows.counts, degrees)
+    _compiled.finish_sort(ordered, keys[order], rows._sorted_by)
     return ordered
 
 
-def _sort_keys(rows: Rows, degrees: Int32, chosen: Int64) -> Int64:
+def _sort_keys(rows: Rows, chosen: Int64) -> Int64:
     """Pack as much of each row's content as fits into 63 bits, in the order in which the content is compared."""
     keys = rows.roots[chosen].astype(np.int64)
     span = int(keys.max(initial=0)) + 1
     begins, lengths = rows.indptr[chosen], rows.indptr[chosen + 1] - rows.indptr[chosen]
     entries = np.append(rows.points, 0), np.append(rows.counts, 0)  # so that an absent entry can be looked up
-    digit, step = degrees[chosen].astype(np.int64), 0
+    digit, step = rows.degrees[chosen].astype(np.int64), 0
     while True:
         base = int(digit.max(initial=0)) + 1
         span *= base

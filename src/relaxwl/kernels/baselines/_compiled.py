@@ -20,12 +20,14 @@ from relaxwl.distances._compiled import (
 
 
 @njit(nogil=True, cache=True)
-def edge_weights(start, stop, indptr, indices, previous, ids, row_indptr, row_points, row_counts, power, offset):
+def edge_weights(start, stop, adjacency, previous, ids, rows, power, offset):
     """Return the weights of the edges u < v of the vertices ``start`` to ``stop - 1`` (whole graphs), in that order.
 
-    ``ids`` int32 (n_nodes,) says which row holds a vertex's neighbour labels, sorted and counted; ``previous`` holds
-    the vertices' own labels of the same depth. Weight: [previous labels differ] + ‖difference of the counts‖ + offset.
+    ``adjacency`` is (indptr, indices), ``rows`` are `RowArrays`. ``ids`` int32 (n_nodes,) says which row holds a
+    vertex's neighbour labels, sorted and counted; ``previous`` holds the vertices' own labels of the same depth.
+    Weight: [previous labels differ] + ‖difference of the counts‖ + offset.
     """
+    indptr, indices = adjacency
     weights = np.empty((indptr[stop] - indptr[start]) // 2, np.float64)
     filled = 0
     for node in range(start, stop):
@@ -33,7 +35,7 @@ def edge_weights(start, stop, indptr, indices, previous, ids, row_indptr, row_po
             other = indices[entry]
             if other < node:
                 continue
-            weight = offset + _row_distance(ids[node], ids[other], row_indptr, row_points, row_counts, power)
+            weight = offset + _row_distance(ids[node], ids[other], rows, power)
             if previous[node] != previous[other]:
                 weight += 1.0
             weights[filled] = weight
@@ -42,8 +44,9 @@ def edge_weights(start, stop, indptr, indices, previous, ids, row_indptr, row_po
 
 
 @njit(nogil=True, cache=True)
-def _row_distance(row_a, row_b, indptr, points, counts, power):
+def _row_distance(row_a, row_b, rows, power):
     """Return the ‖·‖_power of the difference of two rows' counts."""
+    indptr, points, counts = rows.indptr, rows.points, rows.counts
     if row_a == row_b:
         return 0.0
     i, j = indptr[row_a], indptr[row_b]
@@ -73,15 +76,17 @@ def _root(parent, node):
 
 
 @njit(nogil=True, cache=True)
-def add_persistence(start, stop, sources, targets, weights, order, ranks, lone, power, persistence, cycles):
+def add_persistence(start, stop, edges, order, ranks, lone, power, out):
     """Write persistence and add cycle weights of the vertices ``start`` to ``stop - 1`` of one graph.
 
-    ``sources``, ``targets``, ``weights`` (n_edges,) are the graph's edges and ``order`` their numbers by increasing
-    weight. ``ranks`` (n_nodes,) orders labels: of two components that merge, the one whose representative has the
-    higher rank ends, so a representative always has the lowest rank of its component. Writes
-    ``persistence[start:stop]`` and adds to ``cycles[start:stop]``; ``lone`` stands for the largest weight where
-    there is no edge.
+    ``edges`` are (sources, targets, weights), each (n_edges,), and ``order`` their numbers by increasing weight.
+    ``ranks`` (n_nodes,) orders labels: of two components that merge, the one whose representative has the higher rank
+    ends, so a representative always has the lowest rank of its component. ``out`` is (persistence, cycles): writes the
+    one and adds to the other from ``start`` to ``stop - 1``. ``lone`` stands for the largest weight where there is no
+    edge.
     """
+    sources, targets, weights = edges
+    persistence, cycles = out
     parent = np.arange(start, stop)
     parent -= start
     largest = lone
@@ -117,13 +122,16 @@ def _next_random(state):
 
 
 @njit(nogil=True, cache=True)
-def sample_graphlets(start, stop, indptr, indices, seed, n_samples, max_size, classes, class_starts, out):
+def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalogue, out):
     """Count in ``out`` (n_classes,) the classes of random vertex subsets of the graph on ``start`` to ``stop - 1``.
 
     The size of a subset is uniform from 3 (fewer if the graph has fewer vertices) to ``max_size``, its vertices are
-    uniform and distinct. ``classes[class_starts[size] + mask]`` is the class of the subgraph whose bit for the pair
-    (i, j), i < j, is number ``j * (j - 1) / 2 + i``. The stream depends on ``seed`` (uint64) and the adjacency alone.
+    uniform and distinct. With ``catalogue`` (classes, class_starts), ``classes[class_starts[size] + mask]`` is the
+    class of the subgraph whose bit for the pair (i, j), i < j, is number ``j * (j - 1) / 2 + i``. The stream depends on
+    ``seed`` (uint64) and the ``adjacency`` (indptr, indices) alone.
     """
+    indptr, indices = adjacency
+    classes, class_starts = catalogue
     n_nodes = stop - start
     if n_nodes == 0:
         return

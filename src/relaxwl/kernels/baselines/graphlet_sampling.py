@@ -127,8 +127,8 @@ class GraphletSampling(FlatFeatures):
         classes, class_starts, _ = _catalogue()
         for graph in range(*span):
             _compiled.sample_graphlets(
-                int(graphs.offsets[graph]), int(graphs.offsets[graph + 1]), graphs.indptr, graphs.indices,
-                np.uint64(self.seed_), self.n_samples_, int(self.max_size), classes, class_starts, counts[graph],
+                int(graphs.offsets[graph]), int(graphs.offsets[graph + 1]), (graphs.indptr, graphs.indices),
+                np.uint64(self.seed_), self.n_samples_, int(self.max_size), (classes, class_starts), counts[graph],
             )  # fmt: skip
 
     def _in_columns(self, counts: Int64) -> Counts:

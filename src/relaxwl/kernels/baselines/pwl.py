@@ -170,20 +170,21 @@ class PersistentWL(DepthFeatures):
         if self.uniform:
             weights = np.ones(len(sources))
         else:
+            adjacency = graphs.indptr, graphs.indices
             weights = _compiled.edge_weights(
-                start, stop, graphs.indptr, graphs.indices, previous, ids,
-                rows.indptr, rows.points, rows.counts, float(self.power), float(self.offset),
-            )  # fmt: skip
+                start, stop, adjacency, previous, ids, rows.arrays, float(self.power), float(self.offset)
+            )
         low, high = np.minimum(ids[sources], ids[targets]), np.maximum(ids[sources], ids[targets])
         graph = np.searchsorted(graphs.offsets, sources, side="right") - 1
         order = np.lexsort((high, low, weights, graph))
         bounds = np.searchsorted(graph[order], np.arange(span[0], span[1] + 1))
         lone = 1.0 if self.uniform else float(self.offset)
+        out = persistence, cycles
         for number, begin, end in zip(range(*span), bounds[:-1], bounds[1:], strict=True):
+            first, last = int(graphs.offsets[number]), int(graphs.offsets[number + 1])
             _compiled.add_persistence(
-                int(graphs.offsets[number]), int(graphs.offsets[number + 1]), sources, targets, weights,
-                order[begin:end], ids, lone, float(self.power), persistence, cycles,
-            )  # fmt: skip
+                first, last, (sources, targets, weights), order[begin:end], ids, lone, float(self.power), out
+            )
 
     def _column_names(self) -> list[str]:
         names = []
