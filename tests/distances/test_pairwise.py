@@ -1,5 +1,7 @@
 """All-pairs tree distances: golden files, definitions, and engines against each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -99,6 +101,27 @@ def test_both_engines_agree_with_matching_units(monkeypatch, factor, max_units):
     np.testing.assert_allclose(level[:-1, :-1], expected, rtol=1e-12 if factor == 0 else 0)
     np.testing.assert_allclose(level[-1, :-1], roots[rows.roots, -1] + masses @ ground[:-1, -1], rtol=1e-12)
     np.testing.assert_array_equal(level, level.T)
+
+
+@pytest.mark.parametrize(("heavy", "dtype"), [(60, np.uint8), (70, np.uint16)])
+def test_sums_on_the_way_fit_into_the_type_of_the_distances(heavy, dtype):
+    """Points that are cheap to delete in rows of many units, dear ones in rows of few: 9 times the largest is 1,000."""
+    rng = np.random.default_rng(0)
+    blanks = np.array([7] * 6 + [heavy] * 6 + [0])
+    ground = np.minimum(blanks[:, None] + blanks, rng.integers(4, 8, (13, 13)).cumsum(axis=1) // 8 + blanks[:, None])
+    ground = np.maximum(np.minimum(ground, ground.T), abs(blanks[:, None] - blanks)) * (1 - np.eye(13, dtype=int))
+    ground[:, -1] = ground[-1] = blanks
+    for middle in range(13):
+        ground = np.minimum(ground, ground[:, [middle]] + ground[middle])
+    assert (ground[:, -1] == blanks).all()
+    parts = [(0, np.sort(rng.choice(6, 5, replace=False)), np.array([2, 2, 2, 2, 1.0])) for _ in range(20)]
+    parts += [(0, np.sort(rng.choice(np.arange(6, 12), 2, replace=False)), np.ones(2)) for _ in range(20)]
+    rows = Rows.from_parts(parts, 12)
+    rows = replace(rows, counts=rows.counts.astype(np.int32))
+    level = level_distances(rows, Ground(ground.astype(float), np.zeros((2, 2))))
+    assert level.dtype == dtype
+    expected = [[naive.padded_transport_by_units(x, y, ground) for x in dense(rows)] for y in dense(rows)]
+    np.testing.assert_array_equal(level[:-1, :-1], expected)
 
 
 @pytest.mark.parametrize("n_rows", [1, 255, 256, 257, 600])

@@ -96,6 +96,7 @@ def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> ND
     """
     to_blank = blank_distances(rows, ground)
     mass = float(rows.masses.max(initial=0))
+    # Matching two units costs no more than deleting both, so no matching costs more than deleting both rows.
     dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((len(rows) + 1, len(rows) + 1), dtype)
     ground = ground.in_type(dtype)
@@ -134,13 +135,12 @@ def paired_distances(
 def distance_dtype(ground: Ground, mass: float, limit: float = np.inf) -> np.dtype[Any]:
     """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
 
-    ``limit`` is another number that no distance exceeds, if one is known.
+    The unit engine adds up matchings that are not optimal. ``limit`` is a number that these do not exceed either, if
+    one is known.
     """
     if not ground.is_whole:
         return np.dtype(np.float64)
-    root, step = float(ground.roots.max(initial=0)), ground.largest
-    # The unit engine adds up matchings that are not optimal, and thus may exceed every distance.
-    return whole_dtype(max(root + min(mass, MAX_UNITS) * step, min(root + mass * step, limit)))
+    return whole_dtype(min(float(ground.roots.max(initial=0)) + mass * ground.largest, limit))
 
 
 def whole_dtype(largest: float) -> np.dtype[Any]:
