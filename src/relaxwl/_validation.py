@@ -102,7 +102,7 @@ def as_seed(random_state: RandomState) -> int:
         return _checked_seed(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    return int(as_generator(random_state).integers(2**63))
+    return int(as_generator(random_state).integers(2**31))
 
 
 def _checked_seed(random_state: Any) -> int:

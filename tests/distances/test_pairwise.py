@@ -297,7 +297,7 @@ def test_bad_nodes_are_refused(nodes, message):
 
 @pytest.mark.parametrize("depth", [-1, 1.5, "2", True])
 def test_bad_depth_is_refused(depth):
-    with pytest.raises(ValueError, match="depth must be a whole number"):
+    with pytest.raises(ValueError, match="depth must be an integer >= 0"):
         distinct_tree_distances(GraphCollection.from_edges([(2, [(0, 1)])]), depth)
 
 

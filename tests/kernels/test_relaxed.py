@@ -537,7 +537,7 @@ def test_a_graph_without_vertices_is_neither_labelled_nor_unseen():
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n_partitions": 0}, ValueError, "n_partitions must be at least 1"),
+        ({"n_partitions": 0}, ValueError, "n_partitions must be an integer >= 1"),
         ({"n_partitions": 1.0}, ValueError, "n_partitions must be an integer"),
         ({"n_clusters": 0}, ValueError, "n_clusters must be at least 1"),
         ({"n_clusters": "cube"}, ValueError, "n_clusters must be an integer"),

@@ -389,10 +389,10 @@ def test_attributes_in_place_of_labels():
 def test_bad_vertices_and_depths():
     graph = PlainGraph(2, [(0, 1)])
     for depth in (-1, 1.5, True, "1", None):
-        with pytest.raises(ValueError, match="depth must be a whole number of at least 0"):
+        with pytest.raises(ValueError, match="depth must be an integer >= 0"):
             unfolding_tree(graph, 0, depth)
     for node in (-1, 1.5, True, "1", None):
-        with pytest.raises(ValueError, match="node must be a whole number of at least 0"):
+        with pytest.raises(ValueError, match="node must be an integer >= 0"):
             unfolding_tree(graph, node, 1)
     assert unfolding_tree(graph, np.int32(1), np.int64(1)) == parse("0(0)")
     with pytest.raises(ValueError, match="node must be a vertex index below 2, got 2"):

@@ -206,8 +206,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         check_choice("init", self.init, INITS)
         if self.max_iter is not None:
             check_integer("max_iter", self.max_iter)
-        if self.center not in get_args(Method):
-            raise ValueError(f"center must be one of {', '.join(get_args(Method))}, not {self.center!r}")
+        check_choice("center", self.center, get_args(Method))
 
     def _course(self, n_rows: int) -> tuple[str, int]:
         """Return where to start and how many rounds to make."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import refuse_beyond_memory
+from relaxwl._validation import check_integer
 from relaxwl.costs import EditCost, check_finite, checked_cost
 from relaxwl.distances.batched import level_distances, whole_dtype
 from relaxwl.distances.ground import Ground, is_whole
@@ -16,7 +17,6 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import Rows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
-from relaxwl.unfolding.tree import whole_number
 
 
 def tree_distances(
@@ -124,7 +124,7 @@ class _Unfolding:
     @classmethod
     def of(cls, graphs: Any, depth: int, cost: EditCost | None, edge_labels: bool, n_jobs: int | None) -> "_Unfolding":
         """Refine the graphs, level by level."""
-        depth = whole_number("depth", depth)
+        depth = check_integer("depth", depth)
         cost = checked_cost(cost)
         collection = as_collection(graphs)
         edge_labels = edge_labels or collection.directed  # the direction of an arc counts as its label does

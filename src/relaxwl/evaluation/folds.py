@@ -95,8 +95,7 @@ def checked_settings(
     check_choice("task", task, TASKS)
     check_integer("n_folds", n_folds, 2)
     check_integer("inner_folds", inner_folds, 2)
-    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise ValueError(f"random_state must be an integer >= 0, so that a run can be repeated, not {random_state!r}")
+    check_integer("random_state", random_state)  # no generator: a run must be repeatable from its record
     penalties = tuple(sorted({float(value) for value in C}))
     if not penalties or not np.isfinite(penalties).all() or penalties[0] <= 0:
         raise ValueError(f"C must be finite numbers > 0, not {C!r}")

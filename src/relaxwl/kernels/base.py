@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import spans
+from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
@@ -197,7 +198,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth")) for setting in settings]
         cuts = {}
         for similarity in dict.fromkeys(similarity for similarity, _ in wanted):
-            _check_similarity(similarity)
+            check_choice("similarity", similarity, SIMILARITIES)
             depths = {depth for other, depth in wanted if other == similarity and depth is not None}
             cuts[similarity] = self._prefix_grams(x, y, similarity, depths) if depths else {}
         return [self._gram(x, y, kind) if depth is None else cuts[kind][depth] for kind, depth in wanted]
@@ -224,7 +225,7 @@ class CountKernel(TransformerMixin, GraphKernel):
 
         The latter are Σ counts for minima and Σ counts² for the dot product, what was not met in fitting included.
         """
-        _check_similarity(similarity)
+        check_choice("similarity", similarity, SIMILARITIES)
         joined = self._joined(counts, intersect=similarity != "dot")
         return joined.matrix, _squared_norms(joined, similarity != "dot")
 
@@ -266,11 +267,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self._counts(admit(self, X))
 
     def _validate_parameters(self) -> None:
-        if not isinstance(self.max_depth, (int, np.integer)) or isinstance(self.max_depth, bool) or self.max_depth < 0:
-            raise ValueError(f"max_depth must be an integer >= 0, not {self.max_depth!r}")
-        if self.base not in BASES:
-            raise ValueError(f"base must be one of {', '.join(BASES)}, not {self.base!r}")
-        _check_similarity(self.similarity)
+        check_integer("max_depth", self.max_depth)
+        check_choice("base", self.base, BASES)
+        check_choice("similarity", self.similarity, SIMILARITIES)
         if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
         if not isinstance(self.verbose, (bool, int, np.integer)):
@@ -375,17 +374,6 @@ class CountKernel(TransformerMixin, GraphKernel):
             if depth == max(depths):
                 break
         return prefixes
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False: ``"no"`` would count as true."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, not {value!r}")
-
-
-def _check_similarity(similarity: str) -> None:
-    if similarity not in SIMILARITIES:
-        raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {similarity!r}")
 
 
 def _subclasses(kind: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
-from relaxwl._validation import check_choice
+from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
 from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
@@ -23,7 +23,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.kernels.admission import admit
-from relaxwl.kernels.base import CountKernel, check_flag
+from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.chains import Encoded, Feeding, apply_chain, fit_chain, refined
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
 from relaxwl.kernels.partition import Assignment, Partition
@@ -166,14 +166,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
         super()._validate_parameters()
         check_flag("approximate", self.approximate)
         check_choice("directions", self.directions, DIRECTIONS)
-        if isinstance(self.n_partitions, bool) or not isinstance(self.n_partitions, (int, np.integer)):
-            raise ValueError(f"n_partitions must be an integer, not {self.n_partitions!r}")
-        if self.n_partitions < 1:
-            raise ValueError(f"n_partitions must be at least 1, not {self.n_partitions}")
+        check_integer("n_partitions", self.n_partitions, 1)
         for rule in _cluster_rules(self.n_clusters):
             number_of_clusters(rule, 1)
-        if self.unseen not in UNSEEN:
-            raise ValueError(f"unseen must be one of {', '.join(UNSEEN)}, not {self.unseen!r}")
+        check_choice("unseen", self.unseen, UNSEEN)
         if self.cost is not None and not isinstance(self.cost, EditCost):
             raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
         is_object = hasattr(self.partitioner, "fit") and not isinstance(self.partitioner, type)
@@ -193,7 +189,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         if graphs.n_nodes == 0:
             raise ValueError("the graphs have no vertices: there is nothing to fit")
         cost = EditCost() if self.cost is None else self.cost
-        seed = _seed(self.random_state)
+        seed = as_seed(self.random_state)
         self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed % 2**32)
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         edges_count = self.edge_labels or (graphs.directed and self.directions == "both")
@@ -376,19 +372,6 @@ def _group_name(partition: Partition, group: int) -> str:
     """Name a group by its number and its centre, if that is small enough to be read."""
     tree = partition.center_tree(group)
     return f"#{group} {tree}" if tree.size <= 12 else f"#{group} {tree.label}(… {tree.size} vertices)"
-
-
-def _seed(random_state: Any) -> int:
-    """Turn any of scikit-learn's kinds of random state into one number."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")
 
 
 _Fitted = tuple[Partition, Counter, Counts]

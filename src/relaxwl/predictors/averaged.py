@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
 from relaxwl._progress import report
+from relaxwl._validation import as_seed, check_choice
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -140,7 +141,7 @@ class AveragedKernel(GraphKernel):
         graphs = _without_notes(as_collection(X))
         if not len(graphs):
             raise ValueError("there are no graphs to fit")
-        plan = portfolio(graphs, self.effort, seed_of(self.random_state), self.n_jobs, self.verbose)
+        plan = portfolio(graphs, self.effort, as_seed(self.random_state), self.n_jobs, self.verbose)
         self.left_out_ = list(plan.left_out)
         self.families_: list[Family] = []
         self.scales_: list[list[float]] = []
@@ -223,8 +224,7 @@ class AveragedKernel(GraphKernel):
 
     def _validate_parameters(self) -> None:
         _kinds_of(self.combination, ())
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
+        check_choice("effort", self.effort, EFFORTS)
 
     def _check_loaded(self) -> None:
         if len(self.scales_) != len(self.families_):
@@ -301,8 +301,7 @@ def _restored(indptr: Any, indices: Any, data: Any, n_columns: int, unknown_squa
 
 def _kinds_of(combination: str, there: Collection[str]) -> Kinds:
     """Return the kinds of kernels of a combination, without the blocks that are not there."""
-    if combination not in COMBINATIONS:
-        raise ValueError(f"combination must be one of {', '.join(COMBINATIONS)}, not {combination!r}")
+    check_choice("combination", combination, COMBINATIONS)
     kinds = (tuple(block for block in kind if block in there) for kind in COMBINATIONS[combination])
     return tuple(kind for kind in kinds if kind)
 
@@ -333,16 +332,3 @@ def _extend_mean(blocks: dict[str, Float64], block: str, n_before: int, added: F
         blocks[block] += added / (n_before + 1)
     else:
         blocks[block] = added
-
-
-def seed_of(random_state: Any) -> int:
-    """Turn any of scikit-learn's kinds of random state into one number."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    raise ValueError(f"random_state must be an integer >= 0, a NumPy generator or None, not {random_state!r}")

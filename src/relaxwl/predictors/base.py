@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import spans
 from relaxwl._memory import MEMORY_SHARE, available_memory
+from relaxwl._validation import as_seed, check_choice
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.vectors import VectorKernel, as_table
-from relaxwl.predictors.averaged import AveragedKernel, Prepared, seed_of
+from relaxwl.predictors.averaged import AveragedKernel, Prepared
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS
 from relaxwl.predictors.report import FitReport
@@ -87,8 +88,7 @@ class GraphPredictor(BaseEstimator):
     _kept: tuple[str, ...] = ()
 
     def _validate_parameters(self) -> None:
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}")
+        check_choice("effort", self.effort, EFFORTS)
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
 
@@ -126,7 +126,7 @@ class GraphPredictor(BaseEstimator):
     def _checked_input(self, X: Any, extra: Any) -> tuple[GraphCollection, Float64 | None]:
         self._validate_parameters()
         graphs = self._graphs(X)
-        self._seed = seed_of(self.random_state)
+        self._seed = as_seed(self.random_state)
         self._started = time.perf_counter()
         return graphs, None if extra is None else as_table(extra, len(graphs))
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from relaxwl._validation import check_choice
 from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
@@ -113,8 +114,7 @@ def portfolio(
     graphs: GraphCollection, effort: str, random_state: int, n_jobs: int | None, verbose: int = 0
 ) -> Portfolio:
     """Return what to fit on these graphs; labels of edges and attributes of vertices are used where they are there."""
-    if effort not in EFFORTS:
-        raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {effort!r}")
+    check_choice("effort", effort, EFFORTS)
     size = SIZES[effort]
     made: list[Family] = []
     left_out: list[str] = []

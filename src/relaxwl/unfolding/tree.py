@@ -13,10 +13,10 @@ from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl import drawing
+from relaxwl._validation import check_integer
 from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.labels import Label, label_order, plain_label
 from relaxwl.inputs import as_collection
@@ -492,7 +492,7 @@ def unfolding_tree(
     if isinstance(graph, Graph) and graph.directed:
         graph = graph.as_collection().seen(directions, edge_labels=edge_labels)[0]
         edge_labels = edge_labels or directions == "both"
-    node, depth = whole_number("node", node), whole_number("depth", depth)
+    node, depth = check_integer("node", node), check_integer("depth", depth)
     if node >= graph.n_nodes:
         raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")
     if node_labels is not None and len(node_labels) != graph.n_nodes:
@@ -517,13 +517,6 @@ def unfolding_tree(
             tree = UnfoldingTree(labels[vertex], below, edges[vertex] if edge_labels and below else None)
             trees[vertex] = shared.setdefault(tree, tree)
     return trees[node]
-
-
-def whole_number(name: str, value: Any) -> int:
-    """Return the value of an argument that is a whole number of at least 0, refusing all others."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
-    return int(value)
 
 
 def _label_of(graph: GraphView, vertex: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:

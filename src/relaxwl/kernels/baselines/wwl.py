@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
+from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels._compiled import mirror
@@ -153,12 +154,10 @@ class WassersteinWL(GraphKernel):
         return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
 
     def _validate_parameters(self) -> None:
-        if not isinstance(self.max_depth, (int, np.integer)) or isinstance(self.max_depth, bool) or self.max_depth < 0:
-            raise ValueError(f"max_depth must be an integer >= 0, not {self.max_depth!r}")
+        check_integer("max_depth", self.max_depth)
         if not 0 < self.decay < np.inf:
             raise ValueError(f"decay must be a finite number > 0, not {self.decay!r}")
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, not {self.scheme!r}")
+        check_choice("scheme", self.scheme, SCHEMES)
 
     # ------------------------------------------------------------------------------------------- categorical
 
