@@ -82,7 +82,7 @@ wheel-test: $(STAMP)  ## Build the wheel and try it in an environment of its own
 	@build/wheel-test/venv/bin/python -m pip install --quiet build/wheel-test/*.whl
 	@cd build/wheel-test && venv/bin/relaxwl --version && venv/bin/python -c "import relaxwl; graphs, y = relaxwl.datasets.make_egonets(20, random_state=0); print(relaxwl.WeisfeilerLehman().fit_transform(graphs).shape)"
 
-clean-cache:  ## Remove Numba's compiled code: it does not notice a change in another file
+clean-cache:  ## Remove Numba's compiled code
 	@find src tests -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean: clean-cache  ## Remove everything that make made

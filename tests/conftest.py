@@ -1,20 +1,14 @@
 """Fixtures for all tests."""
 
-import hashlib
 import os
 from pathlib import Path
 
-# Numba's cache notices a change in a function's own file, but not in another file that it calls. A cache of its own for
-# every state of the compiled code keeps stale machine code out of the tests. This must be set before Numba is imported.
-_SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
-_FILES = sorted([*_SOURCE.rglob("*_compiled.py"), *_SOURCE.rglob("_compiling.py")])
-_COMPILED = hashlib.sha256(b"".join(path.read_bytes() for path in _FILES)).hexdigest()[:16]
-# Numba's key does not know either whether indices are checked.
-_COMPILED += "-bounds" if os.environ.get("NUMBA_BOUNDSCHECK") == "1" else ""
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_SOURCE.parents[1] / "build" / "numba" / _COMPILED))
+# Numba's key does not know whether indices are checked. This must be set before Numba is imported.
+if os.environ.get("NUMBA_BOUNDSCHECK") == "1":
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[1] / "build" / "numba-bounds"))
 
-import hypothesis  # noqa: E402
-import pytest  # noqa: E402
+import hypothesis
+import pytest
 
 # No deadlines: the first call of a compiled function takes seconds, and machines are noisy.
 hypothesis.settings.register_profile("relaxwl", deadline=None, derandomize=True)

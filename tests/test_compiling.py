@@ -7,11 +7,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from relaxwl._compiling import KeyedCacheFile, njit
+from relaxwl._compiling import KeyedCacheFile, njit, source_digest
 from relaxwl.unfolding._compiled import distinct_rows
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
@@ -105,7 +106,23 @@ def test_machine_code_is_never_taken_for_other_types(tmp_path, monkeypatch):
 
 
 def test_the_package_keeps_its_machine_code_so():
-    assert isinstance(distinct_rows._cache._cache_file, KeyedCacheFile)
+    kept = distinct_rows._cache._cache_file
+    assert isinstance(kept, KeyedCacheFile)
+    assert kept._source_stamp == source_digest(str(SOURCE / "unfolding" / "_compiled.py"))
+
+
+def test_machine_code_is_kept_for_a_state_of_all_that_it_is_made_of(tmp_path, monkeypatch):
+    below, above = tmp_path / "below_compiled.py", tmp_path / "above_compiled.py"
+    below.write_text("x = 1")
+    above.write_text("from relaxwl.below_compiled import x\nfrom relaxwl.graphs import other\n")
+    monkeypatch.setitem(sys.modules, "relaxwl.below_compiled", SimpleNamespace(__file__=str(below)))
+    states = [source_digest.__wrapped__(str(above))]
+    below.write_text("x = 2")
+    source_digest.cache_clear()
+    states.append(source_digest.__wrapped__(str(above)))
+    above.write_text(above.read_text() + "y = 3")
+    states.append(source_digest.__wrapped__(str(above)))
+    assert len(set(states)) == 3
 
 
 def test_all_compiled_code_of_the_package_is_interruptible():

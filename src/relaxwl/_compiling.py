@@ -6,14 +6,19 @@ defect. The exception that was set is at the root of its causes, and comes out h
 
 Machine code is kept in files named by what it is for. Numba numbers them in the order in which it finds them free: two
 processes that compile the same function for other types at the same moment would take one number, and later runs would
-call the code of one for the types of the other.
+call the code of one for the types of the other. And it is kept for a state of the source: that of the file and of all
+compiled code that it imports, where Numba looks at the date of the file alone.
 
 The first function of ours that is compiled, and not found in Numba's cache, is logged: seconds of silence follow.
 """
 
 import hashlib
 import logging
+import re
+import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -60,13 +65,25 @@ def njit(*args: Any, **options: Any) -> Any:
     return lambda function: _interruptible(decorate(function))
 
 
+_IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
+
+
+@cache
+def source_digest(file: str) -> str:
+    """Return a digest of a file of compiled code and of those that it imports, whose code becomes part of its own."""
+    source = Path(file).read_text(encoding="utf-8")
+    imported = [source_digest(str(sys.modules[name].__file__)) for name in _IMPORTED.findall(source)]
+    return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
+
+
 def _interruptible(function: Any) -> Any:
     # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
     if isinstance(function, CPUDispatcher):
         function.__class__ = InterruptibleDispatcher
-        cache: Any = getattr(function, "_cache", None)
-        if isinstance(cache, FunctionCache):  # not where nothing is to be kept
-            cache._cache_file.__class__ = KeyedCacheFile
+        kept: Any = getattr(function, "_cache", None)
+        if isinstance(kept, FunctionCache):  # not where nothing is to be kept
+            kept._cache_file.__class__ = KeyedCacheFile
+            kept._cache_file._source_stamp = source_digest(function.py_func.__code__.co_filename)
     return function
 
 
