@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import map_chunks
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, spread_seeds
-from relaxwl.clustering.barycenter import CenterUpdate, Method, center_update
+from relaxwl.clustering.barycenter import Method
+from relaxwl.clustering.crowd import Crowd, HeldCrowd
 from relaxwl.clustering.nearest import Search, evenly, nearest
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import as_square, check_ground
@@ -22,7 +22,6 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows, check_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
-Part = tuple[int, Int32, Float64]
 INITS = ("auto", "sample", "random", "k-means++")
 # A sample has so many rows for each cluster, and is clustered in so many rounds.
 SAMPLE_ROWS = 16
@@ -31,7 +30,7 @@ SAMPLE_ROUNDS = 4
 FINAL_ROUNDS = 2
 ROUNDS = 8
 MANY_ROWS = 4096
-# After a sample so many members, evenly spread, suggest a better centre; all of them judge it.
+# After a sample, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
@@ -172,23 +171,29 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         if len(X) == 0:
             raise ValueError("there are no rows to cluster")
         weights, unit = _weights(X, sample_weight)
-        rng = np.random.default_rng(self.random_state)
-        k = number_of_clusters(self.n_clusters, len(X))
-        search = Search(X, self.ground_, self.n_jobs)
-        init, n_rounds = self._course(len(X))
-        if k == len(X):  # every row is a centre; nothing can be better
-            init, n_rounds = "rows", 0
-        centers = self._start(init, search, k, weights, rng)
-        search.assign(centers)
-        limit = SUGGESTING if init == "sample" else None
-        centers, self.n_iter_ = self._rounds(search, centers, weights, n_rounds, limit)
-        self.centers_, self.labels_, self.distances_ = centers, search.labels, search.distances
-        self.inertia_ = float(weights @ search.distances) * unit
+        crowd = HeldCrowd(X, self.ground_, weights, self.n_jobs)
+        self.centers_, self.n_iter_ = self.settle(crowd, self.ground_)
+        search = crowd.search
+        self.labels_, self.distances_ = search.labels, search.distances
+        self.inertia_ = crowd.objective * unit
         solved, abandoned = search.counters[[SOLVED, ABANDONED]]
         self.n_solves_, self.n_abandoned_, self.n_measured_ = (
             int(count) / len(X) / (self.n_iter_ + 1) for count in (solved, abandoned, search.n_measured)
         )
         return self
+
+    def settle(self, crowd: Crowd, ground: Ground) -> tuple[Rows, int]:
+        """Find centres for a crowd of rows, wherever they are; return them and the rounds made on all rows."""
+        rng = np.random.default_rng(self.random_state)
+        k = number_of_clusters(self.n_clusters, len(crowd))
+        init, n_rounds = self._course(len(crowd))
+        if k == len(crowd):  # every row is a centre; nothing can be better
+            init, n_rounds = "rows", 0
+        centers = crowd.ask(_start_rows(init, len(crowd), k, rng), partial(self._start, init, ground, k, rng))
+        crowd.assign(centers)
+        return self._rounds(
+            crowd, centers, n_rounds, SUGGESTING if init == "sample" or len(crowd) > MANY_ROWS else None
+        )
 
     def predict(self, X: Rows) -> Int32:
         """Return the nearest centre of each row; rows may be new, over the same points."""
@@ -217,55 +222,50 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             return init, int(self.max_iter)
         return init, FINAL_ROUNDS if init == "sample" and n_rows > MANY_ROWS else ROUNDS
 
-    def _start(self, init: str, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
-        """Return the first centres."""
-        rows = search.rows
-        if init == "rows":
+    def _start(self, init: str, ground: Ground, k: int, rng: np.random.Generator, rows: Rows, weights: Float64) -> Rows:
+        """Return the first centres, given the rows that they are taken from."""
+        if init in ("rows", "random"):
             return rows.measures()
-        if init == "random":
-            return rows.take(np.sort(rng.choice(len(rows), k, replace=False))).measures()
+        crowd = HeldCrowd(rows, ground, weights, self.n_jobs)
+        seeds = _spread_seeds(crowd.search, k, weights, rng)
         if init == "k-means++":
-            return _spread_seeds(search, k, weights, rng)
-        sample = evenly(len(rows), SAMPLE_ROWS * k)
-        part = Search(rows.take(sample), search.ground, search.n_jobs)
-        seeds = _spread_seeds(part, k, weights[sample], rng)
-        part.assign(seeds)
-        report(self.verbose, "  %d of %d rows as a sample", len(sample), len(rows))
-        return self._rounds(part, seeds, weights[sample], SAMPLE_ROUNDS)[0]
+            return seeds
+        crowd.assign(seeds)
+        report(self.verbose, "  %d rows as a sample", len(rows))
+        return self._rounds(crowd, seeds, SAMPLE_ROUNDS)[0]
 
-    def _rounds(
-        self, search: Search, centers: Rows, weights: Float64, n_rounds: int, limit: int | None = None
-    ) -> tuple[Rows, int]:
+    def _rounds(self, crowd: Crowd, centers: Rows, n_rounds: int, limit: int | None = None) -> tuple[Rows, int]:
         """Update centres and assignments until nothing changes; return the final centres and the rounds made."""
-        update = partial(_new_center, search, weights, center_update(self.center), limit)
-        k = len(centers)
-        moved = np.zeros(k, bool)
-        changes = np.bincount(search.labels, minlength=k)  # rows that came or went since a centre's last update
-        solved, done = int(search.counters[SOLVED]), 0
+        moved = np.zeros(len(centers), bool)
+        changes = crowd.sizes.copy()  # rows that came or went since a centre's last update
+        solved, done = crowd.n_solved, 0
         while done < n_rounds:
-            due = _due(moved, changes, np.bincount(search.labels, minlength=k))
-            distances_before = search.distances.copy()
-            new = _updated(search, centers, weights, due, update)
+            due = _due(moved, changes, crowd.sizes)
+            new = _updated(crowd, centers, due, self.center, limit)
             changes[due] = 0
             moved = ~new.same_as(centers)
             if not moved.any():
                 if not changes.any():
                     break
                 continue
-            before = search.labels.copy()
-            _reassign(search, centers, new, moved, search.distances > distances_before + search.tolerance)
+            changed = crowd.reassign(centers, new, moved)
             centers = new
-            changed = before != search.labels
-            changes += np.bincount(before[changed], minlength=k) + np.bincount(search.labels[changed], minlength=k)
+            changes += changed
             done += 1
             report(
                 self.verbose,
                 "  round %d: objective %.6g, %d centres moved, %d rows changed cluster, %.2f exact solves a row",
-                done, weights @ search.distances, moved.sum(), changed.sum(),
-                (int(search.counters[SOLVED]) - solved) / len(search.rows),
+                done, crowd.objective, moved.sum(), changed.sum() // 2, (crowd.n_solved - solved) / len(crowd),
             )  # fmt: skip
-            solved = int(search.counters[SOLVED])
+            solved = crowd.n_solved
         return centers, done
+
+
+def _start_rows(init: str, n_rows: int, k: int, rng: np.random.Generator) -> Int64:
+    """Return the numbers of the rows from which the first centres are taken."""
+    if init == "random":
+        return np.sort(rng.choice(n_rows, k, replace=False))
+    return evenly(n_rows, SAMPLE_ROWS * k) if init == "sample" else np.arange(n_rows)
 
 
 def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:
@@ -278,96 +278,25 @@ def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.b
     return due if due.any() else changes > 0
 
 
-def _updated(
-    search: Search, centers: Rows, weights: Float64, due: NDArray[np.bool_], update: Callable[..., Part]
-) -> Rows:
+def _updated(crowd: Crowd, centers: Rows, due: NDArray[np.bool_], method: str, limit: int | None) -> Rows:
     """Return the centres after one update: better ones where they were due and found, and reseeded empty ones.
 
-    The distances of the rows whose centres were replaced are brought up to date in ``search``.
+    The distances of the rows whose centres were replaced are brought up to date in ``crowd``.
     """
-    clusters = _members(search.labels, len(centers))
-    which = np.flatnonzero(due & (np.bincount(search.labels, weights, minlength=len(centers)) > 0))
-    # Large clusters first, so that no worker is left with one at the end.
-    largest_first = np.argsort([-len(clusters[cluster]) for cluster in which], kind="stable")
-    tasks = [(clusters[cluster], centers.row(cluster)) for cluster in which[largest_first]]
-    made = map_chunks(update, tasks, search.n_jobs)
-    parts = [made[place] for place in np.argsort(largest_first)]
-    found = Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
+    which = np.flatnonzero(due & (crowd.loads > 0))
+    found = crowd.suggest(centers, which, method, limit)
     new = centers.replaced(found, which)
     differs = ~new.same_as(centers)[which]
     which, found = which[differs], found.take(np.flatnonzero(differs))
-    members = np.concatenate([np.empty(0, np.int64), *(clusters[c] for c in which)])
-    measured = search.measure(new, members)
-    cost_before = np.bincount(search.labels, weights * search.distances, minlength=len(centers))
-    cost_after = np.bincount(search.labels, weights * measured, minlength=len(centers))
+    cost_before, cost_after = crowd.measure(new, which)
     better = which[cost_after[which] < cost_before[which] * (1 - 1e-12)]
     centers = centers.replaced(found.take(np.searchsorted(which, better)), better)
-    improved = np.isin(search.labels, better)
-    search.distances[improved] = measured[improved]
-    empty = np.array([c for c in range(len(centers)) if not len(clusters[c])], np.int64)
-    return _reseeded(search, centers, weights, empty)
-
-
-def _members(labels: Int32, k: int) -> list[Int64]:
-    """Return the row numbers of each cluster, ascending."""
-    order = np.argsort(labels, kind="stable")
-    return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
-
-
-def _new_center(
-    search: Search, weights: Float64, update: CenterUpdate, limit: int | None, task: tuple[Int64, Part]
-) -> Part:
-    """Return a new centre of a cluster: the 1-median of the roots, and what ``update`` makes of the children.
-
-    ``task`` is the members and the present centre. Of more than ``limit`` members some are taken, evenly spread.
-    """
-    members, (_, points, masses) = task
-    if limit is not None and len(members) > limit:
-        members = members[weights[members] > 0]
-        members = members[evenly(len(members), limit)]
-    rows, weight = search.rows, weights[members]
-    root = _median_root(rows.roots[members], weight, search.ground.roots)
-    points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
-    return root, points, masses
-
-
-def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
-    """Return the root with the smallest weighted sum of costs to all roots; the lowest of equals."""
-    if (roots == roots[0]).all():
-        return int(roots[0])
-    root_weights = np.bincount(roots, weights, minlength=len(root_cost))
-    used = np.flatnonzero(root_weights)
-    return int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
-
-
-def _reseeded(search: Search, centers: Rows, weights: Float64, empty: Int64) -> Rows:
-    """Move the centres of empty clusters to the rows that are served worst, if any is not served perfectly."""
+    crowd.keep(better)
+    empty = np.flatnonzero(crowd.sizes == 0)
     if not len(empty):
         return centers
-    loss = np.where(search.distances > search.tolerance, weights * search.distances, 0.0)
-    worst = np.lexsort((np.arange(len(search.rows)), -loss))[: len(empty)]
-    worst = worst[loss[worst] > 0]
-    return centers.replaced(search.rows.take(worst).measures(), empty[: len(worst)])
-
-
-def _reassign(search: Search, old: Rows, new: Rows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
-    """Bring the assignment up to date after some centres moved, looking only where something can have changed.
-
-    A row whose own distance did not grow can only be won by a centre that moved. A row whose bound on all other
-    centres, lessened by the farthest move, stays above its own distance keeps its centre.
-    """
-    shifts = search.shifts(old, new)
-    farthest = np.argsort(-shifts)[:2]
-    other_shift = np.full(len(search.rows), shifts[farthest[0]])
-    other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
-    safe = search.others - other_shift > search.distances + search.tolerance
-    whole = np.flatnonzero(~safe & grown)
-    partly = np.flatnonzero(~safe & ~grown)
-    bound_on_unmoved = search.others[partly]
-    search.others[safe] -= other_shift[safe]
-    search.assign(new, whole)
-    search.assign(new, partly, moved)
-    search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
+    worst = crowd.worst(len(empty))
+    return centers.replaced(worst.measures(), empty[: len(worst)])
 
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:

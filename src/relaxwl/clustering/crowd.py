@@ -1,0 +1,235 @@
+"""Rows among centres: what the rounds of k-means ask of the rows and tell them.
+
+The rounds themselves (``clustering.kmeans``) see centres and sums over clusters only. So rows may as well lie in chunks
+in many processes: whoever holds them there offers the methods of :class:`Crowd` too.
+"""
+# ruff: noqa: D102 - what the methods of a crowd do is said in the protocol
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl._execution import map_chunks, spans
+from relaxwl.clustering._search_compiled import SOLVED
+from relaxwl.clustering.barycenter import CenterUpdate, center_update
+from relaxwl.clustering.nearest import Plan, Search, evenly
+from relaxwl.distances.ground import Ground
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.unfolding import Rows
+
+Part = tuple[int, Int32, Float64]
+Result = TypeVar("Result")
+# Sums over clusters are summed up in chunks of so many rows, wherever these are: so their last digits agree.
+CHUNK_ROWS = 1 << 15
+
+
+class Crowd(Protocol):
+    """Rows in canonical order, each with a weight and, after :meth:`assign`, a centre."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @property
+    def sizes(self) -> Int64:
+        """Number of rows at each centre."""
+
+    @property
+    def loads(self) -> Float64:
+        """Sum of the weights at each centre."""
+
+    @property
+    def objective(self) -> float:
+        """Weighted sum of the distances."""
+
+    @property
+    def n_solved(self) -> int:
+        """Exact solves so far in searching."""
+
+    def ask(self, numbers: Int64, function: Callable[[Rows, Float64], Result]) -> Result:
+        """Return what a function makes of the rows with these numbers and their weights."""
+
+    def assign(self, centers: Rows) -> None:
+        """Give every row to its nearest centre."""
+
+    def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
+        """Return a new centre for each cluster in ``which``; of more than ``limit`` members some suggest it."""
+
+    def measure(self, centers: Rows, which: Int64) -> tuple[Float64, Float64]:
+        """Return the sum of distances of each cluster as it is, and with other centres for those in ``which``."""
+
+    def keep(self, better: Int64) -> None:
+        """Take what was measured for the clusters in ``better`` as the distances of their members."""
+
+    def worst(self, number: int) -> Rows:
+        """Return the rows that are served worst, if they are not served perfectly."""
+
+    def reassign(self, old: Rows, new: Rows, moved: NDArray[np.bool_]) -> Int64:
+        """Bring the assignment up to date after some centres moved; return how many came to or left each."""
+
+
+class Found(NamedTuple):
+    """Where rows are; all that a crowd knows beside them."""
+
+    labels: Int32
+    distances: Float64
+    others: Float64
+    counters: Int64
+    plan: Plan | None
+    measured: Float64
+    n_centers: int
+
+
+class HeldCrowd:
+    """A crowd in this process, searched by ``n_jobs`` threads."""
+
+    def __init__(
+        self, rows: Rows, ground: Ground, weights: Float64, n_jobs: int | None = None, found: Found | None = None
+    ) -> None:
+        self.weights = weights
+        self.search = search = Search(rows, ground, n_jobs)
+        self.measured, self.n_centers = search.distances, 0
+        self.grown = np.zeros(len(rows), bool)
+        if found is not None:
+            # Copies: what was found so far may be asked for again.
+            search.labels, search.distances = found.labels.copy(), found.distances.copy()
+            search.others, search.counters = found.others.copy(), found.counters.copy()
+            search.plan, self.measured, self.n_centers = found.plan, found.measured, found.n_centers
+
+    @property
+    def found(self) -> Found:
+        """Where the rows are."""
+        search = self.search
+        return Found(
+            search.labels, search.distances, search.others, search.counters, search.plan, self.measured, self.n_centers
+        )
+
+    def __len__(self) -> int:
+        return len(self.search.rows)
+
+    @property
+    def sizes(self) -> Int64:
+        return np.bincount(self.search.labels, minlength=self.n_centers)
+
+    @property
+    def loads(self) -> Float64:
+        return self._sums(np.ones(len(self)))
+
+    @property
+    def objective(self) -> float:
+        return float(self.weights @ self.search.distances)
+
+    @property
+    def n_solved(self) -> int:
+        return int(self.search.counters[SOLVED])
+
+    def ask(self, numbers: Int64, function: Callable[[Rows, Float64], Result]) -> Result:
+        return function(self.search.rows.take(numbers), self.weights[numbers])
+
+    def assign(self, centers: Rows) -> None:
+        self.n_centers = len(centers)
+        self.search.assign(centers)
+
+    def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
+        clusters = members_of_clusters(self.search.labels, len(centers))
+        # Large clusters first, so that no worker is left with one at the end.
+        largest_first = np.argsort([-len(clusters[cluster]) for cluster in which], kind="stable")
+        tasks = [(clusters[cluster], centers.row(cluster)) for cluster in which[largest_first]]
+        update = partial(_new_center, self.search, self.weights, center_update(method), limit)
+        made = map_chunks(update, tasks, self.search.n_jobs)
+        parts = [made[place] for place in np.argsort(largest_first)]
+        return Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
+
+    def measure(self, centers: Rows, which: Int64) -> tuple[Float64, Float64]:
+        self.n_centers = len(centers)
+        members = np.flatnonzero(_is_among(self.search.labels, which, len(centers)))
+        self.measured = self.search.measure(centers, members)
+        return self._sums(self.search.distances), self._sums(self.measured)
+
+    def keep(self, better: Int64) -> None:
+        search = self.search
+        improved = _is_among(search.labels, better, self.n_centers)
+        self.grown = improved & (self.measured > search.distances + search.tolerance)
+        search.distances[improved] = self.measured[improved]
+
+    def worst(self, number: int) -> Rows:
+        return self.losses(number)[1]
+
+    def losses(self, number: int) -> tuple[Float64, Rows]:
+        """Return the rows that are served worst, and how badly."""
+        search = self.search
+        loss = np.where(search.distances > search.tolerance, self.weights * search.distances, 0.0)
+        worst = np.lexsort((np.arange(len(loss)), -loss))[:number]
+        worst = worst[loss[worst] > 0]
+        return loss[worst], search.rows.take(worst)
+
+    def reassign(self, old: Rows, new: Rows, moved: NDArray[np.bool_]) -> Int64:
+        """Bring the assignment up to date, looking only where something can have changed.
+
+        A row whose own distance did not grow can only be won by a centre that moved. A row whose bound on all other
+        centres, lessened by the farthest move, stays above its own distance keeps its centre.
+        """
+        search, before = self.search, self.search.labels.copy()
+        shifts = search.shifts(old, new)
+        farthest = np.argsort(-shifts)[:2]
+        other_shift = np.full(len(self), shifts[farthest[0]])
+        other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
+        safe = search.others - other_shift > search.distances + search.tolerance
+        whole = np.flatnonzero(~safe & self.grown)
+        partly = np.flatnonzero(~safe & ~self.grown)
+        bound_on_unmoved = search.others[partly]
+        search.others[safe] -= other_shift[safe]
+        search.assign(new, whole)
+        search.assign(new, partly, moved)
+        search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
+        changed, k = before != search.labels, len(new)
+        return np.bincount(before[changed], minlength=k) + np.bincount(search.labels[changed], minlength=k)
+
+    def _sums(self, values: Float64) -> Float64:
+        """Return the weighted sum of values at each centre, chunk by chunk."""
+        sums = np.zeros(self.n_centers)
+        for start, stop in spans(len(self), CHUNK_ROWS):
+            weighted = self.weights[start:stop] * values[start:stop]
+            sums += np.bincount(self.search.labels[start:stop], weighted, minlength=self.n_centers)
+        return sums
+
+
+def members_of_clusters(labels: Int32, k: int) -> list[Int64]:
+    """Return the row numbers of each cluster, ascending."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
+
+
+def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
+    """Return which rows are in one of some clusters."""
+    chosen = np.zeros(k, bool)
+    chosen[which] = True
+    return chosen[labels]
+
+
+def _new_center(
+    search: Search, weights: Float64, update: CenterUpdate, limit: int | None, task: tuple[Int64, Any]
+) -> Part:
+    """Return a new centre of a cluster: the 1-median of the roots, and what ``update`` makes of the children.
+
+    ``task`` is the members and the present centre. Of more than ``limit`` members some are taken, evenly spread.
+    """
+    members, (_, points, masses) = task
+    if limit is not None and len(members) > limit:
+        members = members[weights[members] > 0]
+        members = members[evenly(len(members), limit)]
+    rows, weight = search.rows, weights[members]
+    root = _median_root(rows.roots[members], weight, search.ground.roots)
+    points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
+    return root, points, masses
+
+
+def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
+    """Return the root with the smallest weighted sum of costs to all roots; the lowest of equals."""
+    if (roots == roots[0]).all():
+        return int(roots[0])
+    root_weights = np.bincount(roots, weights, minlength=len(root_cost))
+    used = np.flatnonzero(root_weights)
+    return int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
