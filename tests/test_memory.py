@@ -17,6 +17,11 @@ def test_what_cannot_fit_is_refused_with_figures():
         refuse_beyond_memory(physical_memory(), "a large thing", "take less")
 
 
+def test_small_requests_do_not_ask(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: pytest.fail("asked"))
+    refuse_beyond_memory(1e-5 * physical_memory(), "a crumb", "be glad")
+
+
 def container(folder, limit, usage, stat=""):
     folder.mkdir(exist_ok=True)
     (folder / "memory.max").write_text(f"{limit}\n")

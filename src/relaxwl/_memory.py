@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 
 # The largest part of the machine's memory that one request may take.
 MEMORY_SHARE = 0.75
+# A part that anybody may take without asking: to ask takes longer than most small steps.
+FREE_SHARE = 1e-4
 # Where Linux says how much memory is free, to which container this process belongs, and what containers may have.
 MEMORY_INFO, MEMBERSHIP = Path("/proc/meminfo"), Path("/proc/self/cgroup")
 # In the new way and the old: controllers, folder of containers, and the files with a container's limit and usage.
@@ -28,6 +30,8 @@ def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
 
     Everything that reads a file asks here before it makes room for the content.
     """
+    if needed <= FREE_SHARE * physical_memory():
+        return
     limit = MEMORY_SHARE * available_memory()
     if needed > limit:
         raise MemoryRefusal(f"{what} would need about {_size(needed)} and the limit is {_size(limit)}; {advice}")

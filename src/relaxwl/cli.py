@@ -98,7 +98,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
         check_writable(path)
     inputs = [
         path
-        for name in ("dataset", "apply", "results", "model_file")
+        for name in ("dataset", "source", "apply", "results", "model_file", "splits")
         for path in _listed(getattr(arguments, name, None))
     ]
     for number, path in enumerate(outputs):
@@ -307,7 +307,7 @@ def _datasets(commands: Subparsers) -> None:
                    "writes B with a row for each graph.",
                    "relaxwl datasets convert MUTAG.zip mutag.parquet")  # fmt: skip
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
-    convert.add_argument("target", metavar="B", help="the file to write, NAME.parquet")
+    convert.add_argument("output", metavar="B", help="the file to write, NAME.parquet")
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
                  "Writes NAME.zip into the cache, with a checksum, and prints where.",
                  "relaxwl datasets fetch MUTAG")  # fmt: skip

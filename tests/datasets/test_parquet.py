@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,3 +84,45 @@ def test_errors(tmp_path):
         read_parquet(tmp_path / "new", node_label="colour")
     with pytest.raises(TypeError, match="no argument 'colour'"):
         read_parquet(tmp_path / "new", colour=1)
+
+
+def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "crafted.parquet"
+    edge = {"edge_index": [[0], [1]], "num_nodes": 2}
+    for row, noted, message in (
+        ({**edge, "num_nodes": 10**8}, {}, "num_nodes here"),
+        ({**edge, "num_nodes": -1}, {}, "must be an integer >= 0"),
+        ({**edge, "num_nodes": None, "edge_index": [[0, 10**18], [1, 2]]}, {}, "num_nodes here"),
+        ({**edge, "edge_index": "x"}, {}, "cannot be read as graphs"),
+        ({**edge, "edge_index": [[0, 1], [1]]}, {}, "cannot be read as graphs"),
+        (edge, {b"relaxwl": b'{"directed": "x"}'}, "noted in it is damaged"),
+        (edge, {b"relaxwl": b'{"json": 1}'}, "noted in it is damaged"),
+        (edge, {b"relaxwl": b"[1]"}, "cannot be read as graphs"),
+    ):
+        pq.write_table(pa.Table.from_pylist([row]).replace_schema_metadata(noted), path)
+        with pytest.raises(ValueError, match=rf"crafted\.parquet .*{message}"):
+            read_parquet(path)
+        with pytest.raises(ValueError, match=rf"crafted\.parquet .*{message}"):
+            list(read_parquet(path, batch_size=1))
+    path.write_bytes(b"PAR1" + 100 * b"x" + b"PAR1")
+    with pytest.raises(ValueError, match=r"crafted\.parquet cannot be read"):
+        read_parquet(path)
+
+
+def test_a_few_bytes_that_stand_for_much_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.parquet"
+    ends = pa.array(np.zeros(10**6, np.int64))
+    column = pa.ListArray.from_arrays(pa.array([0, 10**6]), ends)
+    edges = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), pa.concat_arrays([column, column]))
+    pq.write_table(pa.table({"edge_index": edges, "num_nodes": [1]}), path)
+    assert path.stat().st_size < 10**5
+    monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e7)
+    with pytest.raises(ValueError, match=r"bomb\.parquet .*2000001 values would need"):
+        read_parquet(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe"):
+        read_parquet(tmp_path / "pipe")

@@ -83,6 +83,6 @@ def test_groups_over_a_factored_ground_are_those_over_all_pairs(center):
 
 
 def test_all_pairs_are_not_written_out_beyond_memory(monkeypatch):
-    monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 2000.0)
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
     with pytest.raises(MemoryRefusal, match="the costs between 15 points"):
         np.asarray(Ground(CHILDREN, ROOTS, EDGES))

@@ -6,6 +6,7 @@ to a file, and the campaign goes on behind it. ``--replay FILE`` runs the cases 
 """
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import logging
@@ -20,72 +21,95 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fuzz.limits import OverLimit
+
 # No case may take longer than this, compiling apart: a slow one is run again, when all is compiled.
 SLOW_SECONDS = 10.0
-# A worker that is silent for so long hangs: compiling takes long on a busy machine.
-SILENT_SECONDS = 600.0
-# A worker does so many cases before the next one takes over with fresh memory.
-WORKER_CASES, WORKER_SECONDS = 5000, 60.0
+# A worker that is at one case for so long ends itself and says where it was: compiling takes long on a busy machine.
+HANG_SECONDS = 240.0
+# After so many seconds a worker leaves the rest to the next one, which starts with fresh memory.
+WORKER_SECONDS = 300.0
 # Cases of a target in the short run, which CI makes: together they take some three minutes.
 SHORT_CASES = {
     "tu-folder": 1500,
     "tu-zip": 1500,
-    "model": 250,
-    "records": 1500,
-    "command-line": 40,
-    "oracles": 800,
+    "model": 400,
+    "predictor": 150,
+    "molecule-model": 100,
+    "records": 1000,
+    "command-line": 300,
+    "oracles": 1000,
     "inputs": 1500,
     "molecules": 800,
+    "graph-files": 500,
+    "parquet": 500,
+    "shards": 500,
+    "splits": 1000,
     "storage": 1000,
-    "faults": 5,
+    "faults": 6,
 }
 
 
 def targets() -> dict[str, Callable[[random.Random, Path], None]]:
     """Return the targets by name; imported here because the parent of the workers does without them."""
-    from fuzz import command_line, data_sets, faults, graphs, models, oracles, stores
+    from fuzz import command_line, data_sets, faults, graphs, models, oracles, provocations, stores, tables
 
     return {
         "tu-folder": data_sets.folder_case,
         "tu-zip": data_sets.zip_case,
         "model": models.case,
+        "predictor": models.predictor_case,
+        "molecule-model": models.molecule_case,
         "records": stores.case,
         "command-line": command_line.case,
         "oracles": oracles.case,
         "inputs": graphs.case,
         "molecules": graphs.molecules_case,
+        "graph-files": graphs.files_case,
+        "parquet": tables.parquet_case,
+        "shards": tables.shards_case,
+        "splits": tables.splits_case,
         "storage": faults.storage_case,
         "faults": faults.case,
+        **provocations.ALL,
     }
 
 
-def run_case(target: str, seed: str) -> None:
-    """Run one case; whatever it raises is a finding."""
+def run_case(target: str, seed: str, slow_seconds: float = SLOW_SECONDS) -> None:
+    """Run one case; whatever it raises is a finding. What is over a limit is run again, when all is compiled."""
     case = targets()[target]
-    for _ in range(2):
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-            case(random.Random(seed), Path(folder))
-        if time.monotonic() - start < SLOW_SECONDS:
-            return
-    raise AssertionError(f"took {time.monotonic() - start:.0f} seconds, twice")
+    with contextlib.suppress(OverLimit):
+        return _run_once(case, seed, slow_seconds)
+    return _run_once(case, seed, slow_seconds)
+
+
+def _run_once(case: Callable[[random.Random, Path], None], seed: str, slow_seconds: float) -> None:
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        case(random.Random(seed), Path(folder))
+    if time.monotonic() - start > slow_seconds:
+        raise OverLimit(f"took {time.monotonic() - start:.0f} seconds")
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
 
 
-def work(target: str, seed: str, first: int, last: int) -> None:
+def work(target: str, seed: str, first: int, last: int, limits: tuple[float, float]) -> None:
     """Run cases until there are no more or the time is over; say which one is next, and what was found."""
+    slow_seconds, hang_seconds = limits
     faulthandler.enable()
     start = time.monotonic()
     for number in range(first, last):
         if time.monotonic() - start > WORKER_SECONDS:
             break
         _say({"case": number})
+        # Works also where Python does not: it is a thread of its own without the interpreter's lock.
+        faulthandler.dump_traceback_later(hang_seconds, exit=True)
         try:
-            run_case(target, f"{seed}/{target}/{number}")
+            run_case(target, f"{seed}/{target}/{number}", slow_seconds)
         except BaseException:
             _say({"case": number, "found": traceback.format_exc()[-4000:]})
+        faulthandler.cancel_dump_traceback_later()
         _say({"done": number})
 
 
@@ -94,38 +118,43 @@ def _say(message: dict[str, object]) -> None:
     sys.__stdout__.flush()
 
 
-def batches(target: str, seed: str, first: int, last: int) -> Iterator[tuple[int, dict[str, str] | None]]:
+def batches(
+    target: str, seed: str, first: int, last: int, limits: tuple[float, float] = (SLOW_SECONDS, HANG_SECONDS)
+) -> Iterator[tuple[int, dict[str, str] | None]]:
     """Run cases in workers; yield how many were done since the last time, and a finding or None."""
     while first < last:
         command = [sys.executable, "-m", "fuzz.campaign", "--work", target, seed, str(first), str(last)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
-            current, ended = first, False
-            for message in _messages(worker):
+        command += ["--limits", *map(str, limits)]
+        begun = None
+        with (
+            tempfile.TemporaryFile() as errors,
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as worker,
+        ):
+            for message in _messages(worker, 2 * limits[1] + 60):
                 if "done" in message:
                     first = int(message["done"]) + 1
                     yield 1, None
                 elif "found" in message:
-                    yield 0, _finding(target, seed, current, message["found"])
+                    yield 0, _finding(target, seed, first, message["found"])
                 else:
-                    current = int(message["case"])
-                    ended = False
+                    begun = int(message["case"])
             worker.kill()
-            errors = worker.stderr.read().decode(errors="replace")
-        ended = first > current or first == last
-        if not ended or (worker.returncode not in (0, -9) and first <= current):
-            yield 1, _finding(target, seed, current, f"the worker ended with {worker.returncode}:\n{errors[-4000:]}")
-            first = current + 1
-        elif worker.returncode not in (0, -9):
-            raise RuntimeError(f"a worker could not start:\n{errors[-4000:]}")
+            code = worker.wait()
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")[-4000:]
+        if begun == first:  # it did not come to the end of this one
+            yield 1, _finding(target, seed, first, f"{said}\nthe worker ended with {code}")
+            first += 1
+        elif begun is None:
+            raise RuntimeError(f"a worker could not start:\n{said}")
 
 
-def _messages(worker: subprocess.Popen) -> Iterator[dict[str, str]]:
+def _messages(worker: subprocess.Popen, silent_seconds: float) -> Iterator[dict[str, str]]:
     """Yield what a worker says, until it ends or is silent for too long."""
     rest = b""
-    while select.select([worker.stdout], [], [], SILENT_SECONDS)[0]:
+    while select.select([worker.stdout], [], [], silent_seconds)[0]:
         content = worker.stdout.read1(2**16)
         if not content:
-            worker.wait()
             return
         *lines, rest = (rest + content).split(b"\n")
         for line in lines:
@@ -176,13 +205,14 @@ def main() -> int:
     parser.add_argument("--report", type=Path, default=Path("build/fuzz/found.jsonl"))
     parser.add_argument("--replay", type=Path, metavar="FILE", help="run the cases of a report again")
     parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--limits", nargs=2, type=float, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     import conftest  # noqa: F401 - sets the folder of compiled code, before Numba is imported
 
     if arguments.work:
         target, seed, first, last = arguments.work
         logging.getLogger("relaxwl").setLevel(logging.ERROR)  # what is odd in a data set is the point here
-        work(target, seed, int(first), int(last))
+        work(target, seed, int(first), int(last), tuple(arguments.limits))
         return 0
     if arguments.replay:
         for line in arguments.replay.read_text(encoding="utf-8").splitlines():

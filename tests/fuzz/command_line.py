@@ -1,21 +1,26 @@
 """The command line with arguments at random: exit code 0 or 2, one line that says what is wrong, nothing left over."""
 
 import contextlib
+import functools
 import io
 import os
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from fuzz.data_sets import _changed, _files
+from fuzz.models import kernels, predictors
 from fuzz.mutations import changed_bytes
 from relaxwl.cli import main
-from relaxwl.datasets import fetch
+from relaxwl.datasets import fetch, write_parquet
 
 # Some cases run as a process of their own, as users run it.
-PROCESS_SHARE = 0.02
-NAMES = "T|T.zip|egonets-9|nothing|./nothing|model.rwl|results||T/T_A.txt|/dev/null|X.npz|²".split("|")
+PROCESS_SHARE = 0.01
+NAMES = "T|T.zip|egonets-9|nothing|./nothing|model.rwl|results||T/T_A.txt|/dev/null|X.npz|²|T.parquet|L".split("|")
 NUMBERS = "0|1|2|3|-1|0.5|1e3|nan|inf|²||99999999999999999999|x|1,2|0:0|0:1|1:0".split("|")
 OPTIONS = {
     "features": ["--kernel", "--depth", "--partitions", "--clusters", "--similarity", "--normalize", "--edge-labels",
@@ -23,10 +28,13 @@ OPTIONS = {
     "kernel": ["--kernel", "--depth", "--partitions", "--clusters", "--similarity", "--normalize", "--edge-labels",
                "--model", "--apply"],
     "distance": ["--depth", "--edge-labels", "--svg"],
-    "benchmark": ["--kernels", "--depths", "--C", "--protocol", "--time-limit", "--format", "--inner-folds"],
+    "benchmark": ["--kernels", "--depths", "--C", "--protocol", "--time-limit", "--format", "--inner-folds", "--splits",
+                  "--task", "--solver"],
     "report": ["--title", "--explorer"],
     "explain": ["--depth", "--partitions", "--edge-labels"],
     "shard": ["--graphs-per-shard"],
+    "fit": ["--effort", "--time-limit", "--target"],
+    "predict": [],
     "datasets": [],
 }  # fmt: skip
 COMMON = ["--json", "--quiet", "--seed", "--jobs"]
@@ -47,6 +55,11 @@ VALUES = {
     "--time-limit": ["0.001", "1", "0", "nan", "x"],
     "--format": ["text", "markdown", "csv", "latex", "x"],
     "--inner-folds": ["2", "3", "1", "999"],
+    "--splits": ["splits.json", "random:2", "random:0", "scaffold:2", "T", "nothing", "model.rwl"],
+    "--task": ["classification", "regression", "x"],
+    "--solver": ["path", "libsvm", "x"],
+    "--effort": ["quick", "quick", "x"],
+    "--target": ["auto", "classes", "numbers", "x"],
     "--title": ["$x^{$", "<b>", "\udcff", ""],
     "--explorer": ["http://x", "nothing", "T/T_A.txt"],
     "--graphs-per-shard": ["1", "2", "0", "99999999999999999999", "x"],
@@ -66,6 +79,11 @@ def case(rng: random.Random, folder: Path) -> None:
     (folder / "T").mkdir()
     for kind, content in files.items():
         (folder / "T" / f"T_{kind}.txt").write_bytes(content)
+    (folder / "splits.json").write_text('[{"test": [0, 1], "model_selection": [{"train": [2], "validation": [3]}]}]')
+    (folder / "L").mkdir()
+    (folder / "L" / "0.edgelist").write_text("0 1\n1 2\n")
+    for name, content in _models().items():
+        (folder / name).write_bytes(content)
     arguments = _arguments(rng)
     with contextlib.chdir(folder):
         if rng.random() < PROCESS_SHARE:
@@ -77,6 +95,16 @@ def case(rng: random.Random, folder: Path) -> None:
     assert "Traceback" not in errors, f"{arguments}: {errors[-2000:]}"
     assert code == 0 or errors.strip(), f"{arguments}: nothing is said"
     assert left == [], f"{arguments} left {left}"
+
+
+@functools.cache
+def _models() -> dict[str, bytes]:
+    """Return files that commands read: a kernel, a predictor, and graphs as a table."""
+    graphs, kernel = kernels()[0]
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        path = Path(folder, "T.parquet")
+        write_parquet(path, graphs, np.arange(len(graphs)) % 2)
+        return {"model.rwl": kernel, "predictor.rwl": predictors()[0][2], "T.parquet": path.read_bytes()}
 
 
 def _arguments(rng: random.Random) -> list[str]:
@@ -97,8 +125,16 @@ def _arguments(rng: random.Random) -> list[str]:
             arguments += [name, "-o", rng.choice(("page.html", "T", "nowhere/x"))]
         case "shard":
             arguments += [name, "-o", rng.choice(("shards", "shards", "T", "T/T_A.txt", ""))]
+        case "fit":
+            arguments += [name, "-o", rng.choice(("new.rwl", "new.rwl", "T", "nowhere/x", "/dev/full", "T.parquet"))]
+            arguments += ["--effort", "quick"]
+        case "predict":
+            model = rng.choice(("predictor.rwl", "predictor.rwl", "model.rwl", "T", "T.parquet", "nothing"))
+            arguments += [model, name, "-o", rng.choice(("y.csv", "y.csv", "T", "/dev/full", model))]
         case "datasets":
-            arguments += rng.choice((["list"], ["stats", name], ["fetch", name], [], ["x"]))
+            target = rng.choice(("new.parquet", "new.parquet", "T.parquet", "nowhere/x.parquet", "T", "x"))
+            actions = (["list"], ["stats", name], ["fetch", name], [], ["x"], ["convert", name, target])
+            arguments += rng.choice(actions)
     for option in rng.sample(OPTIONS[command] + COMMON, rng.randrange(4)):
         arguments.append(option)
         if option in VALUES and rng.random() < 0.97:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import io
+import json
 import os
 import random
 import resource
@@ -10,6 +11,7 @@ import signal
 import sys
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -18,9 +20,10 @@ import numpy as np
 
 from evaluation.small_data import random_graphs
 from fuzz.data_sets import _files
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, WeisfeilerLehman, cli
 from relaxwl._storage import atomic_write
 from relaxwl.datasets import read_tu
+from relaxwl.distributed import ShardedCollection
 from relaxwl.evaluation import ResultStore, cross_validate
 
 OLD, NEW = b"old" * 1000, b"new" * 3000
@@ -38,7 +41,7 @@ def storage_case(rng: random.Random, folder: Path) -> None:
     if rng.random() < 0.3:
         (folder / "link").symlink_to(path.name)
         path = folder / "link"
-    fault = rng.choice((_full_disk, _failing_call, _interrupt, _short_limit))
+    fault = rng.choice((_full_disk, _failing_call, _interrupt, _short_writes))
     with contextlib.suppress(OSError, KeyboardInterrupt), fault(rng), atomic_write(path) as file:
         for start in range(0, len(NEW), 997):
             file.write(NEW[start : start + 997])
@@ -58,7 +61,20 @@ def _full_disk(rng: random.Random):
         signal.signal(signal.SIGXFSZ, usual)
 
 
-_short_limit = _full_disk
+@contextlib.contextmanager
+def _short_writes(rng: random.Random):
+    """Let the system write less than it is asked to, as it may: nobody must take that for all."""
+    usual = io.FileIO.write
+
+    class Short(io.FileIO):
+        def write(self, content) -> int:
+            return usual(self, bytes(content)[: rng.randrange(1, 50)])
+
+    def opened(path: Path, mode: str):
+        return io.BufferedWriter(Short(path, mode.replace("b", "")), 100)
+
+    with mock.patch("pathlib.Path.open", opened):
+        yield
 
 
 @contextlib.contextmanager
@@ -85,7 +101,8 @@ def _interrupt(rng: random.Random):
 
 def case(rng: random.Random, folder: Path) -> None:
     """Let something happen to a process, and look at what it leaves behind."""
-    rng.choice((_killed_evaluation, _killed_save, _little_memory, _jumping_clock))(rng, folder)
+    faults = (_killed_evaluation, _killed_save, _killed_fit, _killed_shards, _full_disk_shards, _failing_shards)
+    rng.choice((*faults, _full_disk_evaluation, _read_only, _little_memory, _jumping_clock))(rng, folder)
 
 
 def _fork(work: Callable[[], None], seconds: float | None = None) -> int:
@@ -152,6 +169,157 @@ def _killed_save(rng: random.Random, folder: Path) -> None:
     _fork(save_often, rng.uniform(0, 0.1))
     loaded = RelaxedWeisfeilerLehman.load(path)
     assert path.read_bytes() == before or loaded.random_state == 1
+
+
+def _killed_fit(rng: random.Random, folder: Path) -> None:
+    """Kill ``relaxwl fit`` at any moment: the model is the old one or the new one, and both predict."""
+    data, path = _tu_folder(folder), folder / "model.rwl"
+
+    def fit(seed: int) -> None:
+        _command("fit", data, "-o", path, "--effort", "quick", "--seed", seed)
+
+    assert _fork(lambda: fit(1)) == 0
+    after = path.read_bytes()
+    start = time.monotonic()
+    assert _fork(lambda: fit(0)) == 0
+    seconds = time.monotonic() - start
+    before = path.read_bytes()
+    for _ in range(3):
+        _fork(lambda: fit(1), rng.uniform(0, 1.2 * seconds))
+        assert _model_content(path.read_bytes()) in (_model_content(before), _model_content(after)), "half a model"
+        assert len(GraphClassifier.load(path).classes_) == 2
+
+
+def _model_content(content: bytes) -> list:
+    """Return what a model file holds, without how long the fit took."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members.pop("model.json"))
+    header["model"]["state"]["report_"] = header["checksum"] = None
+    return [header, members]
+
+
+def _killed_shards(rng: random.Random, folder: Path) -> None:
+    """Kill ``relaxwl shard`` at any moment: what is there is whole, and the next run goes on to the same folder."""
+    data, arguments = _tu_folder(folder), ("--graphs-per-shard", "1")
+    start = time.monotonic()
+    assert _fork(lambda: _command("shard", data, "-o", folder / "whole", *arguments)) == 0
+    seconds = time.monotonic() - start
+    for _ in range(rng.randrange(1, 4)):
+        _fork(lambda: _command("shard", data, "-o", folder / "killed", *arguments), rng.uniform(0, seconds))
+        if (folder / "killed" / "manifest.json").exists():
+            break
+    else:
+        assert _fork(lambda: _command("shard", data, "-o", folder / "killed", *arguments)) == 0
+    _same_shards(folder / "killed", folder / "whole")
+
+
+def _full_disk_shards(rng: random.Random, folder: Path) -> None:
+    """Let every file be cut at some size: the command says so, and goes on when there is room."""
+    data, limit = _tu_folder(folder), rng.choice((1, 100, 300, 600, 1000, 2000))
+
+    def shard() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        _command("shard", data, "-o", folder / "full", "--graphs-per-shard", "2", code=(0, 2))
+
+    assert _fork(shard) == 0
+    if not (folder / "full" / "manifest.json").exists():
+        assert _fork(lambda: _command("shard", data, "-o", folder / "full", "--graphs-per-shard", "2")) == 0
+    assert _fork(lambda: _command("shard", data, "-o", folder / "whole", "--graphs-per-shard", "2")) == 0
+    _same_shards(folder / "full", folder / "whole")
+
+
+def _failing_shards(rng: random.Random, folder: Path) -> None:
+    """Let a call of the system fail while shards are written, again and again, until they are whole."""
+    data = _tu_folder(folder)
+    assert _fork(lambda: _command("shard", data, "-o", folder / "whole", "--graphs-per-shard", "1")) == 0
+
+    def shard() -> None:
+        usual, calls, failing = os.fsync, iter(range(10**6)), rng.randrange(8)
+
+        def fsync(descriptor: int) -> None:
+            if next(calls) == failing:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            usual(descriptor)
+
+        with mock.patch("os.fsync", fsync):
+            _command("shard", data, "-o", folder / "failed", "--graphs-per-shard", "1", code=(0, 2))
+
+    for _ in range(20):
+        assert _fork(shard) == 0
+        if (folder / "failed" / "manifest.json").exists():
+            break
+        rng.random()  # the next one fails elsewhere
+    _same_shards(folder / "failed", folder / "whole")
+
+
+def _same_shards(found: Path, expected: Path) -> None:
+    found_shards, expected_shards = ShardedCollection.open(found), ShardedCollection.open(expected)
+    assert found_shards.to_collection() == expected_shards.to_collection()
+    assert [part.n_graphs for part in found_shards.manifest.parts] == [
+        part.n_graphs for part in expected_shards.manifest.parts
+    ]
+
+
+def _full_disk_evaluation(rng: random.Random, folder: Path) -> None:
+    """Let the disk fill in the middle of an evaluation: what was written is kept, and the rest is computed later."""
+    expected, path = _numbers(_evaluate(None)), folder / "results.jsonl"
+
+    def evaluate() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (rng.choice((10, 1000, 3000, 10**5)), -1))
+        with contextlib.suppress(OSError):
+            _evaluate(path)
+
+    assert _fork(evaluate) == 0
+    assert _numbers(_evaluate(path)) == expected
+
+
+def _read_only(rng: random.Random, folder: Path) -> None:
+    """Refuse to write where nothing can be written, before the work; a file for a folder stops even root."""
+    data = _tu_folder(folder)
+    (folder / "file").write_bytes(OLD)
+    target = folder / "file" / "x"
+    for arguments in (
+        ("fit", data, "-o", target),
+        ("shard", data, "-o", target),
+        ("features", data, "-o", target, "--kernel", "wl"),
+        ("benchmark", data, "--out", target),
+    ):
+        with mock.patch("relaxwl.datasets.read_tu", side_effect=AssertionError("the work has begun")):
+            _command(*arguments, code=(2,))
+    assert (folder / "file").read_bytes() == OLD
+
+
+def _tu_folder(folder: Path) -> Path:
+    """Write a small data set of two classes."""
+    data = folder / "T"
+    data.mkdir()
+    sizes = [3, 4, 3, 5, 4, 3, 4, 5]
+    starts = [sum(sizes[:graph]) + 1 for graph in range(len(sizes))]
+    edges = [(start + v, start + v + 1) for start, size in zip(starts, sizes, strict=True) for v in range(size - 1)]
+    edges += [(start, start + size - 1) for start, size in list(zip(starts, sizes, strict=True))[::2]]
+    content = {
+        "A": [f"{u}, {v}" for u, v in edges],
+        "graph_indicator": [str(graph + 1) for graph, size in enumerate(sizes) for _ in range(size)],
+        "graph_labels": ["1", "-1"] * 4,
+    }
+    for kind, lines in content.items():
+        (data / f"T_{kind}.txt").write_text("\n".join(lines) + "\n")
+    return data
+
+
+def _command(*arguments: object, code: tuple[int, ...] = (0,)) -> None:
+    """Run the command line in this process."""
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        try:
+            found = cli.main([*map(str, arguments), "--quiet", "--jobs", "1"])
+        except SystemExit as ended:
+            found = ended.code
+    assert found in code, f"{arguments} ended with {found}: {errors.getvalue()[-1000:]}"
+    assert "Traceback" not in errors.getvalue()
 
 
 def _little_memory(rng: random.Random, folder: Path) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse
 
 import relaxwl
-from fuzz.mutations import VALUES, changed_bytes, changed_value
+from fuzz.limits import read_or_refused
+from fuzz.mutations import VALUES, changed_bytes, changed_lines, changed_value
 
 SMILES = """CCO c1ccccc1 CC(=O)Oc1ccccc1C(=O)O [Na+].[Cl-] C/C=C/C N[C@@H](C)C(=O)O C1CC1 [2H]O[2H] O=S(=O)(O)O C#N [Fe]
 *C CC. C1CCCCC1Br n1ccccc1""".split()
@@ -57,6 +58,44 @@ def _graph(rng: random.Random) -> Any:
 
 def _as_lists(graph: Any) -> Any:
     return [graph[0], [list(edge) for edge in graph[1]], *map(list, graph[2:])] if isinstance(graph, tuple) else [1, []]
+
+
+GRAPHML = b"""<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="node" attr.name="label" attr.type="string"/>
+<key id="d1" for="edge" attr.name="weight" attr.type="double"/>
+<graph edgedefault="undirected"><node id="a"><data key="d0">C</data></node><node id="b"><data key="d0">O</data></node>
+<node id="c"><data key="d0">C</data></node><edge source="a" target="b"><data key="d1">1.5</data></edge>
+<edge source="b" target="c"><data key="d1">2</data></edge></graph></graphml>
+"""
+GML = b"""graph [
+  directed 0
+  node [ id 0 label "C" value 1.5 ]
+  node [ id 1 label "O" value 2 ]
+  node [ id 2 label "N" list [ a 1 b "x" ] ]
+  edge [ source 0 target 1 weight 3 ]
+  edge [ source 1 target 2 weight -1.0E-3 ]
+]
+"""
+EDGES = b"a b {'weight': 1}\nb c {'weight': 2.5}\n# a comment\nc d {}\n"
+FORMS = {".graphml": GRAPHML, ".gml": GML, ".edgelist": EDGES}
+
+
+def files_case(rng: random.Random, folder: Path) -> None:
+    """Read a folder of graph files, some of them damaged; what is accepted can be used."""
+    ending = rng.choice(list(FORMS))
+    size = 0
+    for number in range(rng.choice((1, 2, 3))):
+        content = FORMS[ending]
+        if rng.random() < 0.8:
+            content = rng.choice((changed_bytes, changed_lines))(rng, content)
+        (folder / f"{number}{ending}").write_bytes(content)
+        size += len(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graphs = read_or_refused(lambda: relaxwl.as_collection(folder), size)
+    if graphs is not None:
+        relaxwl.WeisfeilerLehman(2).fit_transform(graphs)
 
 
 def molecules_case(rng: random.Random, folder: Path) -> None:

@@ -5,55 +5,122 @@ import hashlib
 import io
 import json
 import random
+import tempfile
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from fuzz.limits import read_or_refused
 from fuzz.mutations import changed_array, changed_bytes, changed_value
-from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl._memory import forget_peak_memory, peak_memory
-from relaxwl.kernels.registry import load_kernel
+from relaxwl import EditCost, GraphClassifier, GraphRegressor, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.kernels.registry import get_kernel, load_kernel
+from relaxwl.predictors import base
+from relaxwl.predictors.persistence import load_predictor
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
-MEMORY_BYTES, BYTES_PER_BYTE = 2**26, 50
+# Kernels that are not ours by name, so that each has a model among the cases.
+BASELINES = ("ve-hist", "gs", "sp", "pwl", "wl-oa", "odd-sth", "gwl")
+SMILES = ["C", "CC", "CCC", "CCO", "CO", "CCN", "c1ccccc1", "CC(=O)O"]
 
 
 def case(rng: random.Random, folder: Path) -> None:
-    """Change a model, load it, use it."""
-    graphs, content = rng.choice(_models())
-    path = folder / "model.rwl"
-    path.write_bytes(changed_bytes(rng, content) if rng.random() < 0.2 else _changed_model(rng, content))
+    """Change a kernel's file, load it, use it."""
+    graphs, content = rng.choice(kernels())
+
+    def use(kernel: Any) -> None:
+        features = kernel.transform(graphs)
+        assert features.shape[0] == len(graphs)
+        kernel.kernel_matrix(graphs)
+
+    _load_and_use(rng, folder, content, load_kernel, use)
+
+
+def predictor_case(rng: random.Random, folder: Path) -> None:
+    """Change a predictor's file, with kernels inside, load it, use it."""
+    graphs, extra, content = rng.choice(predictors())
+
+    def use(model: Any) -> None:
+        assert len(model.predict(graphs, extra=extra)) == len(graphs)
+        assert len(model.novelty(graphs)) == len(graphs)
+        if isinstance(model, GraphClassifier):
+            assert model.predict_proba(graphs, extra).shape == (len(graphs), len(model.classes_))
+        assert str(model.report_)
+
+    load = functools.partial(load_predictor, kinds=(GraphClassifier, GraphRegressor))
+    _load_and_use(rng, folder, content, load, use)
+
+
+def molecule_case(rng: random.Random, folder: Path) -> None:
+    """Change a file of a model of molecules, load it, use it."""
+    from rdkit import RDLogger
+
+    from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
+
+    RDLogger.DisableLog("rdApp.*")
+    kind, content = rng.choice(list(zip((MoleculeRegressor, MoleculeClassifier), _molecule_models(), strict=True)))
+    header = json.loads(content)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        key = rng.choice(list(header))
+        header[key] = changed_value(rng, header[key])
+    changed = json.dumps(header).encode() if rng.random() < 0.8 else changed_bytes(rng, content)
+
+    def use(model: Any) -> None:
+        assert len(model.predict(SMILES)) == len(SMILES)
+        assert len(model.novelty(SMILES)) == len(SMILES)
+
+    _try_file(folder, changed, len(changed), kind.load, use)
+
+
+# -------------------------------------------------------------------------------------------------- loading and using
+
+
+def _load_and_use(
+    rng: random.Random, folder: Path, content: bytes, load: Callable[[Path], Any], use: Callable[[Any], None]
+) -> None:
+    changed = changed_bytes(rng, content) if rng.random() < 0.2 else _changed_model(rng, content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(info.file_size for info in archive.infolist())
-    forget_peak_memory()
-    before = peak_memory()
+    _try_file(folder, changed, size, load, use)
+
+
+def _try_file(folder: Path, content: bytes, size: int, load: Callable[[Path], Any], use: Callable[[Any], None]) -> None:
+    """Load a model; what is accepted can be used and saved, or says what is wrong."""
+    path = folder / "model.rwl"
+    path.write_bytes(content)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            kernel = load_kernel(path)
-        except (ValueError, OSError) as error:
-            assert str(error), "an error must say something"
-            taken = peak_memory() - before
-            assert taken <= MEMORY_BYTES + BYTES_PER_BYTE * size, f"{taken} bytes of memory for {size} bytes of model"
+        model = read_or_refused(lambda: load(path), size)
+        if model is None:
             return
         try:
-            features = kernel.transform(graphs)
-            assert features.shape[0] == len(graphs)
-            kernel.kernel_matrix(graphs)
-            kernel.save(folder / "again.rwl")
+            use(model)
+            model.save(folder / "again.rwl")
         except ValueError as error:
             assert str(error), "an error must say something"
 
 
+# ---------------------------------------------------------------------------------------------------------- models
+
+
+def _saved(model: Any) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        path = Path(folder, "model.rwl")
+        model.save(path)
+        return path.read_bytes()
+
+
 @functools.cache
-def _models() -> list[tuple[object, bytes]]:
+def kernels() -> list[tuple[Any, bytes]]:
     plain = collection(random_graphs(12, seed=1))
     bonded = collection(random_graphs(12, seed=2, bonds=BONDS))
     attributed = with_attributes(random_graphs(12, seed=3), labelled=True)
     relaxed = functools.partial(RelaxedWeisfeilerLehman, max_depth=2, n_partitions=2, random_state=0)
-    kernels = [
+    made = [
         (WeisfeilerLehman(2), plain),
         (WeisfeilerLehman(2, base="shortest-path", edge_labels=False), plain),
         (WeisfeilerLehman(1, base="edge", edge_labels=True), bonded),
@@ -62,15 +129,46 @@ def _models() -> list[tuple[object, bytes]]:
         (relaxed(edge_labels=True, normalize=True), bonded),
         (relaxed(similarity="intersection", n_clusters=[0.5, 3]), plain),
         (relaxed(cost=EditCost.from_attributes(blank=1.0, n_codes=4)), attributed),
+        *((get_kernel(name).make(random_state=0), plain) for name in BASELINES),
     ]
-    models = []
-    for kernel, graphs in kernels:
-        file = io.BytesIO()
-        path = Path(f"/tmp/fuzz-model-{id(file)}.rwl")
-        kernel.fit(graphs).save(path)
-        models.append((graphs, path.read_bytes()))
-        path.unlink()
-    return models
+    return [(graphs, _saved(kernel.fit(graphs))) for kernel, graphs in made]
+
+
+@functools.cache
+def predictors() -> list[tuple[Any, Any, bytes]]:
+    graphs = collection(random_graphs(12, seed=1))
+    two, three, numbers = np.arange(12) % 2, np.array(list("abc") * 4), np.linspace(0, 1, 12)
+    extra = np.random.default_rng(0).normal(size=(12, 2))
+    quick = {"effort": "quick", "random_state": 0}
+    made = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model, y, vectors in (
+            (GraphClassifier(**quick), two, None),
+            (GraphClassifier(**quick), three, extra),
+            (GraphRegressor(**quick), numbers, None),
+            (GraphRegressor(**quick), numbers, extra),
+        ):
+            made.append((graphs, vectors, _saved(model.fit(graphs, y, vectors))))
+        with mock.patch.object(base, "LINEAR_FROM", 5):
+            for model, y in ((GraphClassifier(**quick), three), (GraphRegressor(**quick), numbers)):
+                made.append((graphs, extra, _saved(model.fit(graphs, y, extra))))
+    return made
+
+
+@functools.cache
+def _molecule_models() -> tuple[bytes, bytes]:
+    from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
+
+    settings = {"max_depth": 2, "n_partitions": 2, "random_state": 0}
+    carbons, kinds = [1, 2, 3, 2, 1, 2, 6, 2], ["plain"] * 3 + ["other"] * 5
+    return (
+        _saved(MoleculeRegressor(**settings).fit(SMILES, carbons)),
+        _saved(MoleculeClassifier(("wl", "descriptors"), **settings).fit(SMILES, kinds)),
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- changing
 
 
 def _changed_model(rng: random.Random, content: bytes) -> bytes:
@@ -86,7 +184,7 @@ def _changed_model(rng: random.Random, content: bytes) -> bytes:
             np.save(file, changed_array(rng, array), allow_pickle=False)
             members[name] = file.getvalue() if rng.random() < 0.95 else changed_bytes(rng, members[name])
         else:
-            key = rng.choice(list(header))
+            key = rng.choice(("model", "model", "model", *header))
             header[key] = changed_value(rng, header[key])
     if isinstance(header.get("arrays"), list):
         for name in arrays:
@@ -97,7 +195,7 @@ def _changed_model(rng: random.Random, content: bytes) -> bytes:
     header["checksum"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
     members["model.json"] = json.dumps(header).encode()
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, member in members.items():
             archive.writestr(name, member)
     return file.getvalue()

@@ -7,14 +7,14 @@ import numpy as np
 
 import naive
 import relaxwl
-from small_graphs import collection
+from small_graphs import BONDS, collection
 
 LABELS = ("a", "b", "c")
 
 
 def case(rng: random.Random, folder: Path) -> None:
     """Compare one thing with its definition."""
-    rng.choice((_transport, _tree_distance, _wl, _identity))(rng)
+    rng.choice((_transport, _tree_distance, _distances_of_vertices, _wl, _unseen, _groups, _identity))(rng)
 
 
 def _transport(rng: random.Random) -> None:
@@ -46,12 +46,37 @@ def _tree_distance(rng: random.Random) -> None:
     assert mapping.cost == expected
 
 
-def _graphs(rng: random.Random):
+def _distances_of_vertices(rng: random.Random) -> None:
+    """All pairs of vertices at once, by rows of distinct trees, against trees that are built one by one."""
+    graphs, depth = _graphs(rng, bonds=rng.random() < 0.4), rng.randrange(4)
+    nodes = [(g, v) for g, graph in enumerate(graphs) for v in range(graph[0])]
+    if not nodes:
+        return
+    nodes = rng.sample(nodes, min(len(nodes), 5))
+    bonded = graphs[0][3] is not None
+    trees = [_tree_of(naive.refinements(graphs, depth, bonded)[depth][g][v]) for g, v in nodes]
+    expected = [[naive.recursive_tree_distance(a, b, edge_cost=_bond_cost) for b in trees] for a in trees]
+    found = relaxwl.tree_distances(collection(graphs), depth, nodes, edge_labels=bonded)
+    assert found.tolist() == expected
+
+
+def _tree_of(label):
+    """Turn a label of a refinement into a tree of naive.py."""
+    return (label[0], tuple((edge, _tree_of(child)) for edge, child in label[1])) if len(label) > 1 else (label[0], ())
+
+
+def _bond_cost(a, b):
+    """Edges cost where they are relabelled alone: what is deleted costs as a vertex."""
+    return 0.0 if a is None or b is None or a == b else 1.0
+
+
+def _graphs(rng: random.Random, bonds: bool = False):
     graphs = []
     for _ in range(rng.randrange(1, 5)):
         size = rng.randrange(0, 7)
         pairs = [(u, v) for u in range(size) for v in range(u + 1, size) if rng.random() < 0.4]
-        graphs.append((size, pairs, [rng.choice(LABELS) for _ in range(size)], None))
+        names = [rng.choice(BONDS) for _ in pairs] if bonds else None
+        graphs.append((size, pairs, [rng.choice(LABELS) for _ in range(size)], names))
     return graphs
 
 
@@ -68,6 +93,51 @@ def _wl(rng: random.Random) -> None:
     options = {"minimum": similarity == "intersection", "normalize": normalize}
     expected = naive.count_kernel(counts, counts, **options)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def _unseen(rng: random.Random) -> None:
+    """Graphs that were not in fitting, some of whose trees are new."""
+    fitted, others, depth = _graphs(rng), _graphs(rng), rng.randrange(4)
+    if not any(graph[0] for graph in fitted):
+        return
+    base = rng.choice(("subtree", "edge", "shortest-path"))
+    minimum, normalize = rng.random() < 0.5, rng.choice((False, True, "depth"))
+    kernel = relaxwl.WeisfeilerLehman(
+        depth, base=base, similarity="intersection" if minimum else "dot", normalize=normalize
+    ).fit(collection(fitted))
+    counts = naive.wl_counts([*fitted, *others], depth, base)
+    known, new = counts[: len(fitted)], counts[len(fitted) :]
+    expected = naive.count_kernel(new, known, minimum=minimum, normalize=normalize)
+    found = kernel.kernel_matrix(collection(others), collection(fitted))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    features = kernel.transform(collection(others)).toarray()
+    if base == "subtree" and not normalize:
+        totals = [[graph[0]] * (depth + 1) for graph in others]
+        assert (features.sum(axis=1) <= np.sum(totals, axis=1) + 1e-9).all(), "more counts than vertices"
+
+
+def _groups(rng: random.Random) -> None:
+    """Vertices join the nearest centre: by bounds and compiled code, and by all distances."""
+    fitted, depth, approximate = _graphs(rng), rng.randrange(4), rng.random() < 0.5
+    if not any(graph[0] for graph in fitted):
+        return
+    kernel = relaxwl.RelaxedWeisfeilerLehman(
+        depth, n_partitions=2, n_clusters=rng.choice((1, 2, 3, "sqrt")), approximate=approximate,
+        random_state=rng.randrange(100),
+    ).fit(collection(fitted))  # fmt: skip
+    symbols = list(kernel.root_encoding_.symbols)
+    # The naive R-WL numbers the trees of the graphs that it sees, so it must see those of fitting.
+    others = [graph for graph in _graphs(rng) if set(graph[2]) <= set(symbols)] if approximate else fitted
+    codes = [[symbols.index(label) for label in graph[2]] for graph in others]
+    define = naive.relaxed_groups if approximate else naive.exact_groups
+    for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(others)), strict=True):
+        expected = define(others, codes, [_centers(level) for level in partition], 1.0 - np.eye(len(symbols) + 1))
+        assert [group.tolist() for group in groups] == expected
+
+
+def _centers(partition):
+    parts = [partition.centers.row(index) for index in range(len(partition))]
+    return [(root, dict(zip(points.tolist(), masses.tolist(), strict=True))) for root, points, masses in parts]
 
 
 def _identity(rng: random.Random) -> None:

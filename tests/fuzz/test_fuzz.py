@@ -5,13 +5,35 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.campaign import SHORT_CASES, run_case, targets
+from fuzz import provocations
+from fuzz.campaign import SHORT_CASES, batches, run_case, targets
 
 FINDINGS = Path(__file__).with_name("findings.jsonl")
 
 
 def test_the_short_run_knows_all_targets():
-    assert SHORT_CASES.keys() == targets().keys()
+    assert SHORT_CASES.keys() == targets().keys() - provocations.ALL.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "sign"),
+    [
+        ("crash", "Segmentation fault"),
+        ("hang", "Timeout"),
+        ("slow", "took 2 seconds"),
+        ("memory", "MiB of memory for 100 bytes of input"),
+        ("error", "KeyError: 'nothing'"),
+        ("silence", "an error must say something"),
+    ],
+)
+def test_what_must_be_found_is_found(target, sign):
+    """Crash, hang, memory and the rest are seen, and the campaign goes on behind them."""
+    found = list(batches(f"provoked-{target}", "test", 0, 2, limits=(1.0, 5.0)))
+    assert sum(number for number, _ in found) == 2
+    findings = [finding for _, finding in found if finding is not None]
+    assert [finding["seed"] for finding in findings] == [f"test/provoked-{target}/{number}" for number in range(2)]
+    assert all(sign in finding["found"] for finding in findings)
 
 
 @pytest.mark.slow

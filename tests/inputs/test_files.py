@@ -1,5 +1,7 @@
 """Folders of graph files, and the command that converts data sets."""
 
+import os
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -35,6 +37,24 @@ def test_edge_lists_and_directions(tmp_path):
     (other / "b.graphml").write_text("<graphml")
     with pytest.raises(ValueError, match=r"b\.graphml cannot be read as graphml"):
         as_collection(other)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("ending", ["graphml", "gml", "edgelist"])
+def test_pipes_are_refused(tmp_path, ending):
+    os.mkfifo(tmp_path / f"a.{ending}")
+    with pytest.raises(OSError, match="it is a pipe"):
+        as_collection(tmp_path)
+
+
+def test_convert_finds_out_before_the_work(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, as_collection(graphs(), node_label="element"))
+    monkeypatch.setattr("relaxwl.commands.datasets.open_source", lambda *_: pytest.fail("the work has begun"))
+    assert main(["datasets", "convert", str(path), str(tmp_path / "." / "a.parquet")]) == 2
+    assert "is read and would be replaced" in capsys.readouterr().err
+    assert main(["datasets", "convert", str(path), str(tmp_path / "nowhere" / "b.parquet")]) == 2
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_convert_on_the_command_line(tmp_path, capsys):

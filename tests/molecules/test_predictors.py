@@ -1,5 +1,6 @@
 """Predictors of molecules: what goes in, what comes out, and what atoms do."""
 
+import json
 import pickle
 
 import numpy as np
@@ -76,6 +77,28 @@ def test_files_that_are_no_models_are_named(tmp_path, content):
     (tmp_path / "bad.rwl").write_bytes(content.encode("latin-1"))
     with pytest.raises(ModelFileError, match=r"bad\.rwl"):
         MoleculeRegressor.load(tmp_path / "bad.rwl")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("max_depth", 10**9, "max_depth must be an integer from 1 to 50"),
+        ("n_partitions", 10**9, "n_partitions must be an integer from 1 to 1000"),
+        ("n_jobs", 10**6, "n_jobs must not be in a file"),
+        ("views", ["wl", 1], "views must be texts"),
+        ("smiles", [1] * 30, "smiles must be texts"),
+        ("targets", [[1.0]] * 30, "targets must be numbers"),
+        ("targets", [1.0], "a target for each molecule"),
+    ],
+)
+def test_models_that_would_take_for_ever_or_do_not_fit_are_refused(fitted, tmp_path, field, value, message):
+    path = tmp_path / "model.rwl"
+    fitted.save(path)
+    content = json.loads(path.read_bytes())
+    (content if field in content else content["parameters"])[field] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=rf"model\.rwl .*{message}"):
+        MoleculeRegressor.load(path)
 
 
 @pytest.mark.parametrize("view", ["wl", "relaxed", "descriptors", "fingerprints"])

@@ -83,11 +83,11 @@ def _twins_text(name: str, number: int, bound: float | None) -> str:
 
 def run_convert(arguments: Namespace, console: Console) -> None:
     """Write a data set as a Parquet file."""
-    if Path(arguments.target).suffix != ".parquet":
-        raise UserError(f"{arguments.target}: the target must be a file that ends in .parquet")
+    if Path(arguments.output).suffix != ".parquet":
+        raise UserError(f"{arguments.output}: the target must be a file that ends in .parquet")
     source = open_source(arguments.source, console, arguments.seed)
-    write_parquet(arguments.target, source.graphs, source.y)
-    console.result(f"{arguments.target}: {source.graphs}", {"path": arguments.target, "n_graphs": len(source.graphs)})
+    write_parquet(arguments.output, source.graphs, source.y)
+    console.result(f"{arguments.output}: {source.graphs}", {"path": arguments.output, "n_graphs": len(source.graphs)})
 
 
 def run_fetch(arguments: Namespace, console: Console) -> None:

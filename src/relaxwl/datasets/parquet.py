@@ -1,18 +1,20 @@
 """Graphs in Parquet files, a row a graph, in the columns that graph hubs use; read and written batch by batch."""
 
+import contextlib
 import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._storage import atomic_write
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl._storage import atomic_write, require_regular
 from relaxwl._validation import check_integer
-from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
 from relaxwl.graphs.building import as_names, common_direction, join_labels, join_vectors, there_are
 from relaxwl.graphs.directions import symmetric
 from relaxwl.graphs.labels import Vocabulary, plain_label
@@ -28,6 +30,16 @@ COLUMNS = {
 }
 METADATA = b"relaxwl"
 BATCH = 1024
+# What pyarrow raises on a file that is damaged, and we on rows that are no graphs.
+READ_ERRORS = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError,
+    ValueError,
+)  # fmt: skip
+# What a value of a column takes while a row becomes a graph.
+VALUE_BYTES = 100
+ADVICE = "read it with a smaller batch_size"
+# Vertices that a file may have without a word on any of them: a number alone would be room for millions.
+BARE_NODES = 2**20
 
 
 @overload
@@ -73,10 +85,10 @@ def read_parquet(
         raise TypeError(f"read_parquet has no argument {min(unknown)!r}")
     if batch_size is not None:
         return _batches(path, target, check_integer("batch_size", batch_size, least=1), directed, columns)
-    parts = [part for part, _ in _row_batches(path, target, BATCH, columns)]
-    noted = _noted(path).get("directed") if directed is None else directed
-    rows = [row for part in parts for row in part]
-    return _collection(rows, noted), _target(rows)
+    with _naming(path):
+        noted = _noted(path)
+        rows = [row for part in _row_batches(path, target, None, columns) for row in part]
+        return _collection(rows, noted.directed if directed is None else directed), _target(rows)
 
 
 def write_parquet(
@@ -179,41 +191,79 @@ def _is_json(graphs: GraphCollection, kind: str) -> bool:
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def _noted(path: str | os.PathLike[str]) -> dict[str, Any]:
+class _Noted(NamedTuple):
+    """What :func:`write_parquet` says of the graphs in the file's metadata; nothing in files of others."""
+
+    directed: bool | None
+    json: frozenset[str]
+
+
+@contextlib.contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors name the file, whatever pyarrow raises on one that is damaged."""
+    try:
+        yield
+    except READ_ERRORS as error:
+        if isinstance(error, (OSError, ValueError)) and os.fspath(path) in str(error):
+            raise
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ValueError(f"{os.fspath(path)} cannot be read as graphs in Parquet: {reason}") from error
+
+
+def _noted(path: str | os.PathLike[str]) -> _Noted:
+    if not Path(path).exists():
+        raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+    require_regular(path)
     _, parquet = _pyarrow()
-    metadata = parquet.read_schema(path).metadata or {}
-    return dict(json.loads(metadata.get(METADATA, b"{}")))
+    content = json.loads((parquet.read_schema(path).metadata or {}).get(METADATA, b"{}"))
+    directed, kinds = content.get("directed"), content.get("json", [])
+    if directed not in (None, True, False) or not isinstance(kinds, list) or not {*kinds} <= {"node", "edge"}:
+        raise ValueError("what relaxwl noted in it is damaged")
+    return _Noted(directed, frozenset(kinds))
 
 
 def _batches(
     path: str | os.PathLike[str], target: str | None, size: int, directed: bool | None, columns: dict[str, Any]
 ) -> Iterator[Batch]:
-    noted = _noted(path).get("directed") if directed is None else directed
-    for rows, _ in _row_batches(path, target, size, columns):
-        yield _collection(rows, noted), _target(rows)
+    with _naming(path):
+        noted = _noted(path)
+        for rows in _row_batches(path, target, size, columns):
+            yield _collection(rows, noted.directed if directed is None else directed), _target(rows)
 
 
 Row = dict[str, Any]
 
 
 def _row_batches(
-    path: str | os.PathLike[str], target: str | None, size: int, columns: dict[str, Any]
-) -> Iterator[tuple[list[Row], int]]:
-    """Yield rows as small arrays, batch by batch, and where each batch begins."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {os.fspath(path)}")
+    path: str | os.PathLike[str], target: str | None, size: int | None, columns: dict[str, Any]
+) -> Iterator[list[Row]]:
+    """Yield rows as small arrays, batch by batch; without a ``size`` all of them will be in memory at once."""
     _, parquet = _pyarrow()
-    as_json = set(_noted(path).get("json", []))
+    as_json = _noted(path).json
     with parquet.ParquetFile(path) as file:
         known = file.schema_arrow.names
         chosen = _chosen(known, columns, path)
         wanted = {"edge_index", "num_nodes", *(name for names in chosen.values() for name in names)}
         wanted |= {name for name in known if name == target}
+        n_bare = BARE_NODES + _refuse_large(file.metadata, size)
         begin = 0
-        for batch in file.iter_batches(size, columns=[name for name in known if name in wanted]):
-            rows = batch.to_pylist()
-            yield [_row(row, chosen, as_json, target, begin + at) for at, row in enumerate(rows)], begin
+        for batch in file.iter_batches(size or BATCH, columns=[name for name in known if name in wanted]):
+            refuse_beyond_memory(VALUE_BYTES / 8 * batch.nbytes, f"{len(batch)} of its rows", ADVICE)
+            rows = [_row(row, chosen, as_json, target, begin + at) for at, row in enumerate(batch.to_pylist())]
+            n_bare -= sum(row["n_nodes"] for row in rows)
+            if n_bare < 0:
+                raise GraphError(begin, "num_nodes here, or of the graphs before, is far more than the file has values")
+            yield rows
             begin += len(rows)
+
+
+def _refuse_large(metadata: Any, size: int | None) -> int:
+    """Refuse what does not fit into memory, whatever it is packed to; return the number of values in the file."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    values = [sum(group.column(number).num_values for number in range(group.num_columns)) for group in groups]
+    share = 1.0 if size is None else min(size / max(metadata.num_rows, 1), 1.0)
+    refuse_beyond_memory(VALUE_BYTES * share * sum(values), f"its {sum(values)} values", ADVICE)
+    return sum(values)
 
 
 def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -236,7 +286,7 @@ def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[s
     return chosen
 
 
-def _row(row: Row, chosen: dict[str, list[str]], as_json: set[str], target: str | None, index: int) -> Row:
+def _row(row: Row, chosen: dict[str, list[str]], as_json: frozenset[str], target: str | None, index: int) -> Row:
     edges = np.array(row["edge_index"] if row["edge_index"] else [[], []], np.int64).reshape(2, -1).T
     size = row.get("num_nodes")
     n_nodes = int(size[0] if isinstance(size, list) else size) if size is not None else int(edges.max(initial=-1)) + 1

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from relaxwl._storage import require_regular
+
 # The endings, and the name of the reader in networkx.
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
 
@@ -26,6 +28,7 @@ def read_files(files: list[Path]) -> list[Any]:
         raise ImportError("folders of graph files are read through networkx: pip install networkx") from None
     graphs = []
     for file in files:
+        require_regular(file)
         try:
             graphs.append(getattr(networkx, READERS[file.suffix])(file))
         except Exception as error:  # parsers of XML and GML raise what they like

@@ -37,7 +37,7 @@ KINDS: dict[str, type] = {
 # Attributes that are made anew when asked for, or not needed by a fitted model.
 NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_"})
 # More samples of a graph than this would take for ever.
-MAX_SAMPLES = 10**8
+MAX_SAMPLES = 10**7
 
 
 def require(holds: Any, message: str) -> None:

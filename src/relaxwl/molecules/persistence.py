@@ -8,18 +8,24 @@ from typing import Any
 import numpy as np
 
 from relaxwl._storage import atomic_write, require_regular
+from relaxwl._validation import check_integer, is_integer
+from relaxwl.kernels.model_schema import require
 from relaxwl.kernels.persistence import ModelFileError
 from relaxwl.learning.gaussian_process import GaussianProcess
 
 FORMAT = "relaxwl-molecules"
 VERSION = 1
 # What a file that describes no model leads to.
-CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError)
+# Kernels are computed when a model is read: no file may ask for more of them than anybody would wait for.
+MOST = {"max_depth": 50, "n_partitions": 1000}
 
 
 def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; an existing file is replaced only when all is written."""
     parameters = model.get_params(deep=False)
+    for name, most in MOST.items():
+        check_integer(name, parameters[name], least=1, most=most)
     if callable(parameters["atom_labels"]):
         raise TypeError("a model file cannot keep the function atom_labels; use pickle or joblib.dump for this model")
     views, labels = parameters["views"], parameters["atom_labels"]
@@ -45,6 +51,7 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as :func:`write_model` begins one."""
+    require_regular(path)
     with Path(path).open("rb") as file:
         return file.read(64).startswith(b'{"format": "' + FORMAT.encode())
 
@@ -55,7 +62,7 @@ def read_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
     try:
         content = json.loads(Path(path).read_bytes())
         known = content["format"] == FORMAT
-    except (*CONTENT_ERRORS, RecursionError) as error:
+    except CONTENT_ERRORS as error:
         raise ModelFileError(f"{path} is not a model of molecules ({error})") from None
     if not known:
         raise ModelFileError(f"{path} is not a model of molecules")
@@ -64,9 +71,30 @@ def read_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
     if content.get("class") not in kinds:
         raise ModelFileError(f"{path} holds a {content.get('class')}, not one of {', '.join(kinds)}")
     try:
+        _check(content)
         return _restored(kinds[content["class"]], content)
     except CONTENT_ERRORS as error:
         raise ModelFileError(f"{path} does not hold a complete model: {error}") from None
+
+
+def _check(content: dict[str, Any]) -> None:
+    """Check what would be taken for something else, or for ever; the rest is checked as parameters and data are."""
+    parameters, targets, classes = content["parameters"], content["targets"], content["classes"]
+    for name, most in MOST.items():
+        check_integer(name, parameters[name], least=1, most=most)
+    require(parameters["n_jobs"] is None, "n_jobs must not be in a file")
+    check_integer("verbose", parameters["verbose"], most=10)
+    require(all(isinstance(view, str) for view in parameters["views"]), "views must be texts")
+    smiles = content["smiles"]
+    require(isinstance(smiles, list) and all(isinstance(text, str) for text in smiles), "smiles must be texts")
+    require(isinstance(targets, list) and len(targets) == len(smiles), "there must be a target for each molecule")
+    if classes is None:
+        require(all(isinstance(y, (int, float)) for y in targets), "targets must be numbers")
+        return
+    kinds = {type(name) for name in classes}
+    require(len(kinds) == 1 and kinds <= {bool, int, float, str}, "classes must be names of one kind")
+    require(len(set(classes)) == len(classes) > 1, "there must be at least two different classes")
+    require(all(is_integer(y) and 0 <= y < len(classes) for y in targets), "targets must be numbers of classes")
 
 
 def _restored(kind: Any, content: dict[str, Any]) -> Any:

@@ -1,0 +1,198 @@
+"""Parquet files, folders of shards and files of folds, changed: refused, or what they say."""
+
+import functools
+import hashlib
+import io
+import json
+import random
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import relaxwl
+from fuzz.limits import read_or_refused
+from fuzz.mutations import changed_array, changed_bytes, changed_value
+from relaxwl.datasets import read_parquet, write_parquet
+from relaxwl.distributed import ShardedCollection, ShardWriter
+from relaxwl.evaluation.folds import read_splits
+from small_graphs import BONDS, collection, random_graphs, with_attributes
+
+# ---------------------------------------------------------------------------------------------------------- Parquet
+
+
+def parquet_case(rng: random.Random, folder: Path) -> None:
+    """Change the rows or the bytes of a Parquet file and read it."""
+    path = folder / "graphs.parquet"
+    content = changed_bytes(rng, rng.choice(_parquet_files())) if rng.random() < 0.5 else _parquet_of_rows(rng)
+    if content is None:
+        return
+    path.write_bytes(content)
+    batch = rng.choice((None, None, 1, 5))
+
+    def read() -> Any:
+        found = read_parquet(path, batch_size=batch)
+        return found if batch is None else list(found)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = read_or_refused(read, 20 * len(content))
+        for graphs, y in () if found is None else [found] if batch is None else found:
+            assert y is None or len(y) == len(graphs)
+            _use(graphs)
+
+
+@functools.cache
+def _parquet_files() -> list[bytes]:
+    files = []
+    for graphs in (
+        collection(random_graphs(9, seed=1)),
+        collection(random_graphs(9, seed=2, bonds=BONDS)),
+        with_attributes(random_graphs(9, seed=3), labelled=True),
+    ):
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            path = Path(folder, "x.parquet")
+            write_parquet(path, graphs, np.arange(9) % 2)
+            files.append(path.read_bytes())
+    return files
+
+
+def _parquet_of_rows(rng: random.Random) -> bytes | None:
+    """Return a file with rows that may be anything that a Parquet file can hold."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rows: Any = []
+    for _ in range(rng.randrange(1, 4)):
+        size = rng.randrange(1, 5)
+        edges = [[rng.randrange(size), rng.randrange(size)] for _ in range(rng.randrange(4))]
+        both = edges + [[v, u] for u, v in edges]
+        rows.append(
+            {
+                "edge_index": [[u for u, _ in both], [v for _, v in both]],
+                "num_nodes": size,
+                "node_label": [rng.choice("ab") for _ in range(size)],
+                "node_feat": [[rng.random()] for _ in range(size)],
+                "y": rng.randrange(2),
+            }
+        )
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        rows = changed_value(rng, rows)
+    noted = changed_value(rng, {"directed": False, "json": []}) if rng.random() < 0.3 else None
+    try:
+        table = pyarrow.Table.from_pylist(rows)
+        if noted is not None:
+            table = table.replace_schema_metadata({b"relaxwl": json.dumps(noted).encode()})
+        file = io.BytesIO()
+        pyarrow.parquet.write_table(table, file)
+    except (pyarrow.ArrowException, TypeError, ValueError, AttributeError, KeyError, OverflowError):
+        return None  # no Parquet file can hold these
+    return file.getvalue()
+
+
+# ----------------------------------------------------------------------------------------------------------- shards
+
+
+def shards_case(rng: random.Random, folder: Path) -> None:
+    """Change the manifest or a part, checksums made right again, and read all of it."""
+    files = dict(rng.choice(_shard_folders()))
+    manifest = json.loads(files["manifest.json"])
+    parts = [name for name in files if name.endswith(".npz")]
+    size = sum(map(len, files.values()))
+    for _ in range(rng.choice((1, 1, 2))):
+        name = rng.choice(parts)
+        match rng.randrange(4):
+            case 0:
+                manifest = changed_value(rng, manifest)
+            case 1:
+                files[name] = changed_bytes(rng, files[name])
+            case _:
+                files[name], n_bytes = _changed_part(rng, files[name])
+                size += n_bytes
+    for part in manifest.get("parts", []) if isinstance(manifest, dict) and rng.random() < 0.9 else []:
+        if isinstance(part, dict) and part.get("name") in files:
+            part["sha256"] = hashlib.sha256(files[part["name"]]).hexdigest()
+    files["manifest.json"] = json.dumps(manifest).encode() if rng.random() < 0.95 else changed_bytes(
+        rng, files["manifest.json"])  # fmt: skip
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+    def read() -> Any:
+        shards = ShardedCollection.open(folder)
+        repr(shards)
+        return shards, list(shards), shards.y, shards.to_collection()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = read_or_refused(read, 10 * size)
+        if found is not None:
+            shards, graphs, y, whole = found
+            assert sum(map(len, graphs)) == len(whole) == shards.n_graphs, "the manifest says something else"
+            assert y is None or len(y) == len(whole)
+            _use(whole)
+
+
+@functools.cache
+def _shard_folders() -> list[dict[str, bytes]]:
+    folders = []
+    for graphs, y in (
+        (collection(random_graphs(9, seed=1)), np.arange(9) % 2),
+        (collection(random_graphs(9, seed=2, bonds=BONDS)), None),
+        (with_attributes(random_graphs(9, seed=3), labelled=True), np.linspace(0, 1, 9)),
+    ):
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            with ShardWriter(folder, graphs_per_shard=4) as writer:
+                writer.add(graphs, y)
+            folders.append({path.name: path.read_bytes() for path in Path(folder).iterdir()})
+    return folders
+
+
+def _changed_part(rng: random.Random, content: bytes) -> tuple[bytes, int]:
+    """Return a part with an array changed, and the bytes that it unpacks to."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    name = rng.choice(list(arrays))
+    match rng.randrange(12):
+        case 0:
+            del arrays[name]
+        case 1:
+            arrays[rng.choice(list(arrays))] = arrays[name]
+        case _:
+            arrays[name] = changed_array(rng, arrays[name])
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue(), sum(array.nbytes for array in arrays.values())
+
+
+# ----------------------------------------------------------------------------------------------------------- folds
+
+
+def splits_case(rng: random.Random, folder: Path) -> None:
+    """Change a file of folds; what is accepted has each graph at most once in a fold."""
+    order = rng.sample(range(12), 12)
+    fold = {"test": order[:3], "model_selection": [{"train": order[3:8], "validation": order[8:]}]}
+    folds: Any = [fold] * rng.choice((1, 2))
+    for _ in range(rng.choice((0, 1, 1, 3))):
+        folds = changed_value(rng, folds)
+    content = json.dumps(folds).encode()
+    content = changed_bytes(rng, content) if rng.random() < 0.3 else content
+    path = folder / "splits.json"
+    path.write_bytes(content)
+    splits = read_or_refused(lambda: read_splits(path, 12), len(content))
+    if splits is None:
+        return
+    for split in splits.given:
+        ((fit, held_out),) = split.inner
+        everything = [*split.test.tolist(), *fit.tolist(), *held_out.tolist()]
+        assert len(set(everything)) == len(everything)
+        assert set(everything) <= set(range(12))
+        assert sorted([*fit.tolist(), *held_out.tolist()]) == split.train.tolist()
+
+
+def _use(graphs: Any) -> None:
+    try:
+        relaxwl.WeisfeilerLehman(2).fit_transform(graphs)
+    except ValueError as error:
+        assert str(error), "an error must say something"
