@@ -1,5 +1,6 @@
 """Shards: what is written is read, piece by piece, and what is damaged is named."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -145,3 +146,45 @@ def test_parts_lie_in_the_folder(tmp_path, labelled):
 def test_no_folder_of_shards(tmp_path):
     with pytest.raises(ShardError, match=r"no manifest\.json"):
         ShardedCollection.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("indices", lambda a: np.where(np.arange(len(a)) == 3, 2 * 10**9, a).astype(a.dtype), "indices must lie"),
+        ("indices", lambda a: a - 1, "indices must lie"),
+        ("indices", lambda a: a.astype(np.float64), "must be of type int32"),
+        ("indptr", lambda a: a * 1000, "indptr must ascend"),
+        ("offsets", lambda a: a[:-1], "offsets must ascend"),
+        ("node_codes", lambda a: a + 10**9, "node_codes must lie"),
+        ("node_vocabulary", lambda a: a[:-1], "is damaged"),
+        ("y", lambda a: a[:-1], "a target for each"),
+        ("y", lambda a: a.astype(str), "a target for each"),
+        ("y", None, "a target for each"),
+    ],
+)
+def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labelled, name, value, message):
+    shards = write(tmp_path, labelled, np.arange(20))
+    path = tmp_path / shards.manifest.parts[0].name
+    with np.load(path) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    array = arrays.pop(name)
+    if value is not None:
+        arrays[name] = value(array)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["parts"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    shards = ShardedCollection.open(tmp_path)
+    with pytest.raises(ShardError, match=message):
+        _ = (shards[0], shards.y)
+
+
+def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labelled):
+    write(tmp_path, labelled)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["parts"][0]["n_graphs"] += 1
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ShardError, match="the manifest says something else"):
+        ShardedCollection.open(tmp_path)[0]

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from relaxwl._storage import atomic_write, require_regular, sha256
 from relaxwl._validation import check_integer
 from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.checking import check_clean
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, plain_label, sort_labels
 
 FORMAT, VERSION = "relaxwl shards", 1
@@ -241,7 +242,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         """The targets of all graphs, read from all parts; None if there are none."""
         if self.manifest.target is None:
             return None
-        return np.concatenate([self._load(part)["y"] for part in self.manifest.parts])
+        return np.concatenate([self._targets(part) for part in self.manifest.parts])
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -264,15 +265,24 @@ class ShardedCollection(Sequence[GraphCollection]):
     def _read(self, part: Part) -> GraphCollection:
         arrays = self._load(part)
         try:
-            present: dict[str, Any] = {name: arrays[name] for name in ARRAYS if name in arrays}
+            present: dict[str, Any] = {name: _typed(name, arrays[name]) for name in ARRAYS if name in arrays}
             graphs = GraphCollection(
                 **present,
                 node_vocabulary=_vocabulary(arrays, "node_vocabulary"),
                 edge_vocabulary=_vocabulary(arrays, "edge_vocabulary"),
             )
+            check_clean(graphs)
+            if (len(graphs), graphs.n_nodes, graphs.n_edges) != (part.n_graphs, part.n_nodes, part.n_edges):
+                raise ValueError(f"the manifest says something else of it than it is, {graphs!r}")
             return _recoded(graphs, self.manifest)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise ShardError(f"{self.folder / part.name} is damaged: {error}") from None
+
+    def _targets(self, part: Part) -> NDArray[Any]:
+        y = self._load(part).get("y")
+        if y is None or y.shape != (part.n_graphs,) or y.dtype.kind != self.manifest.target:
+            raise ShardError(f"{self.folder / part.name} is damaged: it must have a target for each of its graphs")
+        return y
 
     def _load(self, part: Part) -> dict[str, NDArray[Any]]:
         path = self.folder / part.name
@@ -330,6 +340,14 @@ def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArra
         if getattr(graphs, name) is not None:
             arrays[name] = np.frombuffer(json.dumps(getattr(graphs, name)).encode(), np.uint8)
     return arrays if y is None else {**arrays, "y": y}
+
+
+def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that is of the type that it was written in: in another, numbers would be cut."""
+    wanted = np.float64 if name.endswith("attributes") else np.int64 if name in ("offsets", "indptr") else np.int32
+    if array.dtype != wanted:
+        raise ValueError(f"{name} must be of type {np.dtype(wanted).name}, not {array.dtype}")
+    return array
 
 
 def _vocabulary(arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary | None:

@@ -29,6 +29,7 @@ from relaxwl.graphs.building import (
     join_vectors,
     node_values,
 )
+from relaxwl.graphs.checking import check_safe
 from relaxwl.graphs.directions import DIRECTIONS, both_ways, directed_symbol, reversed_arcs
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 
@@ -40,8 +41,8 @@ class GraphCollection(Sequence["Graph"]):
     """Immutable graphs, all undirected or all directed, with optional vertex and edge labels and attributes.
 
     Use :meth:`from_edges`, :meth:`from_networkx`, :meth:`from_adjacency`, ``relaxwl.as_collection`` or
-    ``relaxwl.datasets.load_tu`` to make one. The constructor itself trusts its arrays and is for code that already
-    has a clean adjacency.
+    ``relaxwl.datasets.load_tu`` to make one. The constructor itself is for code that already has a clean adjacency: it
+    refuses what would be read beyond its end, and trusts the rest.
 
     Parameters
     ----------
@@ -130,6 +131,7 @@ class GraphCollection(Sequence["Graph"]):
             "node_attributes": None if node_attributes is None else _frozen(node_attributes, np.float64),
             "edge_attributes": None if edge_attributes is None else _frozen(edge_attributes, np.float64),
         }
+        check_safe(values)
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
