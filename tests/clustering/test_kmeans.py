@@ -389,6 +389,7 @@ def test_verbose_logs_rounds(caplog):
     [
         (lambda rows: replace(rows, points=rows.points + 2 * 10**9), "rows.points must be from 0 to 4"),
         (lambda rows: replace(rows, points=rows.points - 1), "rows.points must be from 0 to 4"),
+        (lambda rows: replace(rows, roots=rows.roots + 10**9), "root codes up to|rows.roots must be"),
         (lambda rows: replace(rows, roots=rows.roots - 1), "rows.roots must be from 0"),
         (lambda rows: replace(rows, indptr=rows.indptr[::-1].copy()), "rows.indptr must rise"),
     ],

@@ -381,7 +381,7 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     ),
     "examples": (lambda k: spoil(level(k), members_=level(k).summary._replace(examples=None)), "examples must be"),
     "depths": (lambda k: spoil(level(k), depth=7), "must be numbered"),
-    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must all have the same depths"),
+    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must all have . depths"),
     "not fitted": (lambda k: spoil(level(k), partitioner=KMeansPartitioner()), "centers_"),
     "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
     "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be an integer or None, not nan"),
@@ -426,6 +426,15 @@ def test_samples_that_would_never_end_are_refused(tmp_path):
     kernel.save(tmp_path / "model.rwl")
     with pytest.raises(ModelFileError, match="n_samples_ must be a whole number"):
         load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("depth", [10**9, 3, 0])
+def test_depths_that_are_not_those_of_the_model_are_refused(tmp_path, depth):
+    for kernel in (WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 1, random_state=0)):
+        kernel.fit(collection(TRAIN)).max_depth = depth
+        save_model(kernel, tmp_path / "model.rwl")
+        with pytest.raises(ModelFileError, match="depth"):
+            load_kernel(tmp_path / "model.rwl")
 
 
 def test_masses_beyond_memory_are_not_drawn(model):

@@ -144,7 +144,9 @@ def point_parts(
 
 def uniform_roots(rows: Rows) -> Float64:
     """Return the cost 1 between all different roots of these rows, ⊥ last."""
-    return 1.0 - np.eye(int(rows.roots.max(initial=0)) + 2)
+    size = int(rows.roots.max(initial=0)) + 2
+    refuse_beyond_memory(16.0 * size**2, f"the costs between root codes up to {size - 2}", "give root_cost")
+    return 1.0 - np.eye(size)
 
 
 def is_whole(values: NDArray[Any]) -> bool:

@@ -36,6 +36,8 @@ KINDS: dict[str, type] = {
 }  # fmt: skip
 # Attributes that are made anew when asked for, or not needed by a fitted model.
 NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_"})
+# Deeper than any model: a weight for each depth is made room for before anything else is looked at.
+MAX_DEPTH = 10_000
 # More samples of a graph than this would take for ever.
 MAX_SAMPLES = 10**7
 
@@ -149,6 +151,7 @@ def check_model(model: Any, fitted: Iterable[str]) -> None:
     """Check a restored estimator: its parameters, each attribute in ``fitted``, and how all of it fits together."""
     n_jobs = getattr(model, "n_jobs", None)
     require(n_jobs is None or is_integer(n_jobs), f"n_jobs must be an integer or None, not {n_jobs!r}")
+    whole(MAX_DEPTH)(getattr(model, "max_depth", 0), "max_depth")
     model._validate_parameters()
     for name in sorted(fitted):
         require(name in ATTRIBUTES, f"{type(model).__name__} has no attribute {name}")
@@ -169,6 +172,7 @@ def _check_rows(rows: Any, n_points: int, n_roots: int, what: str) -> None:
 
 def _check_refinement(kernel: Any) -> None:
     """Check the distinct trees of each depth against the labels and the depth below."""
+    require(len(kernel.rows_) == kernel.max_depth + 1, f"there must be rows_ for each of {kernel.max_depth + 1} depths")
     n_symbols, n_edge_codes = (
         1 if labels is None else len(labels)
         for labels in (kernel.node_vocabulary_, getattr(kernel, "edge_vocabulary_", None))
@@ -186,7 +190,7 @@ def _check_relaxed(kernel: Any) -> None:
     """Check encodings, partitions and counters: each depth against the symbols and against what it is fed."""
     _check_encodings(kernel.root_encoding_, kernel.edge_encoding_)
     depths = {len(levels) for levels in kernel.partitions_}
-    require(len(depths) == 1 and 0 not in depths, "partitions_ must all have the same depths")
+    require(depths == {kernel.max_depth + 1}, f"partitions_ must all have {kernel.max_depth + 1} depths")
     for index, levels in enumerate(kernel.partitions_):
         _check_levels(kernel, index, levels)
     require(len(kernel._counters) == len(kernel.partitions_), "there must be counters for each partition")
