@@ -97,11 +97,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--only", nargs="+", choices=["auto", "small", "large", "splits"])
+    parser.add_argument("--datasets", nargs="+", help="these alone")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     store = ResultStore(arguments.folder / "results.jsonl")
     for task in tasks():
-        if arguments.only is None or task.stage in arguments.only:
+        wanted = arguments.only is None or task.stage in arguments.only
+        if wanted and (arguments.datasets is None or task.dataset in arguments.datasets):
             try:
                 run(task, arguments.data, store)
             except ValueError as error:

@@ -15,6 +15,9 @@ import numpy as np
 # What scikit-learn calls random_state, and the ways of NumPy to say the same.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
+# So many different numbers with fractions may still be names of classes.
+MOST_FRACTIONS = 10
+
 
 class ParameterError(ValueError, TypeError):
     """An argument that cannot be used; the message names it and says what it must be."""
@@ -111,3 +114,14 @@ def _checked_seed(random_state: Any) -> int:
             f"random_state must be an integer >= 0, a NumPy random generator or None, not {random_state!r}"
         )
     return int(random_state)
+
+
+def looks_continuous(distinct: Any, n_values: int) -> bool:
+    """Say whether distinct targets are measurements: numbers of which most occur once, or many with a fraction.
+
+    >>> looks_continuous(np.array([0.5, 1.5, 2.0]), 4), looks_continuous(np.array([0, 1]), 4)
+    (True, False)
+    """
+    if distinct.dtype.kind not in "iuf":
+        return False
+    return 2 * len(distinct) > n_values or (len(distinct) > MOST_FRACTIONS and bool((distinct % 1 != 0).any()))

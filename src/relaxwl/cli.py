@@ -354,6 +354,9 @@ def _predict(commands: Subparsers) -> None:
     parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
+    parser.add_argument("--page", metavar="FILE", help="page to write about the vertices behind the predictions")
+    parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
+                        help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
 
 
 def _explain(commands: Subparsers) -> None:

@@ -125,9 +125,17 @@ def test_other_scores_than_the_accuracy():
 
 def test_predictors_among_transductive_kernels_are_told():
     predicted = [replace(record, inner_accuracy=None) for record in repetitions((1.0, 1.0), kernel="auto")]
-    notes = results_table(Results([*repetitions((1.0, 0.5)), *predicted])).notes
+    alone = [replace(record, parameters={}) for record in predicted]
+    notes = results_table(Results([*repetitions((1.0, 0.5)), *alone])).notes
     assert any(note.startswith("auto: fitted on the training graphs") for note in notes)
+    chosen = results_table(Results([*repetitions((1.0, 0.5)), *predicted])).notes
+    assert not any("training graphs" in note for note in chosen)  # its kernels have met all graphs
     assert not any("training graphs" in note for note in results_table(Results(repetitions((1.0, 0.5)))).notes)
+
+
+def test_the_largest_class_stands_beside():
+    notes = results_table(Results(repetitions((1.0, 0.5)))).notes
+    assert any(note.startswith("Always naming the largest class: EGO-1 ") for note in notes)
 
 
 def test_given_folds_spread_over_folds_and_say_so():

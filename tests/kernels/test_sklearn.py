@@ -12,12 +12,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
 from relaxwl.kernels.baselines import WLOptimalAssignment
+from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
 KERNELS = [
@@ -26,25 +26,11 @@ KERNELS = [
 ]
 kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 
-# scikit-learn's checks that say nothing about the data; all of them are run below.
-APPLICABLE = [
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_estimators_unfitted",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-]
-# All other checks feed tables of numbers to ``fit``, and graphs are no tables. What they check beyond that is checked
-# below with graphs: check_dict_unchanged, check_dont_overwrite_parameters, check_estimators_fit_returns_self,
-# check_estimators_overwrite_params, check_estimators_pickle, check_fit_check_is_fitted, check_fit_idempotent,
-# check_fit_score_takes_y, check_methods_sample_order_invariance, check_methods_subset_invariance,
-# check_pipeline_consistency, check_transformer_data_not_an_array, check_transformer_general.
+# What the checks that need tables of numbers look at beyond these is checked below with graphs: check_dict_unchanged,
+# check_dont_overwrite_parameters, check_estimators_fit_returns_self, check_estimators_overwrite_params,
+# check_estimators_pickle, check_fit_check_is_fitted, check_fit_idempotent, check_fit_score_takes_y,
+# check_methods_sample_order_invariance, check_methods_subset_invariance, check_pipeline_consistency,
+# check_transformer_data_not_an_array, check_transformer_general.
 
 PARTITIONERS = (KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner)
 
@@ -60,7 +46,7 @@ def cycles_and_paths(n_graphs=24):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("check", APPLICABLE)
+@each_check
 @pytest.mark.parametrize(
     "estimator",
     [*KERNELS, WassersteinKMeans(), KMeansPartitioner(), KMedoidsPartitioner(), RadiusPartitioner()],
@@ -69,7 +55,7 @@ def cycles_and_paths(n_graphs=24):
 def test_scikit_learns_own_checks(estimator, check):
     if check == "check_estimators_unfitted" and isinstance(estimator, PARTITIONERS):
         pytest.skip("a partitioner's predict takes rows and their ground, which scikit-learn does not know")
-    getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+    run_check(check, estimator)
 
 
 @kernels

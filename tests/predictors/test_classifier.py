@@ -6,11 +6,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import estimator_checks
 
 from relaxwl import GraphClassifier
 from relaxwl.datasets import make_egonets
 from relaxwl.predictors.linear import LinearMachine
+from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
 QUICK = GraphClassifier(effort="quick", random_state=0)
@@ -18,24 +18,11 @@ GRAPHS, Y = make_egonets(48, level=1, random_state=0)
 TRAIN, TEST = np.arange(36), np.arange(36, 48)
 NAMES = np.array(["ring", "small world", "random", "grown"])
 
-APPLICABLE = [
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimators_unfitted",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-]
-
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("check", APPLICABLE)
+@each_check
 def test_scikit_learns_own_checks(check):
-    getattr(estimator_checks, check)("GraphClassifier", GraphClassifier())
+    run_check(check, GraphClassifier())
 
 
 @pytest.fixture(scope="module")

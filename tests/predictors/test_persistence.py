@@ -128,8 +128,12 @@ def test_command_line(tmp_path, capsys):
     model, table = str(tmp_path / "model.rwl"), str(tmp_path / "predictions.csv")
     assert main(["fit", "egonets-1", "-o", model, "--effort", "quick", "--quiet"]) == 0
     assert "largest class" in capsys.readouterr().out
-    assert main(["predict", model, "egonets-1", "-o", table, "--quiet"]) == 0
-    assert "200 predictions written" in capsys.readouterr().out
+    page = str(tmp_path / "effects.html")
+    assert main(["predict", model, "egonets-1", "-o", table, "--page", page, "--page-graphs", "2", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "200 predictions written" in said
+    assert "the vertices of 2 graphs" in said
+    assert (tmp_path / "effects.html").read_text().count("<figure>") == 2
     lines = (tmp_path / "predictions.csv").read_text().splitlines()
     assert len(lines) == 201
     assert lines[0].startswith("graph,prediction,probability of ")

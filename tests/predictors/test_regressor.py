@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import estimator_checks
 
-from predictors.test_classifier import APPLICABLE
 from relaxwl import GraphRegressor
 from relaxwl.datasets import make_egonets
 from relaxwl.predictors.linear import LinearRegression
+from sklearn_checks import each_check, run_check
 
 QUICK = GraphRegressor(effort="quick", random_state=0)
 GRAPHS, _ = make_egonets(48, level=1, random_state=1)
@@ -18,9 +17,9 @@ TRAIN, TEST = np.arange(36), np.arange(36, 48)
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("check", APPLICABLE)
+@each_check
 def test_scikit_learns_own_checks(check):
-    getattr(estimator_checks, check)("GraphRegressor", GraphRegressor())
+    run_check(check, GraphRegressor())
 
 
 @pytest.fixture(scope="module")

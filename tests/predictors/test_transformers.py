@@ -9,10 +9,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils import estimator_checks
 
 from relaxwl import KernelDistance, KernelMatrix, RelaxedWeisfeilerLehman, VertexGroups, WeisfeilerLehman
 from relaxwl.kernels.baselines import VertexEdgeHistogram, WassersteinWL, WLOptimalAssignment
+from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
 TRAIN, TEST = collection(random_graphs(20)), collection(random_graphs(8, seed=1))
@@ -31,25 +31,12 @@ KERNELS = [
 ]
 kernels = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 
-APPLICABLE = [
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimators_unfitted",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-]
-
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("check", APPLICABLE)
+@each_check
 @pytest.mark.parametrize("kind", [KernelMatrix, KernelDistance, VertexGroups])
 def test_scikit_learns_own_checks(kind, check):
-    getattr(estimator_checks, check)(kind.__name__, kind())
+    run_check(check, kind())
 
 
 @kernels

@@ -92,8 +92,10 @@ def test_evidence_on_the_page_adds_up_to_scores_of_normalised_kernels(normalize)
 
 
 def test_lead_says_how_the_accuracy_was_found():
-    accuracy = round(100 * egonets().model.accuracy)
-    assert f"right for {accuracy} % of held-out graphs (nested cross-validation)" in page_of("egonets")
+    accuracy = f"{100 * egonets().model.accuracy:.1f}"
+    page = page_of("egonets")
+    assert f"right for {accuracy} % of held-out graphs (nested cross-validation)" in page
+    assert f"largest class is right for {100 * egonets().target.chance:.1f} %" in page
 
 
 def test_large_graphs_and_many_clusters_are_cut():

@@ -103,7 +103,7 @@ def test_kernels_that_tie_are_all_named():
     tied = [*repetitions((1.0, 0.5), kernel="wl", title="WL"), *repetitions((0.5, 1.0), kernel="sp", title="SP")]
     worse = repetitions((0.5, 0.5), kernel="gs", title="GS")
     text = " ".join(Checker(render_report(Results([*tied, *worse]))).text)
-    assert "75.0 % WL and SP  best on EGO-1" in text
+    assert "75.0 % WL and SP  best on EGO-1; largest class" in text
 
 
 @pytest.mark.parametrize(

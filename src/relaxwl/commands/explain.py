@@ -1,4 +1,4 @@
-"""``relaxwl explain``: a page that shows which neighbourhoods tell the classes apart."""
+"""``relaxwl explain``: a page that shows which neighbourhoods tell the classes apart, or go with a number."""
 
 from argparse import Namespace
 
@@ -12,7 +12,7 @@ from relaxwl.reports.explorer import write_explorer
 def run(arguments: Namespace, console: Console) -> None:
     """Fit the relaxed kernel, explain it, and write the explorer page."""
     source = open_source(arguments.dataset, console, arguments.seed)
-    y = source.require_classes()
+    y = source.require_targets()
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,
         n_partitions=arguments.partitions,
@@ -28,9 +28,10 @@ def run(arguments: Namespace, console: Console) -> None:
     write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]
     lines = [
-        f"{len(explanation.clusters)} groups of neighbourhoods, {len(telling)} of them separate the classes better "
+        f"{len(explanation.clusters)} groups of neighbourhoods, {len(telling)} of them {explanation.telling} better "
         f"than chance; the page is {arguments.output}"
     ]
+    lines += [explanation.quality] if explanation.quality else []
     lines += [f"  {_sentence(cluster, explanation)}" for cluster in telling[:3]]
     console.result(
         "\n".join(lines),
@@ -41,8 +42,9 @@ def run(arguments: Namespace, console: Console) -> None:
 def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
     """Say what a group is and which class it speaks for."""
     tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} vertices"
-    typical = explanation.classes[cluster.typical_class]
+    kind = "class" if explanation.target.values is None else "graphs"
+    typical = f"{kind} {explanation.classes[cluster.typical_class]}"
     return (
-        f"{cluster.rank}. depth {cluster.depth}, most in class {typical}: {tree}; {cluster.size:,} vertices of "
+        f"{cluster.rank}. depth {cluster.depth}, most in {typical}: {tree}; {cluster.size:,} vertices of "
         "the graphs belong to it"
     )

@@ -12,6 +12,7 @@ from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Source, open_source
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 from relaxwl.predictors.persistence import load_predictor
+from relaxwl.reports.effects import write_effects
 
 TASKS: dict[str, type] = {"classes": GraphClassifier, "numbers": GraphRegressor}
 
@@ -54,7 +55,26 @@ def run_predict(arguments: Namespace, console: Console) -> None:
     with atomic_write(arguments.output) as file:
         file.write(text.getvalue().encode())
     summary: dict[str, Any] = {"output": arguments.output, "graphs": len(rows)}
-    console.result(f"{len(rows)} predictions written to {arguments.output}{_agreement(rows, source, summary)}", summary)
+    words = f"{len(rows)} predictions written to {arguments.output}{_agreement(rows, source, summary)}"
+    if arguments.page is not None:
+        n_shown = _write_page(model, source, arguments.page, arguments.page_graphs)
+        summary["page"] = arguments.page
+        words += f"\nwhat the vertices of {n_shown} graphs do to them: {arguments.page}"
+    console.result(words, summary)
+
+
+def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
+    """Write a page about the vertices behind the predictions for the first graphs, and return how many these are."""
+    graphs = source.graphs[:n_graphs]
+    write_effects(
+        model.explain(graphs),
+        path,
+        title=f"What vertices of {source.name} do to predictions",
+        report=model.report_,
+        novelty=model.novelty(graphs),
+        truth=None if source.y is None or source.y.ndim != 1 else source.y[:n_graphs].tolist(),
+    )
+    return len(graphs)
 
 
 def _task(target: str, source: Source) -> tuple[Any, Any]:

@@ -32,6 +32,10 @@ class Source:
             raise UserError(f"{self.name} has no classes (a file NAME_graph_labels.txt), and this command needs them")
         return self.y
 
+    def require_targets(self) -> NDArray[np.generic]:
+        """Return the classes, or the numbers where there are numbers."""
+        return self.require_numbers() if self.y is not None and self.y.dtype.kind == "f" else self.require_classes()
+
     def require_numbers(self) -> NDArray[np.generic]:
         """Return the numbers that regression predicts, or say that there are none."""
         if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iuf":

@@ -34,7 +34,7 @@ def graph_svg(
     labels : sequence of str, optional
         A label for each vertex.
     highlight : iterable of int, or mapping of int to float
-        Vertices to highlight; a mapping says how strongly, from 0 to 1.
+        Vertices to highlight; a mapping says how strongly, from 0 to 1, or in another colour from -1 to 0.
     positions : array-like of shape (n_nodes, 2), optional
         Where the vertices are; laid out by springs if not given, the same way each time.
     max_nodes : int, default=300
@@ -80,8 +80,9 @@ def _graph_node(x: float, y: float, radius: float, label: str | None, strength: 
     circle = f'<circle class="node" {shape}><title>{escaped(name + shown)}</title></circle>'
     if strength is not None:
         # A second circle over the first: through a pale highlight no edge may shine.
-        opacity = 0.25 + 0.75 * min(max(strength, 0.0), 1.0)
-        circle += f'<circle class="node lit" fill-opacity="{opacity:.2f}" pointer-events="none" {shape}/>'
+        opacity = 0.25 + 0.75 * min(abs(strength), 1.0)
+        kind = "lit" if strength >= 0 else "against"
+        circle += f'<circle class="node {kind}" fill-opacity="{opacity:.2f}" pointer-events="none" {shape}/>'
     # Letters that do not fit would only blot the picture; the full label shows when pointed at.
     if label is None or radius < 8 or text_width(label) > 2 * radius:
         return circle

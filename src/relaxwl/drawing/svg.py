@@ -28,6 +28,7 @@ svg.rwl:root{color:#1f2933}
 .rwl .deleted{fill:#ff9c94;stroke:#b3261e}
 .rwl .inserted{fill:#9accff;stroke:#0b57b0}
 .rwl .lit{fill:#ff9f43;stroke:#b35900}
+.rwl .against{fill:#7db8f5;stroke:#0b57b0}
 .rwl text.on,.rwl text.ink{fill:#1f2933}
 .rwl text.changed{fill:#94690a;font-weight:700}
 @media (prefers-color-scheme:dark){
@@ -38,6 +39,7 @@ svg.rwl:root{color:#e4e7eb}
 .rwl .deleted{fill:#ff9c94;stroke:#ffd3cf}
 .rwl .inserted{fill:#9accff;stroke:#d6eaff}
 .rwl .lit{fill:#ff9f43;stroke:#ffe0bf}
+.rwl .against{fill:#7db8f5;stroke:#d6eaff}
 .rwl text.changed{fill:#ffd95e}
 }
 """

@@ -1,5 +1,6 @@
 """What a table shows of a kernel on a data set."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -41,6 +42,12 @@ class Cell:
     def std(self) -> float:
         """Standard deviation over the repetitions."""
         return float(np.std(self.accuracies)) if self.accuracies else float("nan")
+
+    @property
+    def chance(self) -> float:
+        """Share of the most frequent class among all test graphs: what answering without looking would reach."""
+        counts = Counter(target for record in self.records for target in record.targets)
+        return max(counts.values(), default=0) / max(counts.total(), 1)
 
     @property
     def percent(self) -> float:

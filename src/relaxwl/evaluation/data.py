@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._progress import printable
+from relaxwl._validation import looks_continuous
 from relaxwl.evaluation.folds import Settings, Splits
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 
 # Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
 DIGITS = 16
-# So many different numbers with fractions may still be names of classes.
-MOST_FRACTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def _check_class_sizes(classes: NDArray[Any], sizes: Int64, settings: Settings) 
     size = int(sizes[smallest])
     in_training = size - -(-size // settings.n_folds)
     if size < settings.n_folds or in_training < settings.inner_folds:
-        if _looks_continuous(classes, int(sizes.sum())):
+        if looks_continuous(classes, int(sizes.sum())):
             raise ValueError(
                 f"y looks continuous ({len(classes)} distinct values); classification needs classes, and "
                 "task='regression' takes numbers"
@@ -93,10 +92,3 @@ def _check_class_sizes(classes: NDArray[Any], sizes: Int64, settings: Settings) 
             f"class {classes[smallest]} has {size} graphs: too few for n_folds={settings.n_folds} and "
             f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
         )
-
-
-def _looks_continuous(values: NDArray[Any], n_graphs: int) -> bool:
-    """Say whether distinct values are measurements: numbers of which most occur once, or many with a fraction."""
-    if values.dtype.kind not in "iuf":
-        return False
-    return 2 * len(values) > n_graphs or (len(values) > MOST_FRACTIONS and bool((values % 1 != 0).any()))

@@ -295,7 +295,12 @@ def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> t
                 "The deviation is that between test parts, as those who publish folds report it: several times that of "
                 "repeated cross-validations, which measures how much the mean over all graphs moves"
             )
-    alone = dict.fromkeys(record.title for record in results.folds if record.inner_accuracy is None)
+    if metric == "accuracy" and finished:
+        shares = {cell.dataset: f"{cell.dataset} {100 * cell.chance:.1f} %" for cell in finished}
+        notes.append(f"Always naming the largest class: {', '.join(shares.values())}")
+    # What a contestant chose within the training graphs is noted if its kernels have met all graphs.
+    by_itself = (record for record in results.folds if record.inner_accuracy is None and not record.parameters)
+    alone = dict.fromkeys(record.title for record in by_itself)
     if alone and results.folds[0].settings["protocol"] == "transductive":
         notes.append(f"{', '.join(alone)}: fitted on the training graphs of each fold alone, as all that predict are")
     if 1 in counts and not (results.folds and given):

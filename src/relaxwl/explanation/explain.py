@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl.explanation.chance import ChanceCheck, check_chance
 from relaxwl.explanation.explanation import ClusterEvidence, Explanation
 from relaxwl.explanation.groupings import Grouping, count_groups, groupings
-from relaxwl.explanation.weights import LinearWeights, fit_weights, given_weights
+from relaxwl.explanation.targets import Target, read_target
+from relaxwl.explanation.weights import LinearWeights, fit_regression, fit_weights, given_regression, given_weights
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
@@ -27,17 +28,22 @@ def explain(
     y: ArrayLike,
     model: Any = None,
     *,
+    task: str | None = None,
     n_permutations: int = 999,
     significance: float = 0.05,
     random_state: int = 0,
 ) -> Explanation:
-    """Say which groups of neighbourhoods separate the classes, and how they look.
+    """Say which groups of neighbourhoods separate the classes (or go with a number), and how they look.
 
     Every feature of the kernel counts the vertices of one group, and a linear model gives it a weight for each class.
     Groups are ranked by what they add to the distance between the mean scores of the classes, times the share of their
     own variation that the classes explain: so a group that is clearly of one class comes before one that is often so.
     Whether a group separates the classes better than chance is checked on its counts alone, by permuting the classes,
     and corrected for the number of groups; groups that fail come last.
+
+    Where ``y`` holds numbers, weights are those of a ridge regression, a group's share is what it adds to the
+    covariance of prediction and number, and the check against chance is on correlations; the graphs below and above
+    the median stand for two classes in all that is told and drawn.
 
     Parameters
     ----------
@@ -46,12 +52,14 @@ def explain(
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : array-like (n_graphs,)
-        Their classes, at least two.
+        Their classes, at least two; or numbers.
     model : fitted linear model, optional
         Its ``coef_`` must belong to ``kernel.transform(graphs)``. A search (``GridSearchCV``), a
         ``OneVsRestClassifier`` of linear models and a pipeline that passes on these features as they are will do too.
         By default a support vector machine, one class against the rest, is fitted on these features, its C chosen by
-        5-fold cross-validation; its accuracy is that of nested cross-validation.
+        5-fold cross-validation; its accuracy is that of nested cross-validation. For numbers: a linear regression.
+    task : {"classification", "regression"}, optional
+        What ``y`` is; by default numbers if most of them occur once, or if they are many and have fractions.
     n_permutations : int
         Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
     significance : float
@@ -75,22 +83,30 @@ def explain(
     0(0,0) path 0.001
     """
     collection = as_collection(graphs)
-    classes, codes = _check_classes(y, len(collection))
+    target = read_target(y, len(collection), task)
     _check_settings(n_permutations, significance)
     kernel = _fitted(kernel, collection)
     features = kernel.weighted_counts(collection)
     found = groupings(kernel, collection)
     counts = count_groups(found, features.shape[1])
-    if model is None:
-        weights = fit_weights(features, codes, len(classes), random_state)
-    else:
-        weights = given_weights(model, kernel, features.shape[1], classes)
-    chance = check_chance(features, codes, len(classes), n_permutations, random_state)
-    clusters = _rank(_Table(collection, codes, len(classes), features, counts, weights, chance), found, significance)
+    weights = _weights(model, kernel, features, target, random_state)
+    chance = check_chance(features, target, n_permutations, random_state)
+    clusters = _rank(_Table(collection, target, features, counts, weights, chance), found, significance)
     return Explanation(
-        kernel, collection, classes, codes, weights, clusters, tuple(found), features, counts, significance,
-        n_permutations,
+        kernel, collection, target.classes, target.codes, weights, clusters, tuple(found), features, counts,
+        significance, n_permutations, target,
     )  # fmt: skip
+
+
+def _weights(model: Any, kernel: Any, features: csr_array, target: Target, random_state: int) -> LinearWeights:
+    """Return the weights of the given model, or of one that suits the target."""
+    if target.values is not None:
+        if model is None:
+            return fit_regression(features, target.values, target.middle, random_state)
+        return given_regression(model, kernel, features.shape[1], target.middle)
+    if model is None:
+        return fit_weights(features, target.codes, len(target.classes), random_state)
+    return given_weights(model, kernel, features.shape[1], target.classes)
 
 
 class _Table:
@@ -99,13 +115,13 @@ class _Table:
     def __init__(
         self,
         graphs: GraphCollection,
-        y: Int64,
-        n_classes: int,
+        target: Target,
         features: csr_array,
         counts: csr_array,
         weights: LinearWeights,
         chance: ChanceCheck,
     ) -> None:
+        y, n_classes = target.codes, len(target.classes)
         members = csr_array(np.eye(n_classes)[y].T)
         n_vertices = np.maximum(np.bincount(y, graphs.node_counts, minlength=n_classes), 1)
         sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
@@ -117,10 +133,13 @@ class _Table:
         present = counts.copy()
         present.data[:] = 1
         self.presence = (members @ present).toarray() / sizes[:, None]
-        sums = (members @ features).toarray()
-        means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(y) - sizes)[:, None]
         self.weights, self.chance = weights, chance
-        separation = (weights.coef * (means - others)).sum(axis=0)
+        if target.values is None:
+            sums = (members @ features).toarray()
+            means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(y) - sizes)[:, None]
+            separation = (weights.coef * (means - others)).sum(axis=0)
+        else:
+            separation = weights.coef[-1] * np.asarray(features.T @ (target.values - target.values.mean()))
         total = separation.sum()
         self.share = separation / (total if total > 0 else max(np.abs(separation).sum(), 1e-300))
 
@@ -159,17 +178,6 @@ def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[Cl
             )
         )
     return tuple(clusters)
-
-
-def _check_classes(y: ArrayLike, n_graphs: int) -> tuple[NDArray[Any], Int64]:
-    """Return the sorted classes and the index of each graph's class."""
-    values = np.asarray(y)
-    if values.shape != (n_graphs,):
-        raise ValueError(f"y must have one class for each of the {n_graphs} graphs, its shape is {values.shape}")
-    classes, codes = np.unique(values, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError("y must have at least two classes: there is nothing to separate")
-    return classes, codes.astype(np.int64)
 
 
 def _check_settings(n_permutations: int, significance: float) -> None:

@@ -13,6 +13,7 @@ from relaxwl import drawing
 from relaxwl.explanation.groupings import Grouping
 from relaxwl.explanation.layout import plane
 from relaxwl.explanation.members import Members, find_members, vertices_of
+from relaxwl.explanation.targets import Target
 from relaxwl.explanation.weights import LinearWeights
 from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
@@ -211,6 +212,9 @@ class Explanation:
         All groups that occur: those better than chance first; within these and within the others by ``importance``.
     significance, n_permutations
         Of the check against chance.
+    target : Target
+        Classes or numbers, as they were given; for numbers ``classes`` are a lower and a higher half, and scores say
+        how far above the number between them a graph is.
     """
 
     kernel: Any
@@ -224,13 +228,40 @@ class Explanation:
     counts: csr_array = field(repr=False)
     significance: float
     n_permutations: int
+    target: Target = field(repr=False)
 
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
-            f"<Explanation of {len(self.graphs)} graphs in {len(self.classes)} classes: {len(self.clusters)} clusters, "
+            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
             f"{better} better than chance>"
         )
+
+    @property
+    def what(self) -> str:
+        """What the graphs have, in words: so many classes, or numbers in a range."""
+        values = self.target.values
+        if values is None:
+            return f"in {len(self.classes)} classes"
+        return f"with numbers from {values.min():.4g} to {values.max():.4g}"
+
+    @property
+    def quality(self) -> str:
+        """How good the linear model is on graphs that it has not seen, beside chance; empty where it is not known."""
+        if self.model.r2 is not None:
+            explained = f"{100 * self.model.r2:.0f} % of the variance of held-out graphs"
+            return f"A linear model on them explains {explained} (the mean of all explains 0 %)."
+        if self.model.accuracy is None:
+            return ""
+        return (
+            f"A linear model on them is right for {100 * self.model.accuracy:.1f} % of held-out graphs (nested "
+            f"cross-validation); always naming the largest class is right for {100 * self.target.chance:.1f} %."
+        )
+
+    @property
+    def telling(self) -> str:
+        """What groups do that are better than chance, in words."""
+        return "separate the classes" if self.target.values is None else "go with the numbers"
 
     @cached_property
     def by_column(self) -> dict[int, ClusterEvidence]:
@@ -317,15 +348,14 @@ class Explanation:
     def summary(self, n_clusters: int = 10) -> str:
         """Return the most telling groups in words, one a line."""
         better = sum(cluster.better_than_chance for cluster in self.clusters)
-        lines = [f"{len(self.clusters)} clusters, {better} separate the classes better than chance."]
-        if self.model.accuracy is not None:
-            right = f"{100 * self.model.accuracy:.1f} % of held-out graphs"
-            lines.append(f"A linear model on them is right for {right} (nested cross-validation).")
+        lines = [f"{len(self.clusters)} clusters, {better} {self.telling} better than chance."]
+        lines += [self.quality] if self.quality else []
         for cluster in self.clusters[:n_clusters]:
             tree = str(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} vertices"
             chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not better than chance"
+            kind = "class " if self.target.values is None else "graphs "
             lines.append(
-                f"{cluster.rank}. depth {cluster.depth}, partition {cluster.partition}: most in class "
+                f"{cluster.rank}. depth {cluster.depth}, partition {cluster.partition}: most in {kind}"
                 f"{self.classes[cluster.typical_class]}, {100 * cluster.share:.1f} % of the separation, {chance}; "
                 f"centre {tree}"
             )

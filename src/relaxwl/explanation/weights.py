@@ -20,6 +20,8 @@ from relaxwl.graphs.arrays import Float64, Int64
 # With kernels scaled to mean diagonal 1 the useful penalties lie here.
 PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5))
 DEFAULT_PENALTY = 1.0  # where there are too few graphs to choose
+# Of a regression on the same kernels, the largest first: of equals the smoothest wins.
+RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6
 
@@ -39,13 +41,17 @@ class LinearWeights:
         part in the choice of C either (the kernel's groups, made without classes, are those of all graphs); None for
         a given model and where a class has less than three graphs.
     penalty : float or None
-        The C of the support vector machine that cross-validation chose.
+        The C of the support vector machine that cross-validation chose; for numbers the penalty of the regression.
+    r2 : float or None
+        For numbers: share of the variance of held-out graphs that the regression explains, its penalty chosen without
+        them. The mean of all explains nothing.
     """
 
     coef: Float64
     intercept: Float64
     accuracy: float | None = None
     penalty: float | None = None
+    r2: float | None = None
 
     def scores(self, features: csr_array) -> Float64:
         """Return the scores (n_graphs, n_classes)."""
@@ -100,6 +106,57 @@ def _choose_penalty(machine: Any, gram: Float64, y: Int64, folds: list[Int64]) -
         return best, None
     chosen = [int(np.delete(right[:, f], f, axis=1).mean(axis=1).argmax()) for f in range(n_folds)]
     return best, float(by_fold[chosen, np.arange(n_folds)].mean())
+
+
+def fit_regression(features: csr_array, values: Float64, middle: float, random_state: int) -> LinearWeights:
+    """Fit a ridge regression on features as they are; its scores are how far a number lies above ``middle``, or below.
+
+    The penalty is the one whose predictions of single left-out graphs are best. To measure the regression, folds are
+    held out one after the other, and the penalty is chosen without them.
+    """
+    gram = (features @ features.T).toarray()
+    scale = float(gram.diagonal().mean()) or 1.0
+    gram /= scale
+    order = np.random.default_rng(random_state).permutation(len(values))
+    r2 = None
+    if len(values) > N_FOLDS:
+        errors = np.zeros(len(values))
+        for test in np.array_split(order, N_FOLDS):
+            train = np.setdiff1d(order, test)
+            dual, mean, _ = _ridge(gram[np.ix_(train, train)], values[train])
+            rows = gram[np.ix_(test, train)]
+            own = gram[np.ix_(train, train)].mean(axis=0)
+            errors[test] = mean + (rows - own) @ dual - values[test]
+        r2 = 1 - float((errors**2).sum() / ((values - values.mean()) ** 2).sum())
+    dual, mean, penalty = _ridge(gram, values)
+    weights = np.asarray(features.T @ dual) / scale
+    intercept = mean - float(gram.mean(axis=0) @ dual) - middle
+    coef, intercepts = _one_for_each_class(weights[None], np.array([intercept]))
+    return LinearWeights(coef, intercepts, None, penalty, r2)
+
+
+def _ridge(gram: Float64, values: Float64) -> tuple[Float64, float, float]:
+    """Return the dual weights (which sum up to 0) of a ridge regression on centred features, the mean, the penalty."""
+    mean = float(values.mean())
+    rows = gram.mean(axis=0)
+    eigenvalues, vectors = np.linalg.eigh(gram - rows[:, None] - rows + gram.mean())
+    projected = vectors.T @ (values - mean)
+    best, found = np.inf, (np.zeros(len(values)), mean, RIDGES[0])
+    for ridge in RIDGES:
+        shrunk = 1 / (np.maximum(eigenvalues, 0) + ridge)
+        dual = vectors @ (shrunk * projected)
+        error = float(np.square(dual / (vectors**2 @ shrunk)).sum())  # of each graph, when it is left out
+        if error < best:
+            best, found = error, (dual - dual.mean(), mean, ridge)
+    return found
+
+
+def given_regression(model: Any, kernel: Any, n_features: int, middle: float) -> LinearWeights:
+    """Read the weights of a fitted linear regression on the features of a kernel."""
+    coef, intercept = _coefficients(_innermost(model, kernel), kernel)
+    if coef.shape != (1, n_features):
+        raise ValueError(f"model must be a regression on {n_features} features, and its weights are {coef.shape}")
+    return LinearWeights(*_one_for_each_class(coef, intercept - middle))
 
 
 def given_weights(model: Any, kernel: Any, n_features: int, classes: NDArray[Any]) -> LinearWeights:

@@ -157,13 +157,14 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         """Return, for each graph, what its vertices do to the decision for the predicted class.
 
         The effect of a vertex is the change of the decision when its counts are taken out; see
-        :class:`relaxwl.predictors.VertexEffects`, which also says that effects do not add up.
+        :class:`relaxwl.predictors.VertexEffects`, which also says when effects add up.
+        :func:`relaxwl.reports.write_effects` makes a page of them.
         """
         check_is_fitted(self)
         graphs = self._graphs(X)
-        if isinstance(self.kernel_, LinearMachine):
-            raise ValueError("explain needs kernels, and this model is a linear machine for many graphs")
         table = self._new_extra(extra, graphs)
+        if isinstance(self.kernel_, LinearMachine):
+            return self.kernel_.explain(graphs, table, self.classes_)
         codes = self._decisions(graphs, extra).argmax(axis=1)
 
         def prepare(count: Any, graph: GraphCollection) -> Prepared:

@@ -25,14 +25,23 @@ class VertexEffects:
         The decision for the predicted class (how clearly it wins against the others), or the number.
     effects : float64 array (n_vertices,)
         How much ``value`` falls when the vertex is not counted: neither its neighbourhoods nor, along shortest paths,
-        the pairs with it at an end. Others' neighbourhoods, in which it occurs, stay as they are. Kernels that are
-        normalised or compare by minima are no sums over vertices, so **the effects do not add up** to the value.
+        the pairs with it at an end. Others' neighbourhoods, in which it occurs, stay as they are.
+    adds_up : bool
+        Whether effects add up to ``value`` less ``rest``. Those of linear models (of many graphs) do: a vertex's effect
+        is its share of the sum, sizes of graphs unchanged. Kernels that are normalised or compare by minima are no
+        sums over vertices, so there **the effects do not add up**.
     """
 
     graph: Graph = field(repr=False)
     prediction: Any
     value: float
     effects: Float64
+    adds_up: bool = False
+
+    @property
+    def rest(self) -> float:
+        """What is left of the value without all effects; where they add up, what graphs get without any vertex."""
+        return self.value - float(self.effects.sum())
 
     def strongest(self, k: int = 5) -> Int64:
         """Return the vertices with the largest effects, in either direction, the strongest first."""

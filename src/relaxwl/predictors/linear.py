@@ -11,10 +11,12 @@ from sklearn.svm import LinearSVC
 
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
+from relaxwl.explanation.groupings import count_groups, groupings
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.base import CountKernel
 from relaxwl.learning.choosing import Scores, decision_table, fit_slope, inner_folds, plain_folds
+from relaxwl.predictors.effects import VertexEffects
 from relaxwl.predictors.portfolio import Family, portfolio
 
 # For features of length 1.
@@ -75,6 +77,26 @@ class LinearFeatures:
         """Return the features of graphs."""
         return self._joined([family.kernel.weighted_counts(graphs) for family in self.families_], extra)
 
+    def vertex_features(self, graph: GraphCollection) -> csr_array:
+        """Return the features of one graph, vertex by vertex: the rows add up to the graph's, vectors beside it aside.
+
+        Each vertex of a group has an equal share of what the group counts.
+        """
+        parts = [_vertex_shares(family.kernel, graph) for family in self.families_]
+        if self.scaler_ is not None:
+            parts.append(csr_array((graph.n_nodes, len(self.scaler_.mean_))))
+        return csr_array(hstack(parts, format="csr"))
+
+    def effects(
+        self, graphs: GraphCollection, weights: Float64, values: Float64, predictions: Any
+    ) -> list[VertexEffects]:
+        """Return what vertices add to the ``values`` that were predicted: a row of ``weights`` for each graph."""
+        found = []
+        for place, prediction in enumerate(predictions):
+            added = self.vertex_features(graphs[[place]]) @ weights[place]
+            found.append(VertexEffects(graphs[place], prediction, float(values[place]), np.asarray(added), True))
+        return found
+
     def _joined(self, blocks: list[csr_array], extra: Float64 | None) -> csr_array:
         parts = list(blocks)
         if extra is not None and self.scaler_ is not None:
@@ -123,6 +145,15 @@ class LinearMachine(LinearFeatures):
         """Return one column for each class."""
         return decision_table(self.machine_.decision_function(self.features(graphs, extra)))
 
+    def explain(self, graphs: GraphCollection, extra: Float64 | None, classes: Any) -> list[VertexEffects]:
+        """Return what vertices add to the decision for the predicted class."""
+        decisions = self.machine_.decision_function(self.features(graphs, extra))
+        weights = self.machine_.coef_
+        if decisions.ndim == 1:
+            decisions, weights = np.column_stack([-decisions, decisions]), np.concatenate([-weights, weights])
+        codes = decisions.argmax(axis=1)
+        return self.effects(graphs, weights[codes], decisions.max(axis=1), classes[codes])
+
 
 class LinearRegression(LinearFeatures):
     """Ridge regression, its penalty by inner folds."""
@@ -157,6 +188,28 @@ class LinearRegression(LinearFeatures):
     def predict(self, graphs: GraphCollection, extra: Float64 | None) -> Float64:
         """Return the predictions."""
         return np.asarray(self.model_.predict(self.features(graphs, extra)), np.float64)
+
+    def explain(self, graphs: GraphCollection, extra: Float64 | None) -> list[VertexEffects]:
+        """Return what vertices add to the predicted number."""
+        values = self.predict(graphs, extra)
+        return self.effects(
+            graphs, np.broadcast_to(self.model_.coef_, (len(graphs), len(self.model_.coef_))), values, values
+        )
+
+
+def _vertex_shares(kernel: CountKernel, graph: GraphCollection) -> csr_array:
+    """Return a graph's features under one kernel, shared out among the vertices that they count."""
+    features = kernel.weighted_counts(graph)
+    found = groupings(kernel, graph)
+    counts = count_groups(found, features.shape[1])
+    unit = np.zeros(features.shape[1] + 1)  # the last is for vertices that no feature counts
+    unit[features.indices] = features.data
+    unit[counts.indices] /= counts.data
+    columns = np.concatenate([grouping.column_of_node() for grouping in found])
+    vertices = np.tile(np.arange(graph.n_nodes), len(found))
+    known = columns >= 0
+    content = (unit[columns[known]], (vertices[known], columns[known]))
+    return csr_array(content, shape=(graph.n_nodes, features.shape[1]))
 
 
 def _linear(C: float, class_weight: Any) -> LinearSVC:

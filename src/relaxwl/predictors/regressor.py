@@ -134,13 +134,14 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         """Return, for each graph, what its vertices do to the prediction.
 
         The effect of a vertex is the change of the prediction when its counts are taken out; see
-        :class:`relaxwl.predictors.VertexEffects`, which also says that effects do not add up.
+        :class:`relaxwl.predictors.VertexEffects`, which also says when effects add up.
+        :func:`relaxwl.reports.write_effects` makes a page of them.
         """
         check_is_fitted(self)
         graphs = self._graphs(X)
-        if isinstance(self.kernel_, LinearRegression):
-            raise ValueError("explain needs kernels, and this model is a linear regression for many graphs")
         table = self._new_extra(extra, graphs)
+        if isinstance(self.kernel_, LinearRegression):
+            return self.kernel_.explain(graphs, table)
 
         def prepare(count: Any, graph: GraphCollection) -> Prepared:
             return Prepared([count(family.kernel, graph) for family in self.kernel_.families_])

@@ -56,11 +56,12 @@ class FitReport:
         lines = [self.task, f"kernels: {', '.join(self.kernels)}", f"{'':{width}}  {self.metric}, cross-validated"]
         for one in self.tried:
             mark = "  <- chosen" if one.name == self.chosen else ""
-            lines.append(f"{one.name:{width}}  {self._number(one.score)}{one.detail and '  ' + one.detail}{mark}")
-        lines.append(f"{self.baseline_name:{width}}  {self._number(self.baseline)}")
+            lines.append(f"{one.name:{width}}  {self.number(one.score)}{one.detail and '  ' + one.detail}{mark}")
+        lines.append(f"{self.baseline_name:{width}}  {self.number(self.baseline)}")
         lines += [f"left out: {reason}" for reason in self.left_out]
         lines.append(f"{self.seconds:.1f} s")
         return "\n".join(lines)
 
-    def _number(self, value: float) -> str:
+    def number(self, value: float) -> str:
+        """Return a score as the report prints it."""
         return f"{100 * value:5.1f} %" if self.metric == "accuracy" else f"{value:.4g}"

@@ -89,11 +89,13 @@ def embedded_json(data: Any) -> str:
 def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
-        f"{len(graphs):,} graphs with {graphs.n_nodes:,} vertices in {len(explanation.classes)} classes. The kernel "
-        f"puts similar neighbourhoods into {len(explanation.clusters):,} clusters; {better:,} of them separate the "
-        "classes better than chance."
+        f"{len(graphs):,} graphs with {graphs.n_nodes:,} vertices {explanation.what}. The kernel puts similar "
+        f"neighbourhoods into {len(explanation.clusters):,} clusters; {better:,} of them {explanation.telling} better "
+        "than chance."
     )
-    if explanation.model.accuracy is not None:
-        right = f"{100 * explanation.model.accuracy:.0f} % of held-out graphs"
-        words += f" A linear model on them is right for {right} (nested cross-validation)."
-    return words
+    if explanation.target.values is not None:
+        words += (
+            f" Graphs with numbers {explanation.classes[0]} and {explanation.classes[1]} stand for two classes here, "
+            "and scores say how far from this middle the model puts a graph."
+        )
+    return f"{words} {explanation.quality}".rstrip()

@@ -136,7 +136,8 @@ class _Part:
                 accuracy = f"{100 * best[0].mean:.1f} %"
                 titles = " and ".join(cell.title for cell in best)
                 tiles.append(
-                    f"<li><strong>{accuracy}</strong>{escape(titles)} <span>best on {escape(name)}</span></li>"
+                    f"<li><strong>{accuracy}</strong>{escape(titles)} <span>best on {escape(name)}; largest class "
+                    f"{100 * best[0].chance:.1f} %</span></li>"
                 )
         return f'<ul class="findings">{"".join(tiles)}</ul>' if tiles else ""
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from relaxwl._storage import atomic_write
-from relaxwl.evaluation.cells import Cell
 from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.significance import Ranks
@@ -98,8 +97,7 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
         axes.annotate(
             f"{100 * cell.mean:.1f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9
         )
-    share = _majority_share(cells[0])
-    axes.axvline(100 * share, color=INK, linewidth=1, linestyle=":", alpha=0.6)
+    axes.axvline(100 * cells[0].chance, color=INK, linewidth=1, linestyle=":", alpha=0.6)
     axes.set_yticks(range(len(cells)), [verbatim(cell.title) for cell in cells])
     axes.set_ylim(-0.6, len(cells) - 0.4)
     if xlim is not None:
@@ -354,12 +352,6 @@ def _series(number: int, avoid: str = "") -> tuple[str, str]:
 def _require(what: Sequence[Any] | Mapping[Any, Any], complaint: str) -> None:
     if not what:
         raise ValueError(f"there is nothing to draw: {complaint}")
-
-
-def _majority_share(cell: Cell) -> float:
-    """Return the share of the most frequent class among all test graphs."""
-    targets = [target for record in cell.records for target in record.targets]
-    return max(targets.count(target) for target in set(targets)) / len(targets)
 
 
 def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:

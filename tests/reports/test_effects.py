@@ -1,0 +1,51 @@
+"""The page about the vertices behind predictions."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from relaxwl import GraphCollection
+from relaxwl.predictors import FitReport, VertexEffects
+from relaxwl.predictors.report import Tried
+from relaxwl.reports import render_effects, write_effects
+
+GRAPH = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["<C>", "N", "O"])])[0]
+FOUND = VertexEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
+REPORT = FitReport(
+    "3 graphs", "accuracy", (Tried("all", 0.8),), "all", 0.8, 0.6, "largest class", ("WL",), (), 1.0
+)  # fmt: skip
+
+
+def test_the_page_says_what_there_is():
+    page = render_effects([FOUND], report=REPORT, novelty=[1.2], truth=["bad"])
+    assert "Graph 0: good &amp; new, decision 0.5 (known: bad); novelty 1.20, so this is a guess" in page
+    assert "80.0 %" in page
+    assert "60.0 %</strong>largest class <span>chance level" in page
+    assert "do not add up" in page
+    assert "&lt;C&gt;" in page
+    assert "<C>" not in page
+    assert "+0.4" in page
+    assert 'class="node lit"' in page
+    assert 'class="node against"' in page
+    assert "script" not in page
+    picture = page[page.index("<svg") : page.index("</svg>") + 6]
+    ElementTree.fromstring(picture)
+
+
+def test_numbers_that_add_up(tmp_path):
+    found = VertexEffects(GRAPH, 1.25, 1.25, np.array([1.0, 0.5, -0.5]), adds_up=True)
+    assert found.rest == pytest.approx(0.25)
+    write_effects([found], tmp_path / "page.html", truth=[1.5], title="Numbers")
+    page = (tmp_path / "page.html").read_text()
+    assert "Graph 0: 1.25 (known: 1.5)" in page
+    assert "vertices add up" in page
+    assert "do not add up" not in page
+
+
+def test_nothing_matters_and_nothing_is_there():
+    empty = GraphCollection.from_edges([(0, [])])[0]
+    page = render_effects([VertexEffects(GRAPH, "a", 0.0, np.zeros(3)), VertexEffects(empty, "a", 0.1, np.zeros(0))])
+    assert page.count("<figure>") == 2
+    with pytest.raises(ValueError, match="novelty must have one entry for each of 1 graphs"):
+        render_effects([FOUND], novelty=[1, 2])
