@@ -143,6 +143,8 @@ def test_cross_validation_by_scikit_learn():
     [
         ({"effort": "more"}, Y, "effort must be one of"),
         ({"time_limit": 0}, Y, "time_limit must be"),
+        ({"class_weight": "heavy"}, Y, "class_weight must be a dict, 'balanced' or None, not 'heavy'"),
+        ({"class_weight": {7: 2.0}}, Y, "class_weight must name classes of y, not 7"),
         ({}, Y[:3], "y must hold one class for each of 48 graphs"),
         ({}, np.zeros(48, int), "at least two classes"),
         ({}, np.linspace(0, 1, 48), "Unknown label type"),

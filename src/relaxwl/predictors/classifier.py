@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._progress import report
+from relaxwl._validation import ParameterError
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.choosing import (
@@ -188,11 +189,20 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.classes_, codes = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, and all graphs are of class {self.classes_[0]}")
-        weights = self.class_weight
-        if isinstance(weights, dict):
-            weights = {code: weights.get(name, 1.0) for code, name in enumerate(self.classes_.tolist())}
-        self._weights = weights
+        self._weights = self._code_weights()
         return np.asarray(codes, np.int64)
+
+    def _code_weights(self) -> Any:
+        """Return the class weights by code instead of by name."""
+        weights, names = self.class_weight, self.classes_.tolist()
+        if not isinstance(weights, dict):
+            if weights is not None and weights != "balanced":
+                raise ParameterError(f"class_weight must be a dict, 'balanced' or None, not {weights!r}")
+            return weights
+        unknown = [name for name in weights if name not in names]
+        if unknown:
+            raise ParameterError(f"class_weight must name classes of y, not {unknown[0]!r}; the classes are {names}")
+        return {code: weights.get(name, 1.0) for code, name in enumerate(names)}
 
     def _learn(self, blocks: dict[str, Float64], codes: Int64) -> tuple[list[Scores], Scores]:
         """Choose a combination and a penalty, learn how sure decisions are, and fit; return all scores and the best."""

@@ -232,7 +232,10 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
 
 def _targets(y: Any, n_graphs: int) -> Float64:
-    targets = np.asarray(y, np.float64)
+    try:
+        targets = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y must hold numbers; for classes there is GraphClassifier") from None
     if targets.shape != (n_graphs,):
         raise ValueError(f"y must hold one number for each of {n_graphs} graphs, not an array of {targets.shape}")
     if not np.isfinite(targets).all():
