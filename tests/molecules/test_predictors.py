@@ -85,6 +85,7 @@ def test_files_that_are_no_models_are_named(tmp_path, content):
         ("max_depth", 10**9, "max_depth must be an integer from 1 to 50"),
         ("n_partitions", 10**9, "n_partitions must be an integer from 1 to 1000"),
         ("n_jobs", 10**6, "n_jobs must not be in a file"),
+        ("class", ["x"], "holds a"),
         ("views", ["wl", 1], "views must be texts"),
         ("smiles", [1] * 30, "smiles must be texts"),
         ("targets", [[1.0]] * 30, "targets must be numbers"),

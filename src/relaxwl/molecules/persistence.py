@@ -68,7 +68,7 @@ def read_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
         raise ModelFileError(f"{path} is not a model of molecules")
     if content.get("version") != VERSION:
         raise ModelFileError(f"{path} was written in another format than {VERSION}: upgrade relaxwl to load it")
-    if content.get("class") not in kinds:
+    if str(content.get("class")) not in kinds:
         raise ModelFileError(f"{path} holds a {content.get('class')}, not one of {', '.join(kinds)}")
     try:
         _check(content)
