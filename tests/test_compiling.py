@@ -1,5 +1,6 @@
 """Interrupts arrive as themselves, also in the middle of compiled code."""
 
+import errno
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from relaxwl._compiling import KeyedCacheFile, njit, source_digest
+from relaxwl._compiling import MARK, KeyedCacheFile, _tell_not_kept, njit, source_digest
 from relaxwl.unfolding._compiled import distinct_rows
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
@@ -103,6 +104,52 @@ def test_machine_code_is_never_taken_for_other_types(tmp_path, monkeypatch):
     second.save(("float32",), "code for float32")
     assert [first.load((kind,)) for kind in ("int64", "float32")] == ["code for int64", "code for float32"]
     assert len(list(tmp_path.glob("*.nbc"))) == 3
+
+
+def test_damaged_machine_code_is_as_good_as_none(tmp_path):
+    file = KeyedCacheFile(str(tmp_path), "function", "stamp")
+    file.save("key", ("machine code", 1))
+    (data,), (index,) = tmp_path.glob("*.nbc"), tmp_path.glob("*.nbi")
+    assert file.load("key") == ("machine code", 1)
+    content = data.read_bytes()
+    data.write_bytes(content[: content.index(MARK)])  # as older versions wrote it
+    assert file.load("key") == ("machine code", 1)
+    for damaged in (content[:-1], content[1:], b"", content.replace(b"code", b"c0de"), content[:20]):
+        data.write_bytes(damaged)
+        assert file.load("key") is None
+    data.write_bytes(content)
+    for damaged in (b"", index.read_bytes()[:-3], b"\xff" * 100):
+        index.write_bytes(damaged)
+        assert file.load("key") is None
+    file.save("key", 2)
+    assert file.load("key") == 2
+
+
+def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(KeyedCacheFile, "_save_data", fail)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    @njit(cache=True)
+    def twice(value):
+        return 2 * value
+
+    assert twice(3) == 6
+    assert "cannot be kept" in caplog.text
+    assert "No space left on device" in caplog.text
+    caplog.clear()
+    _tell_not_kept.cache_clear()
+    no_place = RuntimeError("cannot cache function 'thrice': no locator available for file 'x.py'")
+    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", lambda _: (_ for _ in ()).throw(no_place))
+
+    @njit(cache=True)
+    def thrice(value):
+        return 3 * value
+
+    assert thrice(3) == 9
+    assert "no folder for it can be written" in caplog.text
 
 
 def test_the_package_keeps_its_machine_code_so():

@@ -7,16 +7,18 @@ defect. The exception that was set is at the root of its causes, and comes out h
 Machine code is kept in files named by what it is for. Numba numbers them in the order in which it finds them free: two
 processes that compile the same function for other types at the same moment would take one number, and later runs would
 call the code of one for the types of the other. And it is kept for a state of the source: that of the file and of all
-compiled code that it imports, where Numba looks at the date of the file alone.
+compiled code that it imports, where Numba looks at the date of the file alone. Files that are damaged are as good as
+none, and where nothing can be written (a full disk, a container that is read only) code is compiled in each process.
 
 The first function of ours that is compiled, and not found in Numba's cache, is logged: seconds of silence follow.
 """
 
 import hashlib
 import logging
+import pickle
 import re
 import sys
-from collections.abc import Callable
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 logger = logging.getLogger("relaxwl")
+# Stands between machine code and its checksum, in files.
+MARK = b"relaxwl crc32 "
 
 _call = CPUDispatcher.__call__
 
@@ -46,23 +50,71 @@ class InterruptibleDispatcher(CPUDispatcher):
 
 
 class KeyedCacheFile(IndexDataCacheFile):
-    """A cache on disk that several processes may write at once: an entry can get lost, but never be another's."""
+    """A cache on disk that several processes may write at once: an entry can get lost, but never be another's.
+
+    Files that were cut or changed are taken for missing: the code is compiled again.
+    """
 
     def save(self, key: Any, data: Any) -> None:
         """Write the data under a name made from their key, and then name them in the index."""
         file: Any = self  # Numba's methods have no types
         digest = hashlib.sha256(repr((key, file._source_stamp)).encode()).hexdigest()
         name = file._data_name(int(digest[:16], 16))
-        file._save_data(name, data)
-        file._save_index({**file._load_index(), key: name})
+        try:
+            file._save_data(name, data)
+            file._save_index({**file._load_index(), key: name})
+        except OSError as error:
+            _tell_not_kept(f"{file._cache_path}: {error.strerror}")
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # what pickle raises on damaged bytes can be anything
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        file: Any = self
+        content, mark, checksum = Path(file._data_path(name)).read_bytes().rpartition(MARK)
+        if mark and checksum != _checksum(content):
+            raise OSError(f"{name} is damaged")  # which Numba takes for a file that is gone
+        try:
+            return pickle.loads(content or checksum)  # the whole file, if it was written without a mark
+        except Exception:
+            raise OSError(f"{name} is damaged") from None
+
+    def _save_data(self, name: str, data: Any) -> None:
+        file: Any = self
+        content = file._dump(data)
+        with file._open_for_write(file._data_path(name)) as opened:
+            opened.write(content + MARK + _checksum(content))
+
+
+def _checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(4, "little")
+
+
+@cache
+def _tell_not_kept(reason: str) -> None:
+    """Say once for each reason that compiling will be needed again."""
+    advice = "NUMBA_CACHE_DIR names another folder for it"
+    logger.warning("machine code cannot be kept, and is compiled in each process (%s); %s", reason, advice)
 
 
 def njit(*args: Any, **options: Any) -> Any:
     """Compile a function as ``numba.njit`` does; what comes out is an :class:`InterruptibleDispatcher`."""
     if len(args) == 1 and not options and callable(args[0]):
         return _interruptible(numba.njit(args[0]))
-    decorate: Callable[[Any], Any] = numba.njit(*args, **options)
-    return lambda function: _interruptible(decorate(function))
+    return lambda function: _interruptible(_compilable(function, args, options))
+
+
+def _compilable(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    try:
+        return numba.njit(*args, **options)(function)
+    except RuntimeError as error:  # there is no folder that machine code could be kept in
+        if not options.get("cache") or "cannot cache" not in str(error):
+            raise
+        _tell_not_kept("no folder for it can be written")
+        return numba.njit(*args, **{**options, "cache": False})(function)
 
 
 _IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
