@@ -67,8 +67,9 @@ class KeyedCacheFile(IndexDataCacheFile):
             _tell_not_kept(f"{file._cache_path}: {error.strerror}")
 
     def _load_index(self) -> Any:
+        above: Any = super()
         try:
-            return super()._load_index()
+            return above._load_index()
         except Exception:  # what pickle raises on damaged bytes can be anything
             return {}
 

@@ -102,16 +102,18 @@ def shards_case(rng: random.Random, folder: Path) -> None:
     parts = [name for name in files if name.endswith(".npz")]
     size = sum(map(len, files.values()))
     for _ in range(rng.choice((1, 1, 2))):
-        name = rng.choice(parts)
+        name = rng.choice(parts or [""])
         match rng.randrange(4):
             case 0:
                 manifest = changed_value(rng, manifest)
-            case 1:
+            case 1 if name in parts:
                 files[name] = changed_bytes(rng, files[name])
-            case _:
+                parts.remove(name)  # nobody can read it any more
+            case _ if name in parts:
                 files[name], n_bytes = _changed_part(rng, files[name])
                 size += n_bytes
-    for part in manifest.get("parts", []) if isinstance(manifest, dict) and rng.random() < 0.9 else []:
+    listed = manifest.get("parts") if isinstance(manifest, dict) and rng.random() < 0.9 else None
+    for part in listed if isinstance(listed, list) else []:
         if isinstance(part, dict) and part.get("name") in files:
             part["sha256"] = hashlib.sha256(files[part["name"]]).hexdigest()
     files["manifest.json"] = json.dumps(manifest).encode() if rng.random() < 0.95 else changed_bytes(

@@ -217,7 +217,7 @@ def objects(tree, kind):
         (lambda header: replaced(header["model"], **{"class": "os.system"}), "holds a os.system, not one of"),
         (lambda header: replaced(header["model"]["state"], cost={"object": "Popen"}), "does not hold a complete"),
         (lambda header: replaced(header["model"]["state"], cost={"array": 10**6}), "does not hold a complete"),
-        (lambda header: replaced(header["model"]["state"], max_depth=-1), "max_depth must be an integer >= 0"),
+        (lambda header: replaced(header["model"]["state"], max_depth=-1), "max_depth must be a whole number"),
         (lambda header: replaced(header["model"]["state"], chains_={"list": []}), "has no attribute chains_"),
         (lambda header: replaced(header["model"]["state"], partitions_={"list": []}), "does not hold a complete"),
         (lambda header: replaced(next(objects(header["model"], "Rows"))["state"], more=1), "Rows has no more"),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, spread_seeds
@@ -315,8 +316,7 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
 def _admitted(rows: Any, ground: Ground | NDArray[Any], root_cost: Any, check: bool) -> tuple[Rows, Ground]:
     """Return rows and costs as the compiled code wants them, after a check that they fit each other."""
     if not isinstance(ground, Ground):
-        n_roots = int(rows.roots.max(initial=0)) + 1 if isinstance(rows, Rows) else 1
-        roots = 1.0 - np.eye(n_roots) if root_cost is None else as_square(root_cost, "root_cost", blank=False)
+        roots = _equal_roots(rows) if root_cost is None else as_square(root_cost, "root_cost", blank=False)
         ground = Ground(as_square(ground), roots)
     elif not check:
         return rows, ground
@@ -326,6 +326,13 @@ def _admitted(rows: Any, ground: Ground | NDArray[Any], root_cost: Any, check: b
         if ground.edges is not None:
             check_ground(ground.edges, "edges")
     return check_rows(rows, ground.n_points, len(ground.roots)), ground
+
+
+def _equal_roots(rows: Any) -> Float64:
+    """Return the cost 1 between different roots of these rows."""
+    n_roots = int(rows.roots.max(initial=0)) + 1 if isinstance(rows, Rows) else 1
+    refuse_beyond_memory(16.0 * n_roots**2, f"the costs between root codes up to {n_roots - 1}", "give root_cost")
+    return 1.0 - np.eye(n_roots)
 
 
 def _weights(rows: Rows, sample_weight: Float64 | None) -> tuple[Float64, float]:
