@@ -533,8 +533,11 @@ def in_terminal(arguments, until=None, send=None, timeout=240):
         if send is not None and until in shown:
             os.killpg(process.pid, send)
             send = None
-    code = process.wait(timeout=60)
-    os.close(parent)
+    try:
+        code = process.wait(timeout=60)
+    finally:
+        process.kill()
+        os.close(parent)
     return shown.decode(), code
 
 

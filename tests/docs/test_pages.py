@@ -66,7 +66,9 @@ def run_shell(block: Block) -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100"}
     command = ["bash", "-e", "-c", block.code]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False, timeout=280
+    )
     assert run.returncode == 0, f"line {block.line}: {run.stderr}"
     return run.stdout
 

@@ -26,7 +26,7 @@ from fuzz.limits import OverLimit
 # No case may take longer than this, compiling apart: a slow one is run again, when all is compiled.
 SLOW_SECONDS = 10.0
 # A worker that is at one case for so long ends itself and says where it was: compiling takes long on a busy machine.
-HANG_SECONDS = 240.0
+HANG_SECONDS = 600.0
 # After so many seconds a worker leaves the rest to the next one, which starts with fresh memory.
 WORKER_SECONDS = 300.0
 # Cases of a target in the short run, which CI makes: together they take some three minutes.

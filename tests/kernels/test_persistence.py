@@ -561,7 +561,7 @@ def test_a_kernel_that_was_not_imported_is_found(tmp_path):
     get_kernel("sp").make().fit(collection(TRAIN)).save(tmp_path / "model.rwl")
     program = "import sys, relaxwl; print(relaxwl.kernels.load_kernel(sys.argv[1]))"
     command = [sys.executable, "-c", program, str(tmp_path / "model.rwl")]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout
     assert printed.strip() == "ShortestPath()"
 
 
