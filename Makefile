@@ -59,6 +59,7 @@ lint: $(STAMP)  ## Check style, types and the import direction
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/oxlint --config .oxlintrc.json src
+	@$(BIN)/codespell
 
 format: $(STAMP)  ## Put the code into the house style
 	@$(BIN)/ruff check --fix .

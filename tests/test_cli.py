@@ -2,10 +2,10 @@
 
 import contextlib
 import importlib
+import itertools
 import json
 import logging
 import os
-import pty
 import re
 import select
 import signal
@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from platforms import linux, posix
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl._progress import report
 from relaxwl.cli import main
 from relaxwl.commands.console import Console
-from relaxwl.datasets import make_egonets
+from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.evaluation import Cell, ResultStore
 
 COMMAND = [sys.executable, "-m", "relaxwl.cli"]
@@ -149,6 +150,7 @@ def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):
     assert "--explorer nothere.html: there is no such page" in capsys.readouterr().err
 
 
+@posix
 def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
     link = tmp_path / "link"
     link.symlink_to(dataset / "TINY_A.txt")
@@ -165,6 +167,7 @@ def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+@linux
 @pytest.mark.parametrize(
     ("output", "message"),
     [
@@ -198,6 +201,7 @@ def test_any_failure_is_one_line(monkeypatch, capsys):
         assert "\n" not in printed
 
 
+@posix
 def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, capsys):
     from relaxwl.commands import datasets
 
@@ -214,6 +218,7 @@ def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, cap
     assert "interrupted" in capsys.readouterr().err
 
 
+@posix
 def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
     from relaxwl.commands import console, datasets
 
@@ -230,6 +235,7 @@ def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
+@linux
 @pytest.mark.slow
 def test_output_that_goes_nowhere():
     command = [*COMMAND, "datasets", "list"]
@@ -279,6 +285,22 @@ def test_datasets_stats_and_list(dataset, capsys):
     assert "TINY,24,4" in capsys.readouterr().out
     assert main(["datasets", "list"]) == 0
     assert "egonets-1" in capsys.readouterr().out
+
+
+def test_datasets_are_converted_there_and_back(dataset, tmp_path, capsys):
+    targets = [tmp_path / name for name in ("TINY.parquet", "TINY.zip", "TINY")]
+    for source, target in itertools.pairwise([dataset, *targets]):
+        assert main(["datasets", "convert", str(source), str(target)]) == 0
+    first, last = read_tu(dataset), read_tu(targets[-1])
+    assert last.graphs == first.graphs
+    assert last.y.tolist() == first.y.tolist()
+    assert main(["datasets", "convert", str(dataset), str(tmp_path / "arcs.parquet"), "--directed"]) == 0
+    assert read_parquet(tmp_path / "arcs.parquet")[0].directed
+    capsys.readouterr()
+    assert main(["datasets", "convert", str(dataset), str(tmp_path / "TINY.csv")]) == 2
+    assert "must end in .parquet or .zip, or be a new folder" in capsys.readouterr().err
+    assert main(["datasets", "convert", str(dataset), str(targets[-1])]) == 2
+    assert "it is a folder" in capsys.readouterr().err
 
 
 def test_demo_names_all_that_tie():
@@ -451,6 +473,7 @@ def test_quiet_prints_the_result_alone(dataset, tmp_path):
     assert done.stderr == ""
 
 
+@posix
 def test_a_closed_pipe_is_no_error(dataset):
     text = " ".join([*COMMAND, "datasets", "stats", str(dataset)]) + " | head -c 0"
     done = subprocess.run(
@@ -491,6 +514,7 @@ def test_every_public_name_is_there_and_imported_when_first_used():
     subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
 
 
+@posix
 def test_ctrl_c_while_libraries_are_imported_leaves_no_traceback(tmp_path):
     # Takes the place of a library that is imported, and interrupts as a user would.
     (tmp_path / "scipy.py").write_text("import os, signal, time\nexec('os.kill(os.getpid(), signal.SIGINT)')\n")
@@ -510,6 +534,8 @@ def _heed_interrupts():
 
 def in_terminal(arguments, until=None, send=None, timeout=240):
     """Run a command in a pseudo-terminal; return what it showed and its exit code."""
+    import pty  # not on Windows
+
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
@@ -541,6 +567,7 @@ def in_terminal(arguments, until=None, send=None, timeout=240):
     return shown.decode(), code
 
 
+@posix
 def test_in_a_terminal_the_bar_redraws_itself(dataset, tmp_path):
     shown, code = in_terminal(
         ["benchmark", dataset, "--kernels", "wl", "--folds", "3", "--repeats", "2", "--out", tmp_path / "out"]
@@ -551,6 +578,7 @@ def test_in_a_terminal_the_bar_redraws_itself(dataset, tmp_path):
     assert "WL" in shown
 
 
+@posix
 @pytest.mark.parametrize("command", ["kernel", "features", "explain"])
 def test_in_a_terminal_kernels_show_a_bar(dataset, tmp_path, command):
     shown, code = in_terminal([command, dataset, "-o", tmp_path / "result", "--depth", "2"])
@@ -588,6 +616,7 @@ def test_the_clock_of_a_bar_starts_anew_with_another_part_of_the_work(capsys, ca
     assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 25 % done (57 s left)"
 
 
+@posix
 def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):
     out = tmp_path / "out"
     arguments = [

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from platforms import posix
 from relaxwl import _memory
 from relaxwl._memory import MemoryRefusal, forget_peak_memory, peak_memory, physical_memory, refuse_beyond_memory
 
@@ -47,6 +48,7 @@ def test_what_containers_leave_counts(monkeypatch, tmp_path):
     assert _memory.available_memory() > 2**30
 
 
+@posix
 def test_what_ulimit_leaves_counts(monkeypatch, tmp_path):
     resource = pytest.importorskip("resource")
     status = tmp_path / "status"

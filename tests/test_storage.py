@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from platforms import linux, posix
 from relaxwl._storage import atomic_write, check_folder_writable, check_writable, require_regular, sha256
 
 
@@ -61,6 +62,7 @@ def write(path, content=b"new"):
         file.write(content)
 
 
+@posix
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
@@ -70,6 +72,7 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):
     assert target.read_bytes() == b"new"
 
 
+@posix
 def test_a_dangling_link_makes_what_it_leads_to(tmp_path):
     (tmp_path / "folder").mkdir()
     link = tmp_path / "link"
@@ -83,6 +86,7 @@ def test_a_dangling_link_makes_what_it_leads_to(tmp_path):
         write(link)
 
 
+@posix
 def test_a_loop_of_links_is_refused_by_its_name(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
@@ -90,6 +94,7 @@ def test_a_loop_of_links_is_refused_by_its_name(tmp_path):
         write(tmp_path / "a")
 
 
+@posix
 def test_a_pipe_is_written_through(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -104,6 +109,7 @@ def test_a_pipe_is_written_through(tmp_path):
         write(pipe)
 
 
+@posix
 def test_a_failure_sends_nothing_through_a_pipe(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -117,6 +123,7 @@ def test_a_failure_sends_nothing_through_a_pipe(tmp_path):
         os.close(reader)
 
 
+@linux
 def test_devices_stay_devices_and_their_errors_come_out():
     write("/dev/null")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
@@ -125,6 +132,7 @@ def test_devices_stay_devices_and_their_errors_come_out():
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
+@posix
 def test_permissions_are_kept(tmp_path):
     path = tmp_path / "private"
     path.write_bytes(b"old")
@@ -141,6 +149,7 @@ def test_names_may_be_as_long_as_names_can_be(tmp_path):
         write(tmp_path / ("x" * 300))
 
 
+@posix
 def test_a_full_disk_is_reported_with_the_name_that_the_user_gave(tmp_path):
     resource = pytest.importorskip("resource")
     path = tmp_path / "result.bin"
@@ -161,6 +170,7 @@ def test_a_full_disk_is_reported_with_the_name_that_the_user_gave(tmp_path):
 # --------------------------------------------------------------------------------------- before the work
 
 
+@linux
 def test_what_cannot_be_written_is_known_before(tmp_path):
     check_writable(tmp_path / "new")
     check_folder_writable(tmp_path / "a" / "b")
@@ -176,6 +186,7 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
         check_writable("/proc/nothing")
 
 
+@posix
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_permissions_are_known_before(tmp_path):
     (tmp_path / "kept").touch()
@@ -187,6 +198,7 @@ def test_permissions_are_known_before(tmp_path):
         check_writable(tmp_path / "new")
 
 
+@linux
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "zeros").symlink_to("/dev/zero")

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ _HELD_BYTES = 2**24
 # Names that stand for what a process has open: replacing what they lead to would not be seen there.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 _SUFFIX = ".relaxwl.tmp"
+# Seconds to wait for others to close a file, on Windows.
+_WAITS = (0.01, 0.05, 0.2, 0.5)
 # How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
 CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 
@@ -50,11 +53,23 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(target_path)
+            _put_in_place(temporary, target_path)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Give a complete file its name; on Windows nobody may have the old one open, and scanners do so for a moment."""
+    for wait in _WAITS if os.name == "nt" else ():
+        try:
+            temporary.replace(target)
+        except PermissionError:
+            time.sleep(wait)
+        else:
+            return
+    temporary.replace(target)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

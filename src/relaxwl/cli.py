@@ -302,12 +302,13 @@ def _datasets(commands: Subparsers) -> None:
                  "relaxwl datasets stats MUTAG.zip egonets-1")  # fmt: skip
     stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
     _add_format(stats)
-    convert = _add(actions, "convert", "datasets:run_convert", "write a data set as a Parquet file",
+    convert = _add(actions, "convert", "datasets:run_convert", "write a data set in another form",
                    "Reads A (a data set in TU layout, a Parquet file, or a folder of GraphML, GML or .edgelist files); "
-                   "writes B with a row for each graph.",
+                   "writes B: a Parquet file with a row for each graph, or TU files in a zip file or a new folder.",
                    "relaxwl datasets convert MUTAG.zip mutag.parquet")  # fmt: skip
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
-    convert.add_argument("output", metavar="B", help="the file to write, NAME.parquet")
+    convert.add_argument("output", metavar="B", help="what to write: NAME.parquet, NAME.zip, or a folder NAME")
+    convert.add_argument("--directed", action="store_true", help="the edges in TU files of A are arcs")
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
                  "Writes NAME.zip into the cache, with a checksum, and prints where.",
                  "relaxwl datasets fetch MUTAG")  # fmt: skip

@@ -26,6 +26,8 @@ ALL_KINDS = [
     EditCost(relabel=0.5, edge_blank=0.25),
     EditCost.from_matrix(["a", 2, ("x", 1)], THREE, edge_relabel=0.5),
     EditCost.from_attributes("manhattan", blank=0.5, n_codes=7, relabel=0.1),
+    EditCost.from_attributes("manhattan", edge_metric="chebyshev", n_edge_codes=3).with_missing(0.25),
+    EditCost.from_attributes(edge_metric="euclidean", blank=3).with_missing(2),
 ]
 
 
@@ -346,6 +348,63 @@ def test_codebook_is_read_only():
 def test_bad_attributes(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# -- missing values ----------------------------------------------------------------------------------------------------
+
+gappy = hnp.arrays(
+    np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.sampled_from([-3.0, 0.0, 0.5, 2.0, np.nan])
+)
+METRICS = ["euclidean", "manhattan", "chebyshev"]
+
+
+def distance_with_gaps(x, y, metric, missing):
+    """As the docstring says, a column at a time."""
+    gaps = []
+    for a, b in zip(x, y, strict=True):
+        if np.isnan(a) or np.isnan(b):
+            gaps.append(0.0 if np.isnan(a) and np.isnan(b) else missing)
+        else:
+            gaps.append(min(abs(a - b), 2 * missing))
+    return {"euclidean": np.hypot(*gaps), "manhattan": sum(gaps), "chebyshev": max(gaps)}[metric]
+
+
+@settings(deadline=None)
+@given(gappy, st.floats(0.1, 5), st.floats(0.1, 5), st.sampled_from(METRICS))
+def test_costs_with_missing_values_are_metrics_and_those_of_the_definition(attributes, blank, missing, metric):
+    book = EditCost.from_attributes(metric, blank=blank).with_missing(missing).codebook(attributes)
+    costs = book.node_matrix()
+    assert is_metric(costs)
+    for i, x in enumerate(book.centers):
+        for j, y in enumerate(book.centers):
+            assert costs[i, j] == pytest.approx(min(distance_with_gaps(x, y, metric, missing), 2 * blank))
+    assert is_metric(book.paired_matrix([(label, code) for label in "ab" for code in range(len(book))]))
+    np.testing.assert_array_equal(book.centers[book.codes_of(attributes)], attributes)
+    edges = EditCost.from_attributes(edge_metric=metric).with_missing(missing)
+    between = edges.edge_matrix([tuple(row) for row in book.centers.tolist()])
+    assert (between <= between[:, :, None] + between[None] + 1e-9).all()
+
+
+def test_missing_values_are_quantised_too():
+    rng = np.random.default_rng(0)
+    attributes = np.array([[0.0, 0.0], [9.0, np.nan], [9.0, 9.0]])[rng.integers(0, 3, 90)] + rng.normal(0, 0.1, (90, 2))
+    cost = EditCost.from_attributes(n_codes=3).with_missing(2)
+    book = cost.codebook(attributes, random_state=0)
+    kinds = np.array([[0, 0], [9, np.nan], [9, 9]])
+    assert len(book) == 3
+    np.testing.assert_allclose(book.centers[book.codes_of(kinds)], kinds, atol=0.1)
+    assert np.array_equal(book.centers, cost.codebook(attributes[rng.permutation(90)], 0).centers, equal_nan=True)
+
+
+def test_missing_values_without_a_cost_say_what_to_do():
+    with pytest.raises(ValueError, match=r"NaN or infinite in row 0 .*with_missing\(…\) gives NaN a cost"):
+        EditCost.from_attributes().codebook([[np.nan]])
+    with pytest.raises(ValueError, match=r"only costs made by EditCost\.from_attributes"):
+        EditCost().with_missing(1)
+    with pytest.raises(ValueError, match="missing must be a finite number > 0"):
+        EditCost.from_attributes().with_missing(0)
+    with pytest.raises(ValueError, match="NaN or infinite in row 0"):
+        EditCost.from_attributes().with_missing(1).codebook([[np.inf]])
 
 
 # -- tolerances --------------------------------------------------------------------------------------------------------

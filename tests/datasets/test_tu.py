@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from platforms import linux, posix
 from relaxwl import _memory
 from relaxwl._memory import MemoryRefusal, forget_peak_memory, peak_memory
 from relaxwl.datasets._compiled import parse_floats, parse_integers
@@ -205,6 +206,7 @@ def test_archives_are_not_unpacked(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@posix
 def test_no_data_set_or_several(tmp_path):
     pack(tmp_path / "empty.zip", {"README.txt": "hello"})
     with pytest.raises(TUFormatError, match=r"empty.zip holds no data set"):
@@ -471,6 +473,7 @@ def test_files_with_misspelt_names_are_named(tmp_path, caplog):
     assert "read with graph_labels, graph_attributes, node_attributes" in caplog.text
 
 
+@linux
 def test_pipes_and_devices_are_refused(tmp_path):
     folder = write(tmp_path / "TOY", toy())
     (folder / "TOY_node_labels.txt").unlink()

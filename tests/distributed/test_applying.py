@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import load_npz, vstack
 
+from platforms import posix
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.distributed import ShardedCollection, ShardWriter, transform, transform_to_files
 from small_graphs import collection, random_graphs
@@ -55,6 +56,7 @@ def test_a_dask_array_of_blocks(kernel, graphs, shards):
     assert same(vstack(blocks).tocsr(), kernel.transform(graphs))
 
 
+@posix
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_on_worker_processes_one_of_which_is_killed(tmp_path, graphs, shards, n_workers):

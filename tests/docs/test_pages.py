@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
+from platforms import posix
+
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ("api", "gallery", "command-line")
 FOUND = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[!_]*/*.md"))]
@@ -73,6 +75,7 @@ def run_shell(block: Block) -> str:
     return run.stdout
 
 
+@posix
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_code_block_runs(page, shared, tmp_path, monkeypatch):

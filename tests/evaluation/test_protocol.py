@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from platforms import posix
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
 from relaxwl.evaluation.folds import Split, checked_settings, kernel_seed, outer_splits
 from relaxwl.evaluation.progress import Meter
@@ -458,6 +459,7 @@ def test_time_limit_stops_the_choice_of_parameters_too(toy):
     assert results.cell("toy", "WeisfeilerLehman").given_up == "out of time"
 
 
+@posix
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["transductive", "inductive"])
 def test_a_killed_run_resumes_to_the_same_table(tmp_path, protocol):

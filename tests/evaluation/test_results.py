@@ -19,6 +19,7 @@ from evaluation.records import (
     sketch,
     table_of_four,
 )
+from platforms import linux
 from relaxwl.evaluation import Results, ResultStore, cross_validate
 from relaxwl.evaluation.records import record_from_json, record_to_json
 from relaxwl.kernels import WeisfeilerLehman
@@ -322,6 +323,7 @@ def test_a_line_that_lost_its_checksum_is_left_out_and_old_files_are_read(tmp_pa
         assert list(store.load()) == records[:1]
 
 
+@linux
 def test_a_store_is_a_regular_file_and_errors_name_it(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="it is a pipe"):

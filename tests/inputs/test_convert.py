@@ -1,5 +1,6 @@
 """as_collection: every kind of graph it knows, and a clear error for what it does not."""
 
+import itertools
 import zipfile
 
 import grakel
@@ -515,3 +516,22 @@ def test_real_data(shared):
     graphs = as_collection(shared / "data" / "MUTAG.zip")
     assert len(graphs) == 188
     assert list(as_collection(graphs[:20].to_networkx())) == list(graphs[:20])
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_lists_of_sparse_blocks(form, kind):
+    """Matrices of any format, among them those that ``block_diag`` joins and an index takes out again."""
+    make = getattr(sparse, f"{form}_{kind}")
+    blocks = [np.array(PATH), np.zeros((2, 2), int), 1 - np.eye(4, dtype=int)]
+    expected = as_collection(blocks)
+    assert as_collection([make(block) for block in blocks]) == expected
+    assert as_collection(make(block) for block in blocks) == expected
+    joined = sparse.block_diag(blocks, format="csr")
+    ends = np.cumsum([0, *(len(block) for block in blocks)])
+    assert as_collection([make(joined[a:b, a:b]) for a, b in itertools.pairwise(ends)]) == expected
+    arcs = as_collection([make(np.triu(block) * 2.5) for block in blocks])
+    assert arcs.directed
+    assert set(arcs.edge_attributes.ravel()) == {2.5}
+    with pytest.raises(TypeError, match="put a single graph in a list"):
+        as_collection(make(blocks[0]))

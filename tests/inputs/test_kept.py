@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import igraph
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -15,7 +16,7 @@ from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import read_parquet, read_tu, write_parquet
 from relaxwl.graphs import CollectionBuilder
 
-COLUMNS = ("labels", "attributes", "weights", "direction", "isolated vertices")
+COLUMNS = ("labels", "attributes", "weights", "direction", "isolated vertices", "names")
 NAMES = {"node_label": "label", "edge_label": "label", "node_attributes": "attributes", "edge_attributes": "attributes"}
 
 
@@ -84,6 +85,17 @@ def from_igraph(graphs, _):
                 other.es[name] = list(edges)
         made.append(other)
     return as_collection(made)
+
+
+def from_graphml(graphs, folder):
+    """GraphML holds numbers and texts, so that a vector is several attributes."""
+    vertices = [] if graphs.node_attributes is None else [f"x{i}" for i in range(graphs.node_attributes.shape[1])]
+    for number, graph in enumerate(graphs.to_networkx()):
+        for *_, data in [*graph.nodes(data=True), *graph.edges(data=True)]:
+            data.update({f"x{i}": float(value) for i, value in enumerate(data.pop("attributes", []))})
+        nx.write_graphml(graph, folder / f"{number:05}.graphml")
+    weights = [] if graphs.edge_attributes is None else ["x0"]
+    return as_collection(folder, node_attributes=vertices or None, edge_attributes=weights or None)
 
 
 def from_pyg(graphs, _):
@@ -157,10 +169,11 @@ def from_tu(graphs, folder):
 
 
 # The table: which source keeps what. A source that keeps weights keeps them as an edge attribute.
-ALL = set(COLUMNS)
+ALL = set(COLUMNS) - {"names"}
 TABLE = {
     "networkx": (from_networkx, ALL),
     "igraph": (from_igraph, ALL),
+    "GraphML folders": (from_graphml, ALL),
     "PyTorch Geometric": (from_pyg, ALL),
     "dictionaries of a hub": (from_rows, ALL),
     "pandas": (from_pandas, ALL),
@@ -180,6 +193,13 @@ def test_every_cell(source, column, tmp_path):
         return  # there is no place for it in such objects
     graphs = random_graphs(8, 0, column == "direction", {column})
     assert convert(graphs, tmp_path) == graphs
+
+
+def test_vertices_are_numbered_in_the_order_of_the_source():
+    graph = nx.Graph([("z", "a"), ("a", "m")])
+    assert as_collection([graph])[0].edges.tolist() == [[0, 1], [1, 2]]
+    named = igraph.Graph.TupleList([("z", "a"), ("a", "m")])
+    assert as_collection([named], node_attributes=[])[0].edges.tolist() == [[0, 1], [1, 2]]
 
 
 def test_the_page_shows_this_table():

@@ -178,3 +178,18 @@ def test_reversing_all_arcs_swaps_out_and_in():
     out = WeisfeilerLehman(3, directions="out").fit_kernel_matrix(collection(graphs))
     into = WeisfeilerLehman(3, directions="in").fit_kernel_matrix(collection(turned))
     assert np.array_equal(out, into)
+
+
+@pytest.mark.parametrize("base", ["subtree", "shortest-path"])
+def test_grams_equal_grakels_along_arcs(base):
+    """GraKeL follows arcs from their tails to their heads, and so does ``directions="out"``."""
+    grakel = pytest.importorskip("grakel")
+    graphs = [graph for graph in random_graphs(30, seed=2) if graph[1]]
+    theirs = [(dict.fromkeys(arcs, 1), dict(enumerate(labels))) for n, arcs, labels, _ in graphs]
+    inner = (grakel.VertexHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
+    ours = WeisfeilerLehman(3, base, directions="out").fit(collection(graphs))
+    for depth in (1, 2, 3):
+        expected = grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(theirs)
+        found = WeisfeilerLehman(depth, base, directions="out").fit_kernel_matrix(collection(graphs))
+        assert np.array_equal(found, expected)
+    assert np.array_equal(ours.kernel_matrix(collection(graphs)), found)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from relaxwl import GraphClassifier
+from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.datasets import make_egonets
 from relaxwl.predictors.linear import LinearMachine
 from sklearn_checks import each_check, run_check
@@ -78,6 +78,55 @@ def test_two_classes_class_weights_and_other_libraries_graphs():
     assert model.score(graphs, y) == 1
     weighted = GraphClassifier("quick", node_label="element", class_weight={True: 0.01}, random_state=0).fit(graphs, y)
     assert weighted.report_.score <= 1
+
+
+def rings(kinds, draw):
+    """Rings whose class is known to what ``draw`` writes on them alone."""
+    rng = np.random.default_rng(0)
+    made = [nx.cycle_graph(int(rng.integers(4, 8))) for _ in kinds]
+    return [draw(graph, kind, rng) for graph, kind in zip(made, kinds, strict=True)]
+
+
+def turned(graph, kind, rng):
+    """Side arcs lead to the ring or away from it."""
+    arcs = nx.DiGraph(list(graph.edges))
+    arcs.add_edges_from((len(graph) + i, i) if kind else (i, len(graph) + i) for i in range(2))
+    return arcs
+
+
+def weighted(graph, kind, rng):
+    nx.set_edge_attributes(graph, {edge: float(rng.normal(3 * kind, 0.3)) for edge in graph.edges}, "weight")
+    return graph
+
+
+def half_known(graph, kind, rng):
+    known = [vertex for vertex in graph if vertex < 2 or rng.random() < 0.5]
+    nx.set_node_attributes(graph, {vertex: float(rng.normal(3 * kind, 0.3)) for vertex in known}, "size")
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("draw", "options"),
+    [
+        (turned, {}),
+        (weighted, {"edge_attributes": "weight"}),
+        (half_known, {"node_attributes": "size", "missing": "?"}),
+    ],
+)
+def test_arcs_weights_and_missing_values_decide_the_class(draw, options, tmp_path):
+    y = np.arange(24) % 2
+    graphs = rings(y, draw)
+    model = GraphClassifier("quick", random_state=0, **options).fit(graphs[:16], y[:16])
+    assert model.score(graphs[16:], y[16:]) == 1
+    assert model.novelty(graphs[16:]).shape == (8,)
+    model.save(tmp_path / "model.rwl")
+    again = GraphClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(again.predict_proba(graphs), model.predict_proba(graphs))
+    regressor = GraphRegressor("quick", random_state=0, **options).fit(graphs[:16], y[:16])
+    assert np.abs(regressor.predict(graphs[16:]) - y[16:]).max() < 0.5
+    if draw is turned:
+        with pytest.raises(ValueError, match="directed"):
+            model.predict([graph.to_undirected() for graph in graphs])
 
 
 def test_vectors_beside_the_graphs_join():

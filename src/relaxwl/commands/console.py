@@ -82,6 +82,8 @@ def _option(parameter: str) -> str:
 
 def write_any_text() -> None:
     """Let standard output take every text: a name may hold what the encoding of the terminal does not have."""
+    if os.name == "nt":
+        os.system("")  # from then on, a console of Windows obeys the sequences that wipe a line or write bold
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -154,8 +156,12 @@ class Console:
 
     def result(self, text: str, data: Any = None) -> None:
         """Give the result: ``text``, or ``data`` as JSON if that was asked for."""
+        if self.as_json:
+            # In another encoding, what it does not have would be written in a way that JSON does not know.
+            encoding = getattr(sys.stdout, "encoding", None) or ""
+            text = json.dumps(data, ensure_ascii=not encoding.lower().startswith("utf"))
         try:
-            print(json.dumps(data, ensure_ascii=False) if self.as_json else text, flush=True)
+            print(text, flush=True)
         except BrokenPipeError:
             raise
         except OSError as error:

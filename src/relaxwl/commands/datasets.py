@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import open_source
-from relaxwl.datasets import cache_directory, download_tu, write_parquet
+from relaxwl.datasets import cache_directory, download_tu, write_parquet, write_tu
 from relaxwl.evaluation import dataset_table, describe_dataset
 from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
 from relaxwl.graphs import GraphCollection
@@ -82,11 +82,13 @@ def _twins_text(name: str, number: int, bound: float | None) -> str:
 
 
 def run_convert(arguments: Namespace, console: Console) -> None:
-    """Write a data set as a Parquet file."""
-    if Path(arguments.output).suffix != ".parquet":
-        raise UserError(f"{arguments.output}: the target must be a file that ends in .parquet")
-    source = open_source(arguments.source, console, arguments.seed)
-    write_parquet(arguments.output, source.graphs, source.y)
+    """Write a data set as a Parquet file, or in TU layout as a zip file or a folder."""
+    ending = Path(arguments.output).suffix
+    if ending not in (".parquet", ".zip", ""):
+        raise UserError(f"{arguments.output}: the target must end in .parquet or .zip, or be a new folder")
+    source = open_source(arguments.source, console, arguments.seed, directed=arguments.directed)
+    write = write_parquet if ending == ".parquet" else write_tu
+    write(arguments.output, source.graphs, source.y)
     console.result(f"{arguments.output}: {source.graphs}", {"path": arguments.output, "n_graphs": len(source.graphs)})
 
 

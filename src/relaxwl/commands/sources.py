@@ -47,14 +47,17 @@ def check_source(name: str) -> None:
     """Refuse the name of a file, folder or embedded set that is not there, without loading anything."""
     if Path(name).exists() or EMBEDDED.fullmatch(name):
         return
-    if "/" in name or Path(name).suffix:
+    if Path(name).name != name or Path(name).suffix:
         raise UserError(f"{name}: there is no such file or folder")
     if name.lower().startswith("egonets"):
         raise UserError(f"{name}: the embedded ego networks are egonets-1 to egonets-4, by density")
 
 
-def open_source(name: str, console: Console, seed: int = 0) -> Source:
-    """Load a data set: a TU folder or zip, a Parquet file, a folder of graph files, or a name of what can be had."""
+def open_source(name: str, console: Console, seed: int = 0, *, directed: bool = False) -> Source:
+    """Load a data set: a TU folder or zip, a Parquet file, a folder of graph files, or a name of what can be had.
+
+    ``directed`` says that the edges of TU files are arcs; other sources tell by themselves.
+    """
     embedded = EMBEDDED.fullmatch(name)
     if embedded:
         graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
@@ -71,7 +74,7 @@ def open_source(name: str, console: Console, seed: int = 0) -> Source:
         return Source(path.stem, *read_parquet(path))
     if graph_files(path):
         return Source(path.name, as_collection(path), None)
-    data = read_tu(path)
+    data = read_tu(path, symmetrize=not directed)
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))

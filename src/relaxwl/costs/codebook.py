@@ -21,6 +21,9 @@ METRICS: dict[str, Metric] = {
     "chebyshev": "chebyshev",
 }
 
+# Stands for a missing value where vectors are written at the vertices and edges of trees.
+GAP = "?"
+
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
@@ -36,12 +39,15 @@ class Codebook:
         Cost of inserting or deleting a vertex; no two codes are farther apart than twice this.
     relabel : float
         What differing labels add in :meth:`paired_matrix`.
+    missing : float or None
+        Distance of a missing value (NaN) from any other of its column; None if no value may be missing.
     """
 
     centers: FloatArray
     metric: Metric = "euclidean"
     blank: float = 1.0
     relabel: float = 1.0
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         frozen = np.array(self.centers, dtype=np.float64)
@@ -53,23 +59,23 @@ class Codebook:
 
     def codes_of(self, attributes: ArrayLike) -> NDArray[np.int32]:
         """Return the nearest code of each attribute vector; the lowest of equally near ones."""
-        rows = attribute_rows(attributes)
+        rows = attribute_rows(attributes, self.missing)
         if rows.shape[1] != self.centers.shape[1]:
             raise ValueError(
                 f"attributes has {rows.shape[1]} columns, but the codebook was made from {self.centers.shape[1]}"
             )
-        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+        distinct, inverse, _ = _distinct_rows(rows)
         codes = np.empty(len(distinct), dtype=np.int32)
         # One block of distances at a time: all at once would not fit for many vertices and codes.
         block = max(1, 4_000_000 // max(1, len(self.centers)))
         for start in range(0, len(distinct), block):
-            distances = cdist(distinct[start : start + block], self.centers, self.metric)
+            distances = vector_distances(distinct[start : start + block], self.centers, self.metric, self.missing)
             codes[start : start + block] = distances.argmin(axis=1)
-        return codes[inverse.ravel()]
+        return codes[inverse]
 
     def node_matrix(self) -> FloatArray:
         """Return γ over the codes and, last, the blank: min(distance, 2·blank), and ``blank`` from ⊥."""
-        return capped_matrix(self.centers, None, self.metric, self.blank, self.relabel)
+        return self._capped(self.centers, None)
 
     def paired_matrix(self, pairs: Sequence[tuple[Label, int]]) -> FloatArray:
         """Return γ over pairs (label, code) and, last, the blank.
@@ -77,18 +83,37 @@ class Codebook:
         γ = min(relabel·[labels differ] + distance of the codes, 2·blank); see
         :meth:`EditCost.from_attributes` for why this is a metric.
         """
-        rows = self.centers[[code for _, code in pairs]]
-        return capped_matrix(rows, [label for label, _ in pairs], self.metric, self.blank, self.relabel)
+        return self._capped(self.centers[[code for _, code in pairs]], [label for label, _ in pairs])
+
+    def _capped(self, rows: FloatArray, names: Sequence[Label] | None) -> FloatArray:
+        distances = vector_distances(rows, rows, self.metric, self.missing)
+        return capped_matrix(distances, names, self.blank, self.relabel)
 
 
-def capped_matrix(
-    rows: FloatArray, names: Sequence[Label] | None, metric: Metric, blank: float, relabel: float
-) -> FloatArray:
-    """Return min([names differ]·relabel + distance of the rows, 2·blank), and ``blank`` from the last point."""
-    n = len(rows)
+def vector_distances(a: FloatArray, b: FloatArray, metric: Metric, missing: float | None) -> FloatArray:
+    """Return the distances between the rows of two tables.
+
+    With ``missing``, the distance within a column is min(difference, 2·missing), ``missing`` from NaN to a number and 0
+    from NaN to NaN. That is a metric, as a blank is a further point in the same way, and a norm of metrics is one too.
+    """
+    if missing is None:
+        return cdist(a, b, metric) if len(a) and len(b) else np.zeros((len(a), len(b)))
+    total = np.zeros((len(a), len(b)))
+    for x, y in zip(a.T[:, :, None], b.T[:, None, :], strict=True):
+        absent = np.isnan(x).astype(np.float64) + np.isnan(y)  # of the two values
+        gap = np.where(absent == 0, np.minimum(np.abs(x - y), 2 * missing), missing * (absent == 1))
+        if metric == "chebyshev":
+            np.maximum(total, gap, out=total)
+        else:
+            total += gap if metric == "cityblock" else gap**2
+    return np.sqrt(total) if metric == "euclidean" else total
+
+
+def capped_matrix(distances: FloatArray, names: Sequence[Label] | None, blank: float, relabel: float) -> FloatArray:
+    """Return min([names differ]·relabel + distance, 2·blank), and ``blank`` from the last point."""
+    n = len(distances)
     matrix = np.full((n + 1, n + 1), blank)
-    if n:
-        matrix[:n, :n] = cdist(rows, rows, metric)
+    matrix[:n, :n] = distances
     if names is not None:
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         which = np.array([codes[name] for name in names], dtype=np.int64)
@@ -98,32 +123,62 @@ def capped_matrix(
     return matrix
 
 
-def quantise(attributes: ArrayLike, n_codes: int | None, random_state: RandomState) -> FloatArray:
+def quantise(
+    attributes: ArrayLike, n_codes: int | None, random_state: RandomState, missing: float | None = None
+) -> FloatArray:
     """Return the distinct rows, or as many k-means centres of them as asked for, in lexicographic order."""
-    rows = attribute_rows(attributes)
+    rows = attribute_rows(attributes, missing)
     if len(rows) == 0:
         raise ValueError("attributes is empty: a codebook needs at least one attribute vector")
     # Sorted distinct rows with their counts: the order of the vertices cannot matter.
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    distinct, _, counts = _distinct_rows(rows)
     if n_codes is None or n_codes >= len(distinct):
         return distinct
     from sklearn.cluster import KMeans
 
+    weights, present = counts.astype(np.float64), ~np.isnan(distinct)
+    points = distinct if missing is None else _without_gaps(distinct, weights, missing)
     model = KMeans(n_clusters=n_codes, n_init=4, random_state=as_seed(random_state) % 2**32)
-    model.fit(distinct, sample_weight=counts.astype(np.float64))
-    return np.unique(np.asarray(model.cluster_centers_, dtype=np.float64), axis=0)
+    model.fit(points, sample_weight=weights)
+    centers = np.asarray(model.cluster_centers_, dtype=np.float64)
+    if missing is not None:
+        members = np.eye(n_codes)[model.labels_].T * weights
+        known = members @ present
+        with np.errstate(invalid="ignore"):
+            centers = members @ np.where(present, distinct, 0.0) / known
+        centers[2 * known < members.sum(axis=1)[:, None]] = np.nan  # missing in most
+    return _distinct_rows(centers)[0]
 
 
-def attribute_rows(attributes: ArrayLike) -> FloatArray:
-    """Return attributes as finite float64 rows, with no negative zero to tell equal rows apart."""
+def _without_gaps(rows: FloatArray, weights: FloatArray, missing: float) -> FloatArray:
+    """Return points for k-means: the mean where a value is missing, and that it is in a column of its own."""
+    gaps = np.isnan(rows)
+    filled = np.where(gaps, 0.0, rows)
+    known = weights @ ~gaps
+    means = weights @ filled / np.where(known > 0, known, 1.0)
+    return np.hstack([np.where(gaps, means, rows), missing * gaps])
+
+
+def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the different rows in order, where each row is among them, and how often it occurs; NaN equals NaN."""
+    gaps = np.isnan(rows)
+    keys = np.hstack([np.where(gaps, 0.0, rows), gaps]) if gaps.any() else rows
+    _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    return rows[first], inverse.reshape(-1), counts
+
+
+def attribute_rows(attributes: ArrayLike, missing: float | None = None) -> FloatArray:
+    """Return attributes as float64 rows with no negative zero to tell equal rows apart; NaN only if it has a cost."""
     rows = np.asarray(attributes, dtype=np.float64)
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2:
         raise ValueError(f"attributes must be of shape (n, d), not {rows.shape}")
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    wrong = ~np.isfinite(rows) if missing is None else np.isinf(rows)
+    bad = np.flatnonzero(wrong.any(axis=1))
     if len(bad):
+        advice = "; EditCost.from_attributes(…).with_missing(…) gives NaN a cost" if np.isnan(rows[bad]).any() else ""
         raise ValueError(
-            f"attributes has a value that is NaN or infinite in row {bad[0]} ({len(bad)} such rows in all)"
+            f"attributes has a value that is NaN or infinite in row {bad[0]} ({len(bad)} such rows in all){advice}"
         )
     return rows + 0.0

@@ -8,6 +8,7 @@ of a label from the blank is what inserting or deleting a vertex with this label
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -220,6 +221,35 @@ class EditCost:
         rule = AttributeRule(_metric("metric", metric), blank, _n_codes("n_codes", n_codes), relabel)
         return cls._of(rule, edge_relabel, edge_blank, edges)
 
+    def with_missing(self, missing: float) -> EditCost:
+        """Return these costs of attributes with one for values that are missing, which are NaN.
+
+        A missing value is at distance ``missing`` from every value of its column, and at 0 from another missing one.
+        Two values of a column are then never farther apart than ``2 * missing``, so that γ stays a metric.
+        ``as_collection(…, missing=…)`` reads graphs of which some vertices or edges lack an attribute.
+
+        Examples
+        --------
+        >>> from math import nan
+        >>> EditCost.from_attributes(blank=2).with_missing(0.5).node_matrix([(1.0, 7.0), (1.0, nan), (1.25, nan)])
+        array([[0.        , 0.5       , 0.55901699, 2.        ],
+               [0.5       , 0.        , 0.25      , 2.        ],
+               [0.55901699, 0.25      , 0.        , 2.        ],
+               [2.        , 2.        , 2.        , 0.        ]])
+        """
+        missing = check_number("missing", missing)
+        if not isinstance(self._rule, AttributeRule) and self._edges is None:
+            raise ValueError("only costs made by EditCost.from_attributes know values that are missing")
+        rule = replace(self._rule, missing=missing) if isinstance(self._rule, AttributeRule) else self._rule
+        edges = None if self._edges is None else replace(self._edges, missing=missing)
+        return EditCost._of(rule, self.edge_relabel, self.edge_blank, edges)
+
+    @property
+    def missing(self) -> float | None:
+        """Distance of a missing attribute value from any other, if it has one."""
+        rule = self._rule if isinstance(self._rule, AttributeRule) else self._edges
+        return None if rule is None else rule.missing
+
     @property
     def uses_attributes(self) -> bool:
         """Whether the costs are distances of attribute vectors, so that a :meth:`codebook` is needed."""
@@ -348,19 +378,25 @@ class EditCost:
         """
         if not isinstance(self._rule, AttributeRule):
             raise ValueError("only costs made by EditCost.from_attributes have a codebook of attributes")
-        centers = quantise(attributes, self._rule.n_codes, random_state)
-        return Codebook(centers, self._rule.metric, self._rule.blank, self._rule.relabel)
+        rule = self._rule
+        centers = quantise(attributes, rule.n_codes, random_state, rule.missing)
+        return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing)
 
     def edge_codebook(self, attributes: ArrayLike, random_state: RandomState = None) -> Codebook:
         """Quantise the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
         if self._edges is None:
             raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")
-        return Codebook(quantise(attributes, self._edges.n_codes, random_state), self._edges.metric)
+        edges = self._edges
+        centers = quantise(attributes, edges.n_codes, random_state, edges.missing)
+        return Codebook(centers, edges.metric, missing=edges.missing)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back."""
         edges = {} if self._edges is None else {"edge_metric": self._edges.metric, "n_edge_codes": self._edges.n_codes}
-        return {**self._rule.to_dict(), "edge_relabel": self.edge_relabel, "edge_blank": self.edge_blank, **edges}
+        # What was written before there were missing values reads as it did.
+        missing = {} if self.missing is None else {"missing": self.missing}
+        blanks = {"edge_relabel": self.edge_relabel, "edge_blank": self.edge_blank}
+        return {**self._rule.to_dict(), **blanks, **edges, **missing}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EditCost:
@@ -372,6 +408,9 @@ class EditCost:
         EditCost(relabel=0.5, insert_delete=1.0, edge_relabel=1.0, edge_blank=0.0)
         """
         options = dict(data)
+        if "missing" in options:
+            missing = options.pop("missing")
+            return cls.from_dict(options).with_missing(missing)
         kind = options.pop("kind", None)
         if kind == "uniform" and "edge_metric" in options:
             return cls.from_attributes(blank=options.pop("insert_delete"), **options)
@@ -394,6 +433,7 @@ class EditCost:
             edges = f", edge_metric={self._edges.metric!r}, n_edge_codes={self._edges.n_codes}"
         return (
             f"EditCost{self._rule.describe()}, edge_relabel={self.edge_relabel}, edge_blank={self.edge_blank}{edges})"
+            + ("" if self.missing is None else f".with_missing({self.missing})")
         )
 
     def __eq__(self, other: object) -> bool:

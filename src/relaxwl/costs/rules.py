@@ -1,13 +1,13 @@
 """The ways to state the costs of labels: one number, a matrix, a function, or distances of attributes."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from relaxwl.costs.codebook import Metric, attribute_rows, capped_matrix
+from relaxwl.costs.codebook import GAP, Metric, attribute_rows, capped_matrix, vector_distances
 from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, uniform_matrix
 
 # What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
@@ -147,6 +147,7 @@ class EdgeAttributes:
 
     metric: Metric
     n_codes: int | None
+    missing: float | None = None
 
     def matrix(self, edges: tuple[Label, ...], relabel: float) -> FloatArray:
         """Return the costs between edges, each a vector or a pair (label, vector).
@@ -157,16 +158,24 @@ class EdgeAttributes:
         paired = [isinstance(edge, tuple) and len(edge) == 2 and isinstance(edge[1], tuple) for edge in edges]
         vectors = [edge[1] if pair else edge for edge, pair in zip(edges, paired, strict=True)]
         try:
-            rows = attribute_rows([v if isinstance(v, tuple) else (v,) for v in vectors] or np.empty((0, 1)))
+            rows = _rows(vectors, self.missing)
         except (TypeError, ValueError) as error:
             raise ValueError(f"edge_metric needs edges with attribute vectors, not {listing(edges)}") from error
-        costs = cdist(rows, rows, self.metric) if len(rows) else np.zeros((0, 0))
+        costs = vector_distances(rows, rows, self.metric, self.missing)
         signs = [
             _direction_and_label(edge[0]) if pair else (None, None) for edge, pair in zip(edges, paired, strict=True)
         ]
         costs += relabel * _differ([label for _, label in signs])
         turned = relabel * _differ([direction for direction, _ in signs])
         return np.asarray(np.maximum(costs, turned), dtype=np.float64)
+
+
+def _rows(vectors: list[Label], missing: float | None) -> FloatArray:
+    """Return vectors as they stand in labels as rows of a table."""
+    tuples = [vector if isinstance(vector, tuple) else (vector,) for vector in vectors]
+    if missing is not None:
+        tuples = [tuple(math.nan if value == GAP else value for value in vector) for vector in tuples]
+    return attribute_rows(tuples or np.empty((0, 1)), missing)
 
 
 def _direction_and_label(symbol: Label) -> tuple[Label, Label]:
@@ -193,6 +202,7 @@ class AttributeRule:
     blank: float
     n_codes: int | None
     relabel: float
+    missing: float | None = None
     needs_check = False
 
     def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
@@ -202,14 +212,15 @@ class AttributeRule:
             raise ValueError("attribute costs: some vertices have a label beside their attributes, some have none")
         vectors = [label[1] if paired[0] else label for label in labels]
         try:
-            rows = attribute_rows([v if isinstance(v, tuple) else (v,) for v in vectors] or np.empty((0, 1)))
+            rows = _rows(vectors, self.missing)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "attribute costs need labels that are numbers, tuples of as many numbers each, or pairs (label, "
                 f"tuple of numbers); got {listing(labels)}"
             ) from error
         names = [label[0] for label in labels] if any(paired) else None
-        return capped_matrix(rows, names, self.metric, self.blank, self.relabel)
+        distances = vector_distances(rows, rows, self.metric, self.missing)
+        return capped_matrix(distances, names, self.blank, self.relabel)
 
     def known_labels(self) -> tuple[Label, ...]:
         """Return nothing: attributes are not known in advance."""

@@ -5,6 +5,7 @@ from relaxwl.datasets.molecules import MoleculeTable, MoleculeTableError, load_m
 from relaxwl.datasets.parquet import read_parquet, write_parquet
 from relaxwl.datasets.synthetic import EGONET_MODELS, make_block_graphs, make_egonets, make_perturbed
 from relaxwl.datasets.tu import TUDataset, TUFormatError, load_tu, read_tu
+from relaxwl.datasets.tu_writing import write_tu
 
 __all__ = [
     "EGONET_MODELS",
@@ -25,4 +26,5 @@ __all__ = [
     "read_parquet",
     "read_tu",
     "write_parquet",
+    "write_tu",
 ]

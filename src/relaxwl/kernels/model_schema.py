@@ -263,10 +263,7 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
         expected: Any = (UNLABELLED,) if roots.labels is None else roots.labels
         require(roots.symbols == expected, "symbols must be the labels")
         return
-    of(Codebook)(book, "codebook")
-    vector(np.float64, 2)(book.centers, "the codebook's centres")
-    for name in ("blank", "relabel"):
-        check_number(name, getattr(book, name), zero=True)
+    _check_codebook(book)
     if roots.labels is None:
         require(roots.symbols == tuple(range(len(book))), "symbols must number the codebook's vectors")
         return
@@ -276,13 +273,23 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
         require(paired and 0 <= symbol[1] < len(book), "symbols must be labels with codes")  # type: ignore[index]
 
 
+def _check_codebook(book: Any) -> None:
+    of(Codebook)(book, "codebook")
+    for name in ("blank", "relabel"):
+        check_number(name, getattr(book, name), zero=True)
+    gaps = False
+    if book.missing is not None:
+        check_number("missing", book.missing)
+        gaps = np.isnan(book.centers)
+    vector(np.float64, 2)(np.where(gaps, 0.0, book.centers), "the codebook's centres")
+
+
 def _check_edge_symbols(edges: EdgeEncoding) -> None:
     """Check that symbols of edges with attributes point into their codebook."""
     of(bool)(edges.labelled, "labelled")
     if edges.codebook is None:
         return
-    of(Codebook)(edges.codebook, "codebook")
-    vector(np.float64, 2)(edges.codebook.centers, "the codebook's centres")
+    _check_codebook(edges.codebook)
     for symbol in edges.labels or ():
         paired = isinstance(symbol, tuple) and len(symbol) == 2
         code: Any = symbol[1] if edges.labelled and paired else symbol  # type: ignore[index]

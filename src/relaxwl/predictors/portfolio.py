@@ -144,11 +144,27 @@ def portfolio(
     if has_edges:
         with_edges = relaxed(size.partitions // 2, (*FINE, *COARSE), edge_labels=True)
         made.append(Family("fine", "R-WL* with edge labels", with_edges))
-    if graphs.node_attributes is not None and graphs.n_nodes:
-        cost = EditCost.from_attributes(blank=_spread(graphs.node_attributes), n_codes=N_CODES)
+    for name, cost in _attribute_costs(graphs):
         of_attributes = relaxed(size.partitions // 2, (*FINE, *COARSE), cost=cost)
-        made.append(Family("attributes", "R-WL* of attributes", of_attributes))
+        made.append(Family("attributes", f"R-WL* of {name}", of_attributes))
     return Portfolio(made, left_out)
+
+
+def _attribute_costs(graphs: GraphCollection) -> list[tuple[str, EditCost]]:
+    """Return what to call attributes that are there, and costs in their scale."""
+    found = []
+    if graphs.node_attributes is not None and len(graphs.node_attributes):
+        blank = _spread(graphs.node_attributes)
+        found.append(("attributes", EditCost.from_attributes(blank=blank, n_codes=N_CODES), graphs.node_attributes))
+    if graphs.edge_attributes is not None and len(graphs.edge_attributes):
+        blank = _spread(graphs.edge_attributes)
+        cost = EditCost.from_attributes(
+            blank=blank, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
+        )
+        found.append(("edge attributes", cost, graphs.edge_attributes))
+    return [
+        (name, cost.with_missing(_spread(values)) if np.isnan(values).any() else cost) for name, cost, values in found
+    ]
 
 
 def _add_paths(
@@ -171,5 +187,9 @@ def _add_paths(
 
 def _spread(values: Float64) -> float:
     """Return the typical distance of attribute vectors from their mean: what inserting a vertex costs."""
-    spread = float(np.sqrt(values.var(axis=0).sum()))
+    known = ~np.isnan(values)
+    filled = np.where(known, values, 0.0)
+    means = filled.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    gaps = np.where(known, values - means, 0.0)
+    spread = float(np.sqrt((np.square(gaps).sum(axis=0) / np.maximum(known.sum(axis=0), 1)).sum()))
     return spread if spread > 0 else 1.0

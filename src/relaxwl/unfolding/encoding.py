@@ -5,12 +5,13 @@ number the symbols met in fitting; symbols that come later get codes behind them
 """
 
 from dataclasses import dataclass
+from math import isnan
 from typing import cast
 
 import numpy as np
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.costs import Codebook, EditCost
+from relaxwl.costs import GAP, Codebook, EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.graphs.labels import Label, check_same_kind, match_codes
@@ -246,6 +247,6 @@ def _edge_attributes(graphs: GraphCollection) -> Float64:
 
 
 def _vector(book: Codebook, code: int, digits: int | None = 3) -> Label:
-    """Return an attribute vector, short enough to be written at a vertex; with all digits if ``digits`` is None."""
+    """Return an attribute vector, short enough to be written at a vertex unless ``digits`` is None."""
     values = book.centers[code].tolist()
-    return tuple(values if digits is None else (float(f"{value:.{digits}g}") for value in values))
+    return tuple(GAP if isnan(v) else v if digits is None else float(f"{v:.{digits}g}") for v in values)
