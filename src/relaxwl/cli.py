@@ -291,7 +291,7 @@ def _distance(commands: Subparsers) -> None:
 
 
 def _datasets(commands: Subparsers) -> None:
-    group = commands.add_parser("datasets", help="list, describe and fetch data sets",
+    group = commands.add_parser("datasets", help="list, describe, convert and fetch data sets",
                                 description="List, describe and fetch data sets.",
                                 epilog="example: relaxwl datasets stats MUTAG.zip")  # fmt: skip
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=_Parser)
