@@ -17,8 +17,8 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 import relaxwl
 
 # %%
-# The polymers are random trees of 20 units of three kinds. What nobody knows: a bond between an A and a B gives strength,
-# two C beside each other take it away.
+# The polymers are random trees of 20 units of three kinds. What nobody knows: a bond between an A and a B gives
+# strength, two C beside each other take it away.
 
 rng = np.random.default_rng(0)
 polymers, strength = [], []
@@ -33,8 +33,8 @@ y = np.array(strength)
 best = np.argsort(-y)[:10]
 
 # %%
-# All polymers are known beforehand, only their strength is not. So the kernel is computed once, and each round takes the
-# rows and columns that it needs.
+# All polymers are known beforehand, only their strength is not. So the kernel is computed once, and each round takes
+# the rows and columns that it needs.
 
 graphs = relaxwl.as_collection(polymers, node_label="unit")
 similarity = relaxwl.WeisfeilerLehman(2, similarity="tanimoto").fit_kernel_matrix(graphs)
@@ -90,5 +90,5 @@ inside = np.mean(np.abs(expected - y[100:]) < 2 * deviation)
 print(f"{inside:.0%} of the others lie within two deviations of what was expected")
 
 # %%
-# **What was learnt.** A Gaussian process on a graph kernel knows what it does not know, and so it chooses well: sixty of
-# 400 measurements find the best ten, where chance finds two.
+# **What was learnt.** A Gaussian process on a graph kernel knows what it does not know, and so it chooses well: sixty
+# of 400 measurements find the best ten, where chance finds two.

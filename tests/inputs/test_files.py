@@ -57,6 +57,7 @@ def test_convert_finds_out_before_the_work(tmp_path, capsys, monkeypatch):
     assert "does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default")  # the command tells it, as a note
 def test_convert_on_the_command_line(tmp_path, capsys):
     start = as_collection(graphs(), node_label="element")
     write_parquet(tmp_path / "a.parquet", start, [0, 1])

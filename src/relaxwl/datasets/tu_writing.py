@@ -16,11 +16,13 @@ from relaxwl._warnings import warn_user
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.labels import Label
 
+Targets = Sequence[Any] | NDArray[Any]
+
 # Integers beyond this are not read back as they are.
 MAX_EXACT = 2**53
 
 
-def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Sequence[Any] | None = None) -> None:
+def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets | None = None) -> None:
     r"""Write graphs in TU layout; :func:`load_tu` reads them.
 
     Parameters
@@ -81,7 +83,7 @@ def _write_folder(target: Path, files: dict[str, str]) -> None:
             raise
 
 
-def _texts(graphs: GraphCollection, y: Sequence[Any] | None, notes: list[str]) -> Iterator[tuple[str, str]]:
+def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the kind and content of each file."""
     sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
     yield "A", _lines(np.column_stack([sources, graphs.indices]) + 1)

@@ -180,11 +180,13 @@ def _items(graphs: Any) -> list[Any]:
 def _begins_like_a_graph(members: list[Any]) -> bool:
     """Whether the first member of a list is what only a single graph, not a list of graphs, can begin with."""
     first = members[0]
+    if _object_kind(first) == matrices.KIND:  # before mappings: one of SciPy's formats is a dictionary, too
+        second = members[1] if len(members) > 1 else None
+        if _object_kind(second) == matrices.KIND:
+            return isinstance(second, np.ndarray) and second.ndim == 1
+        return isinstance(second, (Mapping, list, tuple))
     if is_integer(first) or (isinstance(first, (Mapping, Set)) and not rows.recognise(first)):
         return True
-    if _object_kind(first) == matrices.KIND and len(members) > 1:
-        second = members[1]
-        return isinstance(second, (Mapping, list, tuple)) or (isinstance(second, np.ndarray) and second.ndim == 1)
     if not isinstance(first, (list, tuple)) or not first:
         return False
     # (0, 1) begins an edge list and [0, 1, 1] a matrix, but (3, [...]) is a graph.
