@@ -3,7 +3,6 @@
 import itertools
 import zipfile
 
-import grakel
 import igraph
 import networkx as nx
 import numpy as np
@@ -12,13 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from relaxwl import EditCost, RelaxedWeisfeilerLehman
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.inputs import as_collection
+
+try:
+    import grakel
+except ImportError:  # there are no wheels for the latest versions of Python
+    grakel = None
+needs_grakel = pytest.mark.skipif(grakel is None, reason="GraKeL is not available here")
 
 # A labelled path, an isolated vertex, and a graph without vertices.
 EXPECTED = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "O", "C"]), (1, [], ["N"]), (0, [], [])])
 BARE = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (1, []), (0, [])])
 PATH = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def grakel_graphs(pairs):
+    """Return a list of one graph of GraKeL, or of none where it is not available."""
+    return [] if grakel is None else [grakel.Graph(pairs)]
 
 
 class FakeTensor:
@@ -277,6 +288,7 @@ def test_pyg_errors(graph, names, problem):
 # -------------------------------------------------------------------------------------------------- GraKeL
 
 
+@needs_grakel
 @pytest.mark.parametrize("graph_format", ["auto", "dictionary", "adjacency", "all"])
 @pytest.mark.parametrize("start", [PATH, {(0, 1), (1, 0), (1, 2), (2, 1)}], ids=["matrix", "pairs"])
 def test_grakel_graphs(start, graph_format):
@@ -291,6 +303,7 @@ def test_grakel_graphs(start, graph_format):
     assert (graph._format, repr(graph.edge_dictionary), repr(graph.adjacency_matrix)) == before
 
 
+@needs_grakel
 @pytest.mark.parametrize("as_graph", [True, False])
 def test_what_grakel_itself_produces(as_graph):
     graphs = labelled_networkx()[:2]
@@ -309,8 +322,12 @@ def test_weights_are_an_edge_attribute():
     ]
     found = as_collection(graphs)
     assert [graph.edge_attributes.ravel().tolist() for graph in found] == [[2.5, 0.5], [1], [3], [4]]
-    objects = as_collection([grakel.Graph(*graph) for graph in graphs[1:2]])
-    assert objects.edge_attributes is None
+
+
+@needs_grakel
+def test_weights_of_one_are_none():
+    graph = grakel.Graph({0: {1: 1.0}, 1: {0: 1.0}}, {0: "a", 1: "b"})
+    assert as_collection([graph]).edge_attributes is None
 
 
 def test_edge_labels_of_tuples():
@@ -389,7 +406,7 @@ DIRECTED = [
     nx.DiGraph([(0, 1), (1, 2)]),
     igraph.Graph(3, [(0, 1), (1, 2)], directed=True),
     FakeData([[0, 1], [1, 2]], 3),
-    grakel.Graph({(0, 1), (1, 2)}),
+    *grakel_graphs({(0, 1), (1, 2)}),
     np.triu(PATH),
     sparse.csr_array(np.triu(PATH)),
     [{0: [1], 1: [2]}],
@@ -414,7 +431,7 @@ def test_directed_graphs_make_a_directed_collection(graph):
         nx.path_graph(3),
         igraph.Graph(3),
         FakeData([[0], [1]], 2),
-        grakel.Graph({(0, 1)}),
+        *grakel_graphs({(0, 1)}),
         np.array(PATH),
         sparse.csr_array(PATH),
         PATH,
@@ -472,7 +489,7 @@ def test_mixed_labelled_and_unlabelled():
 
 @pytest.mark.parametrize(
     "graphs",
-    [EXPECTED, list(EXPECTED), [np.eye(2)], [(1, [])], [grakel.Graph({(0, 1)})], "somewhere"],
+    [EXPECTED, list(EXPECTED), [np.eye(2)], [(1, [])], grakel_graphs({(0, 1)}) or [np.eye(2)], "somewhere"],
     ids=lambda graphs: type(graphs).__name__,
 )
 def test_names_that_cannot_be_looked_up_are_refused(graphs):
@@ -535,3 +552,41 @@ def test_lists_of_sparse_blocks(form, kind):
     assert set(arcs.edge_attributes.ravel()) == {2.5}
     with pytest.raises(TypeError, match="put a single graph in a list"):
         as_collection(make(blocks[0]))
+
+
+def known_to_some(library):
+    """Two graphs of which the second lacks everything, and the first has some of it."""
+    graphs = [nx.path_graph(3), nx.path_graph(2)]
+    graphs[0].nodes[0].update(element="C", place=[1.0, 2.0], size=3.0)
+    graphs[0].nodes[2].update(element="O")
+    graphs[0].edges[0, 1].update(bond="single", length=0.5)
+    return graphs if library == "networkx" else [igraph.Graph.from_networkx(graph) for graph in graphs]
+
+
+@pytest.mark.parametrize("library", ["networkx", "igraph"])
+def test_what_some_vertices_and_edges_lack(library):
+    names = {"node_label": "element", "edge_label": "bond", "node_attributes": ["place", "size"]}
+    found = as_collection(known_to_some(library), **names, edge_attributes="length", missing="?")
+    assert [graph.node_labels for graph in found] == [["C", "?", "O"], ["?", "?"]]
+    assert [graph.edge_labels for graph in found] == [["single", "?"], ["?"]]
+    expected = np.full((5, 3), np.nan)
+    expected[0] = 1, 2, 3
+    np.testing.assert_array_equal(found.node_attributes, expected)
+    np.testing.assert_array_equal(found[0].edge_attributes, [[0.5], [np.nan]])
+    several = as_collection(
+        known_to_some(library), node_label=["element", "size"], node_attributes=[], edge_attributes=[], missing="?"
+    )
+    assert several[0].node_labels == [("C", 3.0), ("?", "?"), ("O", "?")]
+    with pytest.raises(ValueError, match=r"no graph has the attribute 'elment'; there is .*'element'"):
+        as_collection(known_to_some(library), node_label="elment", node_attributes=[], edge_attributes=[], missing="?")
+    alone = as_collection(known_to_some(library)[1:], **names, edge_attributes="length", missing="?")
+    assert alone[0].node_labels == ["?", "?"]
+
+
+def test_missing_values_count_in_kernels():
+    graphs = as_collection(known_to_some("networkx"), node_attributes="size", edge_attributes="length", missing="?")
+    cost = EditCost.from_attributes("euclidean", edge_metric="euclidean")
+    kernel = RelaxedWeisfeilerLehman(1, n_clusters=9, cost=cost.with_missing(0.25), random_state=0)
+    assert kernel.fit_transform(graphs).shape[0] == 2
+    with pytest.raises(ValueError, match="with_missing"):
+        kernel.set_params(cost=cost).fit(graphs)

@@ -1,6 +1,6 @@
 """From edges as users have them to one clean adjacency: checks, symmetry, no loops, no repetitions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -372,23 +372,46 @@ def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, In
     return dense.shape, rows, columns, dense[rows, columns]
 
 
-def node_values(graph: "networkx.Graph", name: str, index: int, *, partial: bool = False) -> list[Label]:
-    """Return the node attribute ``name`` of every vertex; with ``partial``, None where there is none."""
-    return _values([(f"node {node!r}", data) for node, data in graph.nodes(data=True)], name, index, partial)
+Items = list[tuple[str, dict[Any, Any]]]
 
 
-def edge_values(graph: "networkx.Graph", name: str, index: int, *, partial: bool = False) -> list[Label]:
-    """Return the edge attribute ``name`` of every edge, in the order of ``graph.edges``."""
-    edges = [(f"edge ({source!r}, {target!r})", data) for source, target, data in graph.edges(data=True)]
-    return _values(edges, name, index, partial)
+def node_items(graph: "networkx.Graph") -> Items:
+    """Return what to call each vertex of a graph, and its attributes."""
+    return [(f"node {node!r}", data) for node, data in graph.nodes(data=True)]
 
 
-def _values(items: list[tuple[str, dict[Any, Any]]], name: str, index: int, partial: bool) -> list[Any]:
-    known = {key: None for _, data in items for key in data}
-    for item, data in items:
-        if name not in data and not (partial and name in known):
-            raise GraphError(index, f"{item} has no attribute {name!r}; {there_are(known)}")
-    return [data.get(name) for _, data in items]
+def edge_items(graph: "networkx.Graph") -> Items:
+    """Return what to call each edge, in the order of ``graph.edges``, and its attributes."""
+    return [(f"edge ({source!r}, {target!r})", data) for source, target, data in graph.edges(data=True)]
+
+
+def named_columns(graphs: Sequence[Items], name: str, *, partial: bool = False) -> list[list[Any]]:
+    """Return an attribute of all vertices or edges of each graph; with ``partial``, None where there is none."""
+    if partial:
+        check_known(name, {key: None for items in graphs for _, data in items for key in data})
+    for index, items in enumerate([] if partial else graphs):
+        for item, data in items:
+            if name not in data:
+                known = {key: None for _, one in items for key in one}
+                raise GraphError(index, f"{item} has no attribute {name!r}; {there_are(known)}")
+    return [[data.get(name) for _, data in items] for items in graphs]
+
+
+def check_known(name: str, known: Collection[Any]) -> None:
+    """Refuse the name of an attribute that no graph has, although they have others: it is probably misspelt."""
+    if known and name not in known:
+        raise ValueError(f"no graph has the attribute {name!r}; {there_are(known)}")
+
+
+def without_gaps(columns: list[list[Any]]) -> list[list[Any]]:
+    """Return the numbers or vectors of all graphs with NaN, or as many as a vector has, in place of None.
+
+    >>> without_gaps([[[1, 2], None], []])
+    [[[1, 2], array([nan, nan])], []]
+    """
+    known = next((value for column in columns for value in column if value is not None), None)
+    gap = np.full(np.shape(known), np.nan) if known is not None else np.nan
+    return [[gap if value is None else value for value in column] for column in columns]
 
 
 def there_are(names: Iterable[Any]) -> str:

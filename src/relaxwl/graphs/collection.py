@@ -18,16 +18,19 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_su
 from relaxwl.graphs.building import (
     CollectionBuilder,
     GraphError,
+    Items,
     adjacency_arcs,
     as_list,
     as_names,
     assemble,
     check_node_count,
     common_direction,
-    edge_values,
+    edge_items,
     join_labels,
     join_vectors,
-    node_values,
+    named_columns,
+    node_items,
+    without_gaps,
 )
 from relaxwl.graphs.checking import check_safe
 from relaxwl.graphs.directions import DIRECTIONS, both_ways, directed_symbol, reversed_arcs
@@ -514,25 +517,31 @@ class GraphCollection(Sequence["Graph"]):
                 raise GraphError(index, f"must be a networkx graph, not {type(graph).__name__}")
         arrows = [graph.is_directed() for graph in members]
         directed = not symmetrize and common_direction(arrows, None, inferred=False)
+        nodes, edges = [node_items(graph) for graph in members], [edge_items(graph) for graph in members]
+        partial = missing is not None
+
+        def columns(items: list[Items], names: str | Sequence[str] | None) -> list[list[list[Any]]]:
+            return [named_columns(items, name, partial=partial) for name in as_names(names)]
+
+        labels, edge_labels = columns(nodes, node_label), columns(edges, edge_label)
+        vectors, edge_vectors = columns(nodes, node_attributes), columns(edges, edge_attributes)
+        if partial:
+            vectors, edge_vectors = ([without_gaps(one) for one in columns] for columns in (vectors, edge_vectors))
         builder = CollectionBuilder(directed=directed, missing=missing)
         for index, graph in enumerate(members):
             number = {node: position for position, node in enumerate(graph.nodes)}
-            edges = [(number[source], number[target]) for source, target in graph.edges()]
+            pairs = [(number[source], number[target]) for source, target in graph.edges()]
 
-            def columns(
-                values: Any, names: str | Sequence[str] | None, graph: Any = graph, index: int = index
-            ) -> list[list[Any]]:
-                return [values(graph, name, index, partial=missing is not None) for name in as_names(names)]
+            def own(columns: list[list[list[Any]]], index: int = index) -> list[list[Any]]:
+                return [column[index] for column in columns]
 
-            labels, edge_labels = columns(node_values, node_label), columns(edge_values, edge_label)
-            vectors, edge_vectors = columns(node_values, node_attributes), columns(edge_values, edge_attributes)
             builder.add(
                 len(number),
-                edges,
-                node_labels=join_labels(labels, missing) if labels else None,
-                edge_labels=join_labels(edge_labels, missing) if edge_labels else None,
-                node_attributes=join_vectors(vectors, len(number), index) if vectors else None,
-                edge_attributes=join_vectors(edge_vectors, len(edges), index) if edge_vectors else None,
+                pairs,
+                node_labels=join_labels(own(labels), missing) if labels else None,
+                edge_labels=join_labels(own(edge_labels), missing) if edge_labels else None,
+                node_attributes=join_vectors(own(vectors), len(number), index) if vectors else None,
+                edge_attributes=join_vectors(own(edge_vectors), len(pairs), index) if edge_vectors else None,
             )
         return cls(**builder.build())
 

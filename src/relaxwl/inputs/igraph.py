@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.arrays import Float64
-from relaxwl.graphs.building import as_names, join_labels, join_vectors, there_are
+from relaxwl.graphs.building import as_names, check_known, join_labels, join_vectors, there_are, without_gaps
 from relaxwl.inputs.reading import Names, Parts, build, conventional_names, warn_of_unread
 
 KIND = "an igraph graph"
+# What a vertex is called is not what it is.
+VERTEX_NAMES = {"name", "_nx_name"}
 
 
 def recognise(item: Any) -> bool:
@@ -28,34 +29,44 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
 
     nodes, edges = [presence(graph.vs) for graph in graphs], [presence(graph.es) for graph in graphs]
     found = conventional_names(names, nodes, edges)
-    # What a vertex is called is not what it is.
-    node_keys = {key for graph in graphs for key in graph.vs.attributes()} - {"name", "_nx_name"}
+    node_keys = {key for graph in graphs for key in graph.vs.attributes()} - VERTEX_NAMES
     warn_of_unread(names, found, node_keys, {key for graph in graphs for key in graph.es.attributes()})
+    columns = {
+        "node_labels": _columns([graph.vs for graph in graphs], found.node_label, names),
+        "edge_labels": _columns([graph.es for graph in graphs], found.edge_label, names),
+        "node_attributes": _columns([graph.vs for graph in graphs], found.node_attributes, names),
+        "edge_attributes": _columns([graph.es for graph in graphs], found.edge_attributes, names),
+    }
+    if names.missing is not None:
+        for part in ("node_attributes", "edge_attributes"):
+            columns[part] = [without_gaps(column) for column in columns[part]]
     parts = []
     for index, graph in enumerate(graphs):
-        columns = {
-            "node_labels": _labels(graph.vs, found.node_label, index, names.missing),
-            "edge_labels": _labels(graph.es, found.edge_label, index, names.missing),
-            "node_attributes": _vectors(graph.vs, found.node_attributes, index),
-            "edge_attributes": _vectors(graph.es, found.edge_attributes, index),
-        }
-        parts.append(Parts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **columns))
+        joined: dict[str, Any] = {}
+        for part, by_name in columns.items():
+            own, length = [column[index] for column in by_name], graph.vcount() if "node" in part else graph.ecount()
+            if own and part.endswith("labels"):
+                joined[part] = join_labels(own, names.missing)
+            elif own:
+                joined[part] = join_vectors(own, length, index)
+        parts.append(Parts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **joined))
     return build(parts, names, inferred=False)
 
 
-def _labels(elements: Any, names: str | Sequence[str] | None, index: int, missing: Any) -> list[Any] | None:
-    columns = [_column(elements, name, index) for name in as_names(names)]
-    return join_labels(columns, missing) if columns else None
+def _columns(elements: list[Any], wanted: str | Sequence[str] | None, names: Names) -> list[list[list[Any]]]:
+    """Return, for each name that is wanted, the values of each graph."""
+    partial, found = names.missing is not None, []
+    for name in as_names(wanted):
+        if partial:
+            keys = {key: None for one in elements for key in one.attributes()}
+            check_known(name, [key for key in keys if key == name or key not in VERTEX_NAMES])
+        found.append([_column(one, name, index, partial) for index, one in enumerate(elements)])
+    return found
 
 
-def _column(elements: Any, name: str, index: int) -> list[Any]:
-    if name not in elements.attributes():
-        if not len(elements):
-            return []
+def _column(elements: Any, name: str, index: int, partial: bool) -> list[Any]:
+    if name in elements.attributes():
+        return list(elements[name])
+    if len(elements) and not partial:
         raise GraphError(index, f"has no attribute {name!r}; {there_are(elements.attributes())}")
-    return list(elements[name])
-
-
-def _vectors(elements: Any, names: str | Sequence[str] | None, index: int) -> Float64 | None:
-    columns = [_column(elements, name, index) for name in as_names(names)]
-    return join_vectors(columns, len(elements), index) if columns else None
+    return [None] * len(elements)
