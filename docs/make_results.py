@@ -154,6 +154,7 @@ def main() -> None:
     parts += [compared(of(repeated, [*SOCIAL, *OTHERS])), published(records), duplicates(repeated, arguments.data)]
     parts += ["## The data sets\n\n", dataset_table(of(repeated, [*SOCIAL, *OTHERS])).to_markdown(), "\n\n"]
     earlier = DOCS / "earlier-results.txt"
+    write_scores(repeated)
     parts += [earlier.read_text(encoding="utf-8") if earlier.is_file() else "", DISCUSSION]
     (DOCS / "results.md").write_text("".join(parts), encoding="utf-8")
 
@@ -177,14 +178,18 @@ def counted(table: Table) -> Table:
 
 def compared(results: Results) -> str:
     """Return who is better than whom: mean ranks with a picture, and tests against the best of each data set."""
-    kernels = [name for name in results.kernels if all(results.cell(d, name).finished for d in results.datasets)]
+    finished = {name: [k for k in results.kernels if results.cell(name, k).finished] for name in results.datasets}
+    most = max(map(len, finished.values()))
+    whole = [name for name in results.datasets if 2 * len(finished[name]) > most]
+    kernels = [kernel for kernel in results.kernels if all(kernel in finished[name] for name in whole)]
     text = "## Who is better than whom\n\n"
-    if len(kernels) > 2:
-        ranks = mean_ranks(Results([record for name in kernels for record in results.select(kernel=name)]))
+    if len(kernels) > 2 and len(whole) > 1:
+        part = of(results, whole)
+        ranks = mean_ranks(Results([record for name in kernels for record in part.select(kernel=name)]))
         save_figure(ranks_figure(ranks), DOCS / "images" / "ranks.svg")
         text += (
-            f"Mean ranks over {ranks.n_datasets} data sets of the kernels that finished on all of them (Friedman's "
-            f"test: p = {ranks.p_value:.2g}). A bar joins what Nemenyi's critical difference does not tell apart; with "
+            f"Mean ranks of the kernels that finished on all of {', '.join(whole)} (Friedman's test: p = "
+            f"{ranks.p_value:.2g}). A bar joins what Nemenyi's critical difference does not tell apart; with "
             "so few data sets that is much.\n\n![Mean ranks of the kernels](images/ranks.svg)\n\n"
         )
     return f"{text}{significance_table(results).to_markdown()}\n\n"
@@ -238,6 +243,29 @@ def duplicates(results: Results, data: Path) -> str:
         rows.append((TableCell(name), *map(TableCell, cells)))
     titles = ["data set", "graphs with twins", "bound", *(f"{kernel}: all / without twins" for kernel in shown)]
     return f"{DUPLICATES}{Table('Twins', tuple(map(Column, titles)), tuple(rows), ()).to_markdown()}\n\n"
+
+
+def write_scores(results: Results) -> None:
+    """Write what ``auto`` scores to the page of the predictors, between two marks."""
+    page = DOCS / "predictors.md"
+    before, mark, rest = page.read_text(encoding="utf-8").partition(
+        "<!-- scores: written by docs/make_results.py -->\n"
+    )
+    end = rest.index("<!-- end of scores -->")
+    cells = [results.cell(name, "auto") for name in sorted(results.datasets) if "auto" in results.kernels]
+    rows = [
+        (
+            TableCell(cell.dataset),
+            TableCell(f"{100 * cell.mean:.1f}" + (f" ± {100 * cell.std:.1f}" if cell.has_spread else "")),
+            TableCell(f"{100 * cell.chance:.1f}"),
+            TableCell(str(len(cell.accuracies))),
+        )
+        for cell in cells
+        if cell.finished
+    ]
+    columns = tuple(map(Column, ("data set", "accuracy, %", "largest class, %", "repetitions")))
+    table = Table("Accuracy of GraphClassifier", columns, tuple(rows), ())
+    page.write_text(f"{before}{mark}\n{table.to_markdown()}\n\n{rest[end:]}", encoding="utf-8")
 
 
 def _settings(part: Results) -> dict[str, object]:
