@@ -7,8 +7,9 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
@@ -81,6 +82,17 @@ def _in_time(function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
 
 def _mark() -> None:
     _worker.is_busy = True
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let this thread do all by itself that it would map over others: it is one of many that somebody else started."""
+    before = getattr(_worker, "is_busy", False)
+    _worker.is_busy = True
+    try:
+        yield
+    finally:
+        _worker.is_busy = before
 
 
 def spans(total: int, size: int) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ def test_on_worker_processes_one_of_which_is_killed(tmp_path, graphs, shards, n_
     kernel = WeisfeilerLehman(max_depth=2).fit(graphs)
     with (
         distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -48,8 +48,8 @@ class Crowd(Protocol):
     def n_solved(self) -> int:
         """Exact solves so far in searching."""
 
-    def ask(self, numbers: Int64, function: Callable[[Rows, Float64], Result]) -> Result:
-        """Return what a function makes of the rows with these numbers and their weights."""
+    def ask(self, numbers: Int64, function: Callable[[Rows, Ground, Float64], Result]) -> Result:
+        """Return what a function makes of the rows with these numbers, their ground and their weights."""
 
     def assign(self, centers: Rows) -> None:
         """Give every row to its nearest centre."""
@@ -125,8 +125,8 @@ class HeldCrowd:
     def n_solved(self) -> int:
         return int(self.search.counters[SOLVED])
 
-    def ask(self, numbers: Int64, function: Callable[[Rows, Float64], Result]) -> Result:
-        return function(self.search.rows.take(numbers), self.weights[numbers])
+    def ask(self, numbers: Int64, function: Callable[[Rows, Ground, Float64], Result]) -> Result:
+        return function(self.search.rows.take(numbers), self.search.ground, self.weights[numbers])
 
     def assign(self, centers: Rows) -> None:
         self.n_centers = len(centers)

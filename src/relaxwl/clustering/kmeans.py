@@ -173,7 +173,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             raise ValueError("there are no rows to cluster")
         weights, unit = _weights(X, sample_weight)
         crowd = HeldCrowd(X, self.ground_, weights, self.n_jobs)
-        self.centers_, self.n_iter_ = self.settle(crowd, self.ground_)
+        self.centers_, self.n_iter_ = self.settle(crowd)
         search = crowd.search
         self.labels_, self.distances_ = search.labels, search.distances
         self.inertia_ = crowd.objective * unit
@@ -183,14 +183,15 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         )
         return self
 
-    def settle(self, crowd: Crowd, ground: Ground) -> tuple[Rows, int]:
+    def settle(self, crowd: Crowd) -> tuple[Rows, int]:
         """Find centres for a crowd of rows, wherever they are; return them and the rounds made on all rows."""
+        self._validate()
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(crowd))
         init, n_rounds = self._course(len(crowd))
         if k == len(crowd):  # every row is a centre; nothing can be better
             init, n_rounds = "rows", 0
-        centers = crowd.ask(_start_rows(init, len(crowd), k, rng), partial(self._start, init, ground, k, rng))
+        centers = crowd.ask(_start_rows(init, len(crowd), k, rng), partial(self._start, init, k, rng))
         crowd.assign(centers)
         return self._rounds(
             crowd, centers, n_rounds, SUGGESTING if init == "sample" or len(crowd) > MANY_ROWS else None
@@ -223,7 +224,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             return init, int(self.max_iter)
         return init, FINAL_ROUNDS if init == "sample" and n_rows > MANY_ROWS else ROUNDS
 
-    def _start(self, init: str, ground: Ground, k: int, rng: np.random.Generator, rows: Rows, weights: Float64) -> Rows:
+    def _start(self, init: str, k: int, rng: np.random.Generator, rows: Rows, ground: Ground, weights: Float64) -> Rows:
         """Return the first centres, given the rows that they are taken from."""
         if init in ("rows", "random"):
             return rows.measures()

@@ -80,12 +80,13 @@ class KMeansPartitioner(BaseEstimator):
         self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, Rows]:
         """Cluster the rows."""
-        ground = as_ground(ground, rows)
-        kmeans = WassersteinKMeans(
-            self.n_clusters, self.center, self.init, self.max_iter, self.n_jobs, rng, self.verbose
-        ).fit(rows, ground=ground, check=False)
+        kmeans = self.kmeans(rng).fit(rows, ground=as_ground(ground, rows), check=False)
         self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
+
+    def kmeans(self, rng: np.random.Generator | None) -> WassersteinKMeans:
+        """Return the k-means that groups rows with these random numbers."""
+        return WassersteinKMeans(self.n_clusters, self.center, self.init, self.max_iter, self.n_jobs, rng, self.verbose)
 
     def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
         """Return the nearest centre of each row."""

@@ -20,6 +20,8 @@ METRICS: dict[str, Metric] = {
     "cityblock": "cityblock",
     "chebyshev": "chebyshev",
 }
+# Distinct vectors that a codebook is made from; of more, a sample.
+SKETCH_ROWS = 1 << 16
 
 # Stands for a missing value where vectors are written at the vertices and edges of trees.
 GAP = "?"
@@ -123,15 +125,60 @@ def capped_matrix(distances: FloatArray, names: Sequence[Label] | None, blank: f
     return matrix
 
 
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Distinct attribute vectors in lexicographic order, and how often each occurs; of many, a sample.
+
+    Those are kept whose content has the lowest hash. So the sketch of a collection is that of the sketches of its
+    parts, and neither the order of the vertices nor the way they are parted matters.
+    """
+
+    vectors: FloatArray
+    counts: NDArray[np.int64]
+    whole: bool = True
+
+    @classmethod
+    def of(cls, attributes: ArrayLike, missing: float | None = None) -> "Sketch":
+        """Take up vectors, one a row; NaN only if it has a cost."""
+        rows = attribute_rows(attributes, missing)
+        return cls(rows, np.ones(len(rows), np.int64))._reduced()
+
+    @classmethod
+    def join(cls, parts: "Sequence[Sketch]") -> "Sketch | None":
+        """Put sketches together; None if there are none."""
+        if not parts:
+            return None
+        vectors, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("vectors", "counts"))
+        return cls(vectors, counts, all(part.whole for part in parts))._reduced()
+
+    def _reduced(self) -> "Sketch":
+        vectors, which, _ = _distinct_rows(self.vectors)
+        counts = np.bincount(which, self.counts, minlength=len(vectors)).astype(np.int64)
+        if len(vectors) <= SKETCH_ROWS:
+            return Sketch(vectors, counts, self.whole)
+        kept = np.sort(np.argsort(_hashes(vectors), kind="stable")[:SKETCH_ROWS])
+        return Sketch(vectors[kept], counts[kept], whole=False)
+
+
+def _hashes(vectors: FloatArray) -> NDArray[np.uint64]:
+    """Return a number for each row that is spread evenly and depends on nothing but its content."""
+    state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
+    for column in np.where(np.isnan(vectors), np.nan, vectors).T.copy():  # NaN may be written in many ways
+        state = (state ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        state ^= state >> np.uint64(29)
+    return state
+
+
 def quantise(
-    attributes: ArrayLike, n_codes: int | None, random_state: RandomState, missing: float | None = None
+    attributes: ArrayLike | Sketch, n_codes: int | None, random_state: RandomState, missing: float | None = None
 ) -> FloatArray:
     """Return the distinct rows, or as many k-means centres of them as asked for, in lexicographic order."""
-    rows = attribute_rows(attributes, missing)
-    if len(rows) == 0:
+    sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, missing)
+    if n_codes is None and not sketch.whole:
+        raise ValueError(f"more than {SKETCH_ROWS} distinct attribute vectors need a codebook: give its size (n_codes)")
+    distinct, counts = sketch.vectors, sketch.counts
+    if len(distinct) == 0:
         raise ValueError("attributes is empty: a codebook needs at least one attribute vector")
-    # Sorted distinct rows with their counts: the order of the vertices cannot matter.
-    distinct, _, counts = _distinct_rows(rows)
     if n_codes is None or n_codes >= len(distinct):
         return distinct
     from sklearn.cluster import KMeans

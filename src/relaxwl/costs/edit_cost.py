@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from relaxwl._validation import RandomState, check_choice, check_integer, check_number
-from relaxwl.costs.codebook import METRICS, Codebook, Metric, quantise
+from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, quantise
 from relaxwl.costs.metric import (
     FloatArray,
     Label,
@@ -361,7 +361,7 @@ class EditCost:
 
     def codebook(
         self,
-        attributes: ArrayLike,
+        attributes: ArrayLike | Sketch,
         random_state: RandomState = None,
     ) -> Codebook:
         """Quantise attribute vectors, one a row, into the codes that stand for them from then on.
@@ -382,7 +382,7 @@ class EditCost:
         centers = quantise(attributes, rule.n_codes, random_state, rule.missing)
         return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing)
 
-    def edge_codebook(self, attributes: ArrayLike, random_state: RandomState = None) -> Codebook:
+    def edge_codebook(self, attributes: ArrayLike | Sketch, random_state: RandomState = None) -> Codebook:
         """Quantise the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
         if self._edges is None:
             raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")

@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, save_npz
 
+from relaxwl._execution import one_thread
 from relaxwl._storage import atomic_write
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.kernels.base import CountKernel
@@ -33,14 +36,59 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
     array, delayed = _dask("dask.array"), _dask("dask")
     sent = delayed.delayed(kernel, pure=True)
     task = delayed.delayed(_features, pure=True)
-    n_columns = len(kernel.get_feature_names_out())
+    n_columns = kernel.weighted_counts(shards[0][:1]).shape[1]
     blocks = [
-        array.from_delayed(
-            task(sent, shards[index : index + 1]), (part.n_graphs, n_columns), meta=csr_array((0, n_columns))
-        )
-        for index, part in enumerate(shards.manifest.parts)
+        array.from_delayed(task(sent, shard), (part.n_graphs, n_columns), meta=csr_array((0, n_columns)))
+        for shard, part in zip(shards.singles(), shards.manifest.parts, strict=True)
     ]
     return array.concatenate(blocks, axis=0)
+
+
+def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> Any:
+    """Return what a fitted model predicts for all graphs as a Dask array, one block a shard; nothing is computed yet.
+
+    Parameters
+    ----------
+    model : fitted model
+        A :class:`relaxwl.GraphClassifier`, a pipeline that begins with a kernel, or anything that takes graphs: fitted
+        to :meth:`ShardedCollection.sample`, for instance. It is sent to the workers once.
+    shards : ShardedCollection
+        In a folder that all workers can read.
+    method : str
+        Which of its methods to call, such as ``"predict_proba"``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from relaxwl import WeisfeilerLehman
+    >>> from relaxwl.datasets import make_egonets
+    >>> from relaxwl.distributed import ShardWriter
+    >>> graphs, y = make_egonets(60, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, graphs_per_shard=20) as writer:
+    ...         writer.add(graphs, y)
+    ...     shards = ShardedCollection.open(folder)
+    ...     model = make_pipeline(WeisfeilerLehman(1), KNeighborsClassifier()).fit(*shards.sample(40))
+    ...     predict(model, shards).compute().shape
+    (60,)
+    """
+    array, delayed = _dask("dask.array"), _dask("dask")
+    sent = delayed.delayed(model, pure=True)
+    task = delayed.delayed(_predictions, pure=True)
+    kind = _predictions(model, method, shards[0][:1])
+    blocks = [
+        array.from_delayed(task(sent, method, shard), (part.n_graphs, *kind.shape[1:]), kind.dtype)
+        for shard, part in zip(shards.singles(), shards.manifest.parts, strict=True)
+    ]
+    return array.concatenate(blocks, axis=0)
+
+
+def _predictions(model: Any, method: str, graphs: Any) -> NDArray[Any]:
+    """Return the predictions for graphs, or for a collection of one shard."""
+    with one_thread():
+        return np.asarray(getattr(model, method)(graphs[0] if isinstance(graphs, ShardedCollection) else graphs))
 
 
 def transform_to_files(
@@ -67,7 +115,7 @@ def transform_to_files(
 
 
 def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection, client: Any) -> Iterator[str]:
-    singles = [shards[index : index + 1] for index in range(len(shards))]
+    singles = shards.singles()
     if client is None:
         return map(task, singles)
     return iter(client.gather(client.map(task, singles, pure=True)))
@@ -75,7 +123,8 @@ def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection,
 
 def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
     """Return the features of a collection of one shard; one thread, since the worker's own tasks fill its cores."""
-    return csr_array(kernel.transform(shard[0]))
+    with one_thread():
+        return kernel.weighted_counts(shard[0])
 
 
 def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection) -> str:

@@ -8,8 +8,10 @@ last whole part.
 
 import json
 import os
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +19,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from relaxwl._storage import atomic_write, require_regular, sha256
-from relaxwl._validation import check_integer
+from relaxwl._memory import MemoryRefusal, refuse_beyond_memory
+from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
+from relaxwl._validation import as_generator, check_integer
 from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.checking import check_clean
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, plain_label, sort_labels
 
@@ -27,6 +31,8 @@ FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
 # What a writer knows until it has finished.
 UNFINISHED = "manifest.unfinished.json"
+# What a part may unpack to: this much whatever its size, and this much for each of its bytes.
+FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 ARRAYS = ("offsets", "indptr", "indices", "node_codes", "edge_codes", "node_attributes", "edge_attributes")
 
 
@@ -65,18 +71,34 @@ class Manifest:
         described = _described(graphs, y)
         if not self.parts:
             return replace(described, parts=(part,))
+        known = self.agreeing(described, *self._sizes)
+        described = described.agreeing(known, part.n_graphs, part.n_nodes, part.n_edges)
         for field in ("n_node_attributes", "n_edge_attributes", "directed", "target"):
-            before, now = getattr(self, field), getattr(described, field)
+            before, now = getattr(known, field), getattr(described, field)
             if before != now:
                 raise ShardError(
                     f"all graphs must agree: {field} was {before} so far, and is {now} from {part.name} on"
                 )
         return replace(
-            self,
+            known,
             parts=(*self.parts, part),
-            node_vocabulary=_joined("vertex", self.node_vocabulary, described.node_vocabulary, part.name),
-            edge_vocabulary=_joined("edge", self.edge_vocabulary, described.edge_vocabulary, part.name),
+            node_vocabulary=_joined("vertex", known.node_vocabulary, described.node_vocabulary, part.name),
+            edge_vocabulary=_joined("edge", known.edge_vocabulary, described.edge_vocabulary, part.name),
         )
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """Number of graphs, vertices and edges."""
+        return tuple(sum(getattr(part, name) for part in self.parts) for name in ("n_graphs", "n_nodes", "n_edges"))
+
+    def agreeing(self, other: "Manifest", n_graphs: int, n_nodes: int, n_edges: int) -> "Manifest":
+        """Return what is said of so many graphs; of what none of them could carry, what another manifest says."""
+        borrowed = [
+            *([] if n_graphs else ["directed"]),
+            *([] if n_nodes else ["node_vocabulary", "n_node_attributes"]),
+            *([] if n_edges else ["edge_vocabulary", "n_edge_attributes"]),
+        ]
+        return replace(self, **{name: getattr(other, name) for name in borrowed})
 
     def write(self, path: Path) -> None:
         """Write the manifest, whole or not at all."""
@@ -252,9 +274,55 @@ class ShardedCollection(Sequence[GraphCollection]):
     def __iter__(self) -> Iterator[GraphCollection]:
         return (self._read(part) for part in self.manifest.parts)
 
+    def singles(self) -> "list[ShardedCollection]":
+        """Return collections of one shard each, which are small to send."""
+        return [self[index : index + 1] for index in range(len(self))]
+
     def to_collection(self) -> GraphCollection:
         """Return all graphs as one collection in memory."""
         return GraphCollection.concatenate(self)
+
+    def sample(self, n_graphs: int, random_state: Any = 0) -> tuple[GraphCollection, NDArray[Any] | None]:
+        """Return some graphs, drawn at random, in order, and their targets; shards are read one at a time.
+
+        A model that is fitted to a sample is applied to all graphs by :func:`relaxwl.distributed.predict` and
+        ``kernel.transform(shards)``.
+
+        Parameters
+        ----------
+        n_graphs : int
+            How many; all, if there are fewer.
+        random_state : int or Generator
+            Draws them.
+        """
+        wanted = min(check_integer("n_graphs", n_graphs), self.n_graphs)
+        chosen = np.sort(as_generator(random_state).choice(self.n_graphs, wanted, replace=False))
+        starts = prefix_sums(np.array([part.n_graphs for part in self.manifest.parts], np.int64))
+        first = self.manifest.parts[0]
+        graphs, targets = [self._read(first)[:0]], []
+        if self.manifest.target is not None:
+            targets = [self._load(first)["y"][:0]]
+        for part, (start, stop) in zip(self.manifest.parts, pairwise(starts), strict=True):
+            mine = chosen[(chosen >= start) & (chosen < stop)] - start
+            if len(mine):
+                graphs.append(self._read(part)[mine])
+            if len(mine) and self.manifest.target is not None:
+                targets.append(self._load(part)["y"][mine])
+        return GraphCollection.concatenate(graphs), np.concatenate(targets) if targets else None
+
+    # Kernels do not know shards: they ask the collection to do what they would do.
+
+    def fit_kernel(self, kernel: Any) -> None:
+        """Fit a kernel to all graphs; what ``kernel.fit(shards)`` does."""
+        from relaxwl.distributed.fitting import fit
+
+        fit(kernel, self)
+
+    def transform_by(self, kernel: Any) -> Any:
+        """Return the features of all graphs as a Dask array; what ``kernel.transform(shards)`` does."""
+        from relaxwl.distributed.applying import transform
+
+        return transform(kernel, self)
 
     def __repr__(self) -> str:
         return (
@@ -268,6 +336,7 @@ class ShardedCollection(Sequence[GraphCollection]):
             present: dict[str, Any] = {name: _typed(name, arrays[name]) for name in ARRAYS if name in arrays}
             graphs = GraphCollection(
                 **present,
+                directed=self.manifest.directed,
                 node_vocabulary=_vocabulary(arrays, "node_vocabulary"),
                 edge_vocabulary=_vocabulary(arrays, "edge_vocabulary"),
             )
@@ -289,17 +358,28 @@ class ShardedCollection(Sequence[GraphCollection]):
         try:
             if sha256(path) != part.sha256:
                 raise ShardError(f"{path} is damaged: it does not match its checksum; write it again")
+            _check_unpacked(path)
             with np.load(path, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}
         except FileNotFoundError:
-            raise ShardError(f"{path} is missing; the manifest names it") from None
-        except ShardError:
+            raise ShardError(f"{path} is missing; the manifest names it, and all workers must see it") from None
+        except (ShardError, MemoryRefusal):
             raise
         except Exception as error:  # whatever NumPy and zipfile find wrong with a file that was made to be wrong
             raise ShardError(f"{path} cannot be read: {error}") from None
 
 
 # --------------------------------------------------------------------------------------------------------- inside
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse a part that would unpack to far more than it is, or than there is room for."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if not all(map(is_readable, members)) or total > FREE_BYTES + BYTES_PER_BYTE * path.stat().st_size:
+        raise ShardError(f"{path} is no part of shards: it would unpack to {total / 2**20:.0f} MiB")
+    refuse_beyond_memory(2.0 * total, f"reading {path}", "write smaller shards (graphs_per_shard)")
 
 
 def _described(graphs: GraphCollection, y: NDArray[Any] | None) -> Manifest:
@@ -331,10 +411,6 @@ def _joined(kind: str, before: Vocabulary | None, now: Vocabulary | None, name: 
 
 def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
     """Return the arrays of a part; vocabularies are texts of JSON."""
-    if graphs.directed:  # a part has no place to say so, and would be read as something else
-        raise ShardError(
-            "directed graphs cannot be kept in shards; as_collection(graphs, symmetrize=True) forgets arcs"
-        )
     arrays = {name: getattr(graphs, name) for name in ARRAYS if getattr(graphs, name) is not None}
     for name in ("node_vocabulary", "edge_vocabulary"):
         if getattr(graphs, name) is not None:
@@ -359,17 +435,21 @@ def _vocabulary(arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary | None
 def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
     """Return the graphs with codes into the vocabulary of the whole collection."""
     values: dict[str, Any] = {name: getattr(graphs, name) for name in ARRAYS}
-    for kind in ("node", "edge"):
+    for kind, n_carriers in (("node", graphs.n_nodes), ("edge", len(graphs.indices))):
         own, known = getattr(graphs, f"{kind}_vocabulary"), getattr(manifest, f"{kind}_vocabulary")
-        if (own is None) != (known is None):
+        width = getattr(manifest, f"n_{kind}_attributes")
+        if n_carriers == 0:
+            values[f"{kind}_codes"] = None if known is None else np.empty(0, np.int32)
+            values[f"{kind}_attributes"] = None if width is None else np.empty((0, width))
+        elif (own is None) != (known is None):
             raise ValueError(f"{kind} labels are in the part or in the manifest, but not in both")
-        if own is not None:
+        elif own is not None:
             matched = match_codes(own, known)
             values[f"{kind}_codes"] = matched[values[f"{kind}_codes"]]
             if values[f"{kind}_codes"].max(initial=-1) >= len(known):
                 raise ValueError(f"it has {kind} labels that the manifest lacks")
         values[f"{kind}_vocabulary"] = known
-    return GraphCollection(**values)
+    return GraphCollection(**values, directed=graphs.directed)
 
 
 def _checked(manifest: Manifest) -> Manifest:

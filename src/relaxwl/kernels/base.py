@@ -149,16 +149,22 @@ class CountKernel(TransformerMixin, GraphKernel):
 
         Parameters
         ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts, or ShardedCollection
+            The graphs. Shards are fitted on the current Dask client, where there is one; the model is the same.
         y : ignored
             Present because scikit-learn passes it.
         """
-        self._fit(X)
+        if hasattr(X, "fit_kernel"):
+            self._validate_parameters()
+            X.fit_kernel(self)
+        else:
+            self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        if hasattr(X, "fit_kernel"):
+            return self.fit(X).transform(X)
         return self._output(self._fit(X))
 
     def transform(self, X: Any) -> Any:
@@ -166,8 +172,12 @@ class CountKernel(TransformerMixin, GraphKernel):
 
         The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows (or their
         parts of each depth) have length 1, where what was not met in fitting counts towards a graph's length too.
-        With ``sparse_output=False`` the array is dense, or a table after ``set_output(transform="pandas")``.
+        With ``sparse_output=False`` the array is dense, or a table after ``set_output(transform="pandas")``. Those of
+        shards are a Dask array of sparse blocks, one a shard, that nothing is computed of yet.
         """
+        if hasattr(X, "transform_by"):
+            check_is_fitted(self)
+            return X.transform_by(self)
         return self._output(self._apply(X))
 
     def weighted_counts(self, X: Any) -> csr_array:

@@ -98,14 +98,14 @@ def fit_chain(
     every = [make_partitioners(depth) for depth in range(max_depth + 1)]
     for depth, partitioners in enumerate(every):
         rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs, feeding.roots)
-        ground = _ground(below.distances, encoded, feeding if depth else None)
+        ground = ground_of(below.distances, encoded, feeding if depth else None)
         _check_size(rows, ground, depth)
         fit = partial(_fitted, partitioners, rows, ground, generators, depth)
         fitted = map_long(fit, range(len(partitioners)), n_jobs)
         found = [Assignment(rows, row_of_node, labels, ground, solved) for labels, _, solved in fitted]
         centers = [centers for _, centers, _ in fitted]
         measure = feeding.roots or any(
-            _measures(partitioner) for deeper in every[depth + 1 :] for partitioner in deeper
+            looks_at_distances(partitioner) for deeper in every[depth + 1 :] for partitioner in deeper
         )
         fed = None if depth == max_depth else _fed(rows, centers[0], ground, feeding, measure, n_jobs)
         symbols = None if depth and feeding.roots else encoded.symbols
@@ -124,14 +124,19 @@ def fit_chain(
 
 
 def _check_size(rows: Rows, ground: Ground, depth: int) -> None:
-    """Refuse trees so large that their distances are not finite; deleting two trees bounds the distance of them."""
-    if ground.n_points == rows.n_points:
-        with np.errstate(over="ignore"):
-            largest = 2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max()
-        check_finite(float(largest), depth)
+    """Refuse trees so large that their distances are not finite."""
+    check_finite(largest_distance(rows, ground), depth)
 
 
-def _measures(partitioner: Partitioner) -> bool:
+def largest_distance(rows: Rows, ground: Ground) -> float:
+    """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
+    if ground.n_points != rows.n_points:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max())
+
+
+def looks_at_distances(partitioner: Partitioner) -> bool:
     """Tell whether a partitioner looks at distances; a subclass of the one that does not may do so."""
     return type(partitioner) is not IdentityPartitioner
 
@@ -188,7 +193,7 @@ def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | Non
     for level in levels[:-1]:
         fed = _fed_of(level)
         if fed.distances is None:
-            found.append(group_distances(fed.known, _ground(found[-1], encoded), n_jobs))
+            found.append(group_distances(fed.known, ground_of(found[-1], encoded), n_jobs))
         else:
             found.append(fed.distances)
     return found[1:]
@@ -217,9 +222,14 @@ def refined(
 def _fitted(
     partitioners: list[Partitioner], rows: Rows, ground: Ground, generators: Generators, depth: int, index: int
 ) -> tuple[Int32, Rows, Float64 | None]:
+    return fit_partitioner(partitioners[index], rows, ground, generators(depth, index))
+
+
+def fit_partitioner(
+    partitioner: Partitioner, rows: Rows, ground: Ground, rng: np.random.Generator
+) -> tuple[Int32, Rows, Float64 | None]:
     """Fit a partitioner; return labels, centres and distances. Users write their own, so what it returns is checked."""
-    partitioner = partitioners[index]
-    labels, centers = partitioner.fit(rows, ground, generators(depth, index))
+    labels, centers = partitioner.fit(rows, ground, rng)
     source = f"{type(partitioner).__name__}.fit"
     centers = check_rows(centers, rows.n_points, len(ground.roots) - 1, f"the centres that {source} returned")
     labels = _checked(labels, rows, len(centers), source)
@@ -268,7 +278,7 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 # ------------------------------------------------------------------------------------------- distances between points
 
 
-def _ground(
+def ground_of(
     fed: NDArray[Any] | None,
     encoded: Encoded,
     feeding: Feeding | None = None,
@@ -302,9 +312,9 @@ def _covering(rows: Rows, below: _Below, encoded: Encoded, feeding: Feeding | No
         points[is_new] = n_points + renamed
         rows = replace(rows, points=points, n_children=n_points + len(unknown), n_edge_codes=1)
     if fed is None:
-        return rows, _ground(None, encoded)
+        return rows, ground_of(None, encoded)
     new = np.stack(np.divmod(unknown - n_points, max(len(fed) - 1, 1)))
-    ground = _ground(fed, encoded, feeding, below.n_known, new)
+    ground = ground_of(fed, encoded, feeding, below.n_known, new)
     if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(fed):
         kept = np.concatenate([np.arange(below.n_known), new[1], [len(fed) - 1]])
         ground = replace(ground, children=fed[np.ix_(kept, kept)])

@@ -197,14 +197,14 @@ class RelaxedWeisfeilerLehman(CountKernel):
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
-        fit = partial(self._fit_chain, encoded, seed, _Progress(self))
+        fit = partial(self._fit_chain, encoded, seed, Progress(self))
         chains = map_long(fit, range(self.n_partitions if self.approximate else 1), self.n_jobs)
         fitted = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
         self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in fitted]
         self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in fitted]
         return _by_depth([list(counts) for _, _, counts in fitted])
 
-    def _fit_chain(self, encoded: Encoded, seed: int, progress: "_Progress", first: int) -> "list[list[_Fitted]]":
+    def _fit_chain(self, encoded: Encoded, seed: int, progress: "Progress", first: int) -> "list[list[_Fitted]]":
         """Fit one chain, depth by depth and partition by partition; ``first`` is the number of its first partition."""
         levels = fit_chain(
             encoded,
@@ -217,7 +217,17 @@ class RelaxedWeisfeilerLehman(CountKernel):
         )
         return [[self._counted(encoded, *found, progress) for found in level] for level in levels]
 
-    def _counted(self, encoded: Encoded, partition: Partition, found: Assignment, progress: "_Progress") -> "_Fitted":
+    def refined_part(self, graphs: GraphCollection, depth: int, ids: Int32, n_below: int) -> tuple[Rows, Int32]:
+        """Return the distinct trees of a part of the graphs in fitting, given what the depth below feeds."""
+        return refined(self._encode(graphs), depth, ids, n_below, self.n_jobs, self._feeding.roots)
+
+    def counter_of_part(self, graphs: GraphCollection, ids: Int32, n_known: int) -> Counter:
+        """Return a counter fitted to a part of the graphs, whose vertices carry ids."""
+        counter = COUNTERS[self.base]()
+        counter.fit(graphs, ids, n_known, self.n_jobs, self._encode(graphs).counted[1])
+        return counter
+
+    def _counted(self, encoded: Encoded, partition: Partition, found: Assignment, progress: "Progress") -> "_Fitted":
         counter, (graphs, edges) = COUNTERS[self.base](), encoded.counted
         counts = counter.fit(graphs, found.groups, len(partition), self.n_jobs, edges)
         progress.step(partition, len(found.rows))
@@ -377,7 +387,7 @@ def _group_name(partition: Partition, group: int) -> str:
 _Fitted = tuple[Partition, Counter, Counts]
 
 
-class _Progress:
+class Progress:
     """Says, after each grouping, how far the fit is and how long it may take; chains may be side by side."""
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:

@@ -102,25 +102,44 @@ class WeisfeilerLehman(CountKernel):
         self.directions = directions
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        check_edge_labels(graphs, self.edge_labels)
-        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        self.node_vocabulary_ = graphs.node_vocabulary
-        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
-        edges = seen.edge_codes if self._edges_count else None
-        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        seen, edges, arcs = self._fit_vocabularies(graphs)
         self.rows_: list[Rows] = []
         self._counters: list[Counter] = []
         counts = []
         ids = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
-            rows, ids = self._refined(seen, graphs.node_codes, edges, ids, depth)
-            share = (depth + 1) / (self.max_depth + 1)
-            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
+            n_below = len(self.rows_[-1]) if depth else 0
+            rows, ids = self._refined(seen, graphs.node_codes, edges, ids, depth, n_below)
+            self._report(depth, len(rows))
             counter = COUNTERS[self.base]()
             counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, arcs))
             self.rows_.append(rows)
             self._counters.append(counter)
         return counts
+
+    def _fit_vocabularies(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32 | None, Int32 | None]:
+        """Take the labels from graphs; return them as they are walked through, and the codes of edges and arcs."""
+        check_edge_labels(graphs, self.edge_labels)
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
+        self.node_vocabulary_ = graphs.node_vocabulary
+        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
+        edges = seen.edge_codes if self._edges_count else None
+        return seen, edges, None if edges is None else edges[graphs.entries_seen(self.directions)]
+
+    def _report(self, depth: int, n_trees: int) -> None:
+        share = (depth + 1) / (self.max_depth + 1)
+        report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, n_trees, share=share)
+
+    def refined_part(self, graphs: GraphCollection, depth: int, ids: Int32, n_below: int) -> tuple[Rows, Int32]:
+        """Return the distinct trees of a part of the graphs in fitting, given the ids of the depth below."""
+        seen, edges, _ = self._fit_vocabularies(graphs)
+        return self._refined(seen, graphs.node_codes, edges, ids, depth, n_below)
+
+    def counter_of_part(self, graphs: GraphCollection, ids: Int32, n_known: int) -> Counter:
+        """Return a counter fitted to a part of the graphs, whose vertices carry ids."""
+        counter = COUNTERS[self.base]()
+        counter.fit(graphs, ids, n_known, self.n_jobs, self._fit_vocabularies(graphs)[2])
+        return counter
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         seen, roots, edges = self._matched(graphs)
@@ -152,21 +171,21 @@ class WeisfeilerLehman(CountKernel):
         """Yield the tree of every vertex, depth by depth."""
         ids = np.empty(0, np.int32)
         for depth, known in enumerate(self.rows_):
-            rows, local = self._refined(graphs, roots, edges, ids, depth)
+            rows, local = self._refined(graphs, roots, edges, ids, depth, len(self.rows_[depth - 1]))
             ids = known_or_new(known.locate(rows), len(known))[local]
             yield ids
 
     def _refined(
-        self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int
+        self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int, n_below: int
     ) -> tuple[Rows, Int32]:
-        """Return the distinct trees of a depth and their ids, given the ids of the depth below."""
+        """Return the distinct trees of a depth and their ids, given the ids of the depth below and their number."""
         if depth == 0:
             return leaves(roots)
         return refine(
             graphs,
             roots,
             ids,
-            len(self.rows_[depth - 1]),
+            n_below,
             edge_codes=edges,
             n_edge_codes=len(self.edge_vocabulary_) if self.edge_vocabulary_ is not None else 1,
             n_jobs=self.n_jobs,

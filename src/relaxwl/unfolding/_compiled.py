@@ -288,3 +288,19 @@ def locate_rows(rows, sought):
                 high = middle
         place = low
     return found
+
+
+@njit(nogil=True, cache=True)
+def count_before(rows, borders):
+    """Return int64 (n_borders,): how many of the canonical rows stand before each border; both `SortedBy`."""
+    before = np.empty(len(borders.roots), np.int64)
+    for border in range(len(borders.roots)):
+        low, high = 0, len(rows.roots)
+        while low < high:
+            middle = (low + high) // 2
+            if _compare(rows, middle, borders, border) < 0:
+                low = middle + 1
+            else:
+                high = middle
+        before[border] = low
+    return before

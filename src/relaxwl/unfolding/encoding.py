@@ -4,14 +4,15 @@ A *symbol* is what a vertex carries at the root of its tree: its label, the code
 number the symbols met in fitting; symbols that come later get codes behind them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import cast
 
 import numpy as np
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.costs import GAP, Codebook, EditCost
+from relaxwl.costs import GAP, Codebook, EditCost, Sketch
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.graphs.labels import Label, check_same_kind, match_codes
@@ -47,14 +48,28 @@ class RootEncoding:
     def fit(cls, graphs: GraphCollection, cost: EditCost, random_state: int = 0) -> "RootEncoding":
         """Take the symbols from these graphs."""
         used, _ = _in_use(graphs.node_codes, graphs.node_vocabulary)
-        labels = used if graphs.is_labelled else None
-        if not cost.uses_attributes:
+        vectors = Sketch.of(attributes_of(graphs), cost.missing) if cost.uses_attributes else None
+        found = cls.of(used if graphs.is_labelled else None, cost, vectors, random_state)
+        return found.with_symbols(found.symbols_of(graphs)[1]) if found.lacks_symbols else found
+
+    @classmethod
+    def of(
+        cls, labels: tuple[Label, ...] | None, cost: EditCost, vectors: Sketch | None, random_state: int = 0
+    ) -> "RootEncoding":
+        """Take the symbols from labels in use, sorted, and attribute vectors; pairs of both are still to be told."""
+        if vectors is None:
             return cls(cost, labels, None, (UNLABELLED,) if labels is None else labels)
-        book = cost.codebook(_attributes(graphs), random_state)
-        if labels is None:
-            return cls(cost, None, book, tuple(range(len(book))))
-        pairs = np.unique(_pairs(graphs, labels, book)[0], axis=0)
-        return cls(cost, labels, book, tuple((labels[label], code) for label, code in pairs.tolist()))
+        book = cost.codebook(vectors, random_state)
+        return cls(cost, labels, book, tuple(range(len(book))) if labels is None else ())
+
+    @property
+    def lacks_symbols(self) -> bool:
+        """Whether the pairs in use are still to be told."""
+        return self.codebook is not None and not self.symbols
+
+    def with_symbols(self, used: Iterable[Symbol]) -> "RootEncoding":
+        """Return the encoding with the pairs (label, attribute code) that are in use."""
+        return replace(self, symbols=_sorted_pairs(used, self.labels or ()))
 
     def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64]:
         """Return a code for each vertex, and the costs between all codes in use and known, ⊥ last.
@@ -63,7 +78,7 @@ class RootEncoding:
         costs say how far it is from the known ones.
         """
         self._check_kind(graphs)
-        codes, symbols = self._symbols_of(graphs)
+        codes, symbols = self.symbols_of(graphs)
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
             raise ValueError(f"unseen='error', and these graphs have labels that were not met in fitting: {new[:5]}")
@@ -78,14 +93,14 @@ class RootEncoding:
             return codes, self.codebook.node_matrix()
         return codes, self.codebook.paired_matrix(symbols)  # type: ignore[arg-type]
 
-    def _symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
+    def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
         """Return a code for each vertex and all symbols, the unknown ones last."""
         if self.codebook is None:
             used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
             codes, symbols = _matched(used, self.symbols)
             return codes[compact], symbols
         if self.labels is None:
-            return self.codebook.codes_of(_attributes(graphs)), self.symbols
+            return self.codebook.codes_of(attributes_of(graphs)), self.symbols
         pairs, labels = _pairs(graphs, self.labels, self.codebook)
         distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
         used = tuple((labels[label], code) for label, code in distinct.tolist())
@@ -134,16 +149,42 @@ class EdgeEncoding:
     @classmethod
     def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
         """Take the symbols from these graphs, seen as they are walked through; labels only if they count."""
-        if cost.uses_edge_attributes:
-            book = cost.edge_codebook(_edge_attributes(graphs), random_state)
-            empty = cls(cost, (), book, labelled=edge_labels)
-            return cls(cost, empty._symbols_of(graphs)[1], book, labelled=edge_labels)
+        codes = np.empty(0, np.int32)
+        vectors = Sketch.of(edge_attributes_of(graphs), cost.missing) if cost.uses_edge_attributes else None
+        if vectors is None and edge_labels:
+            check_edge_labels(graphs, edge_labels)
+            codes = codes if graphs.edge_codes is None else np.unique(graphs.edge_codes)
+        found = cls.of(codes, graphs.edge_vocabulary, cost, edge_labels, vectors, random_state)
+        if not found.lacks_symbols:
+            return found
+        return found.with_symbols(found.symbols_of(graphs)[1], graphs.edge_vocabulary)
+
+    @classmethod
+    def of(
+        cls,
+        codes: Int32,
+        vocabulary: tuple[Label, ...] | None,
+        cost: EditCost,
+        edge_labels: bool,
+        vectors: Sketch | None,
+        random_state: int = 0,
+    ) -> "EdgeEncoding":
+        """Take the symbols from the codes of labels in use and attribute vectors; these codes are still to be told."""
+        if vectors is not None:
+            return cls(cost, (), cost.edge_codebook(vectors, random_state), labelled=edge_labels)
         if not edge_labels:
             return cls(cost, None)
-        check_edge_labels(graphs, edge_labels)
-        if graphs.edge_codes is None:
-            return cls(cost, ())
-        return cls(cost, _in_use(graphs.edge_codes, graphs.edge_vocabulary)[0])
+        return cls(cost, () if vocabulary is None else tuple(vocabulary[code] for code in codes.tolist()))
+
+    @property
+    def lacks_symbols(self) -> bool:
+        """Whether the attribute codes in use are still to be told."""
+        return self.codebook is not None and not self.labels
+
+    def with_symbols(self, used: Iterable[Symbol], vocabulary: tuple[Label, ...] | None) -> "EdgeEncoding":
+        """Return the encoding with the attribute codes, or pairs (label, code), that are in use."""
+        symbols = _sorted_pairs(used, vocabulary or ()) if self.labelled else tuple(sorted(cast(set[int], set(used))))
+        return replace(self, labels=symbols)
 
     @property
     def n_codes(self) -> int:
@@ -157,7 +198,7 @@ class EdgeEncoding:
 
     def codes_and_names(self, graphs: GraphCollection) -> tuple[Int32, tuple[Label, ...]]:
         """Return a code for each adjacency entry, and what to write for all codes, unknown ones last."""
-        codes, symbols = self._symbols_of(graphs)
+        codes, symbols = self.symbols_of(graphs)
         return codes, self._named(symbols)
 
     def encode(
@@ -169,7 +210,7 @@ class EdgeEncoding:
         """
         if self.labels is None:
             return None, None
-        codes, symbols = self._symbols_of(graphs)
+        codes, symbols = self.symbols_of(graphs)
         new = symbols[len(self.labels) :]
         if new and unseen == "error":
             raise ValueError(
@@ -177,7 +218,7 @@ class EdgeEncoding:
             )
         return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=node_costs)
 
-    def _symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
+    def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
         """Return a code for each adjacency entry and all symbols, the unknown ones last."""
         known = self.labels or ()
         used: tuple[Symbol, ...] = ()
@@ -190,7 +231,7 @@ class EdgeEncoding:
             if self.codebook is None:
                 check_same_kind(used, known, "edge labels")
         if self.codebook is not None:
-            pairs = np.stack([compact, self.codebook.codes_of(_edge_attributes(graphs))], axis=1)
+            pairs = np.stack([compact, self.codebook.codes_of(edge_attributes_of(graphs))], axis=1)
             distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
             used = tuple((used[label], code) if self.labelled else code for label, code in distinct.tolist())
             compact = inverse.reshape(-1).astype(np.int32)
@@ -219,6 +260,13 @@ def _in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[tuple[L
     return labels, compact.astype(np.int32)
 
 
+def _sorted_pairs(used: Iterable[Symbol], labels: tuple[Label, ...]) -> tuple[Symbol, ...]:
+    """Return pairs (label, code) in the order of the labels."""
+    place = {label: number for number, label in enumerate(labels)}
+    pairs = cast(Iterable[tuple[Label, int]], set(used))
+    return tuple(sorted(pairs, key=lambda pair: (place[pair[0]], pair[1])))
+
+
 def _matched(used: tuple[Symbol, ...], known: tuple[Symbol, ...]) -> tuple[Int32, tuple[Symbol, ...]]:
     """Return the code of each used symbol, and the known symbols followed by the unknown ones."""
     codes = match_codes(used, known)
@@ -229,16 +277,18 @@ def _pairs(graphs: GraphCollection, labels: tuple[Label, ...], book: Codebook) -
     """Return (label code, attribute code) for each vertex, and the labels, those beyond the given ones last."""
     used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
     codes, all_labels = _matched(used, labels)
-    return np.stack([codes[compact], book.codes_of(_attributes(graphs))], axis=1), all_labels
+    return np.stack([codes[compact], book.codes_of(attributes_of(graphs))], axis=1), all_labels
 
 
-def _attributes(graphs: GraphCollection) -> Float64:
+def attributes_of(graphs: GraphCollection) -> Float64:
+    """Return the attribute vectors of vertices, refusing graphs that have none."""
     if graphs.node_attributes is None:
         raise ValueError("cost measures vertex attributes, and these graphs have none")
     return graphs.node_attributes
 
 
-def _edge_attributes(graphs: GraphCollection) -> Float64:
+def edge_attributes_of(graphs: GraphCollection) -> Float64:
+    """Return the attribute vectors of adjacency entries, refusing graphs with edges that have none."""
     if graphs.edge_attributes is None:
         if graphs.n_edges:
             raise ValueError("cost measures edge attributes, and these graphs have none")

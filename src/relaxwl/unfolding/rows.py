@@ -147,6 +147,10 @@ class Rows:
     def _sorted_by(self) -> _compiled.SortedBy:
         return _compiled.SortedBy(*self.arrays, self.degrees)
 
+    def count_before(self, other: "Rows") -> Int64:
+        """Return how many of these rows, which must be in canonical order, stand before each row of ``other``."""
+        return _compiled.count_before(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
+
     def to_matrix(self) -> csr_array:
         """Return the counts as a sparse matrix (n_rows, n_points)."""
         return csr_array((self.counts, self.points, self.indptr), shape=(len(self), self.n_points))
@@ -159,6 +163,9 @@ class Rows:
         return sizes == others and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __sizeof__(self) -> int:
+        return sum(array.nbytes for array in self.arrays)
 
     def __getstate__(self) -> dict[str, Any]:
         # What was only remembered to save time is no part of the rows.

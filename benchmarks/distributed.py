@@ -1,0 +1,106 @@
+"""Fit R-WL* (depth 2, one partition) to shards of generated ego networks: threads beside one and two worker processes.
+
+Run ``python benchmarks/distributed.py [VERTICES ...] [--folder DIR] [--memory-limit 1GiB] [--shard-nodes N]``. Times
+are those of one fit in fresh processes, with the reading of shards, after a small fit that loads compiled code. Threads
+fit the whole collection in memory, as many as there are workers at most; a worker has one thread. The peak is that of
+each process, the client's first. All models of a size are compared bit for bit.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl._memory import forget_peak_memory, peak_memory
+from relaxwl.datasets import make_egonets
+from relaxwl.distributed import ShardedCollection, ShardWriter
+
+SIZES = (10**5, 10**6, 10**7)
+WORKERS = (1, 2)
+GRAPHS_AT_ONCE = 500
+KERNEL = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
+
+
+def write(folder: Path, n_nodes: int, shard_nodes: int) -> ShardedCollection:
+    """Write ego networks with about so many vertices in all, unless they are there."""
+    if (folder / "manifest.json").exists():
+        return ShardedCollection.open(folder)
+    graphs, _ = make_egonets(GRAPHS_AT_ONCE, random_state=0)
+    with ShardWriter(folder, max(1, shard_nodes * len(graphs) // graphs.n_nodes)) as writer:
+        for seed in range(n_nodes // graphs.n_nodes + 1):
+            graphs, _ = make_egonets(GRAPHS_AT_ONCE, random_state=seed)
+            kept = int((graphs.offsets[1:] <= n_nodes).sum())
+            writer.add(graphs[:kept])
+            n_nodes -= int(graphs.offsets[kept])
+    return ShardedCollection.open(folder)
+
+
+def measure(how: str, folder: Path, limit: str) -> dict[str, Any]:
+    """Fit once, by threads or so many workers, and say what it took."""
+    shards = ShardedCollection.open(folder)
+    small = make_egonets(8, random_state=0)[0]
+    if how == "threads":
+        clone(KERNEL).set_params(n_jobs=max(WORKERS)).fit(small)
+        forget_peak_memory()
+        start = time.perf_counter()
+        kernel = clone(KERNEL).set_params(n_jobs=max(WORKERS)).fit(shards.to_collection())
+        return result(kernel, time.perf_counter() - start, [peak_memory() or 0.0])
+    from distributed import Client, LocalCluster
+
+    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": limit}
+    with LocalCluster(n_workers=int(how), **settings) as cluster, Client(cluster) as client:
+        client.run(clone(KERNEL).fit, small)
+        client.run(forget_peak_memory)
+        forget_peak_memory()
+        start = time.perf_counter()
+        kernel = clone(KERNEL).fit(shards)
+        seconds = time.perf_counter() - start
+        peaks = [peak_memory() or 0.0, *client.run(peak_memory).values()]
+    return result(kernel, seconds, peaks)
+
+
+def result(kernel: RelaxedWeisfeilerLehman, seconds: float, peaks: list[float]) -> dict[str, Any]:
+    with tempfile.NamedTemporaryFile(suffix=".rwl") as file:
+        kernel.save(file.name)
+        with zipfile.ZipFile(file.name) as archive:
+            model = sorted(set(json.loads(archive.read("model.json"))["arrays"]))
+    trees = [int(partition.n_trees.sum()) for partition in kernel.partitions_[0]]
+    return {"seconds": seconds, "peak_mb": [round(peak / 2**20) for peak in peaks], "trees": trees, "model": model}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--folder", type=Path, help="where shards are written, and found again")
+    parser.add_argument("--memory-limit", default="4GiB", help="of each worker")
+    parser.add_argument("--shard-nodes", type=int, default=100_000)
+    parser.add_argument("--only", nargs="*", default=["threads", *map(str, WORKERS)])
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(measure(arguments.one[0], Path(arguments.one[1]), arguments.memory_limit)))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        for size in arguments.sizes:
+            folder = (arguments.folder or Path(temporary)) / f"egonets-{size}-{arguments.shard_nodes}"
+            print(write(folder, size, arguments.shard_nodes), flush=True)
+            models = set()
+            for how in arguments.only:
+                command = [sys.executable, __file__, "--memory-limit", arguments.memory_limit, "--one", how, folder]
+                output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+                found = json.loads(output.splitlines()[-1])
+                models.add(tuple(found.pop("model")))
+                print(f"{how:>8} {found}", flush=True)
+            print("same model" if len(models) == 1 else "DIFFERENT MODELS", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""The distinct trees of one depth over all shards.
+
+Every shard finds its own; they are cut at common places of the canonical order, so that each partition has all trees
+between two of them, and there become distinct. The partitions one behind the other are the rows that one machine would
+find. No task sees more than one shard, or the trees of one partition as the shards have them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import getitem
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl.distributed.shards import ShardedCollection
+from relaxwl.distributed.tasks import Handle, Tasks, hold, pick
+from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
+from relaxwl.kernels import _compiled
+from relaxwl.unfolding import Rows
+from relaxwl.unfolding.rows import canonical_order, distinct, join_rows
+
+# Trees of one partition, as the shards have them: what a task holds, and how many partitions there are.
+PARTITION_ROWS = 1 << 17
+# A partition is this many times as large as the stretch between two trees of the sample that it is cut by.
+OVERSAMPLING = 32
+# The vertex of a graph behind the number of the graph, in one number.
+VERTEX_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct rows in canonical order; the first vertex that has each, and how many have it.
+
+    A vertex is ``graph << 32 | vertex of the graph``, with graphs numbered over all shards.
+    """
+
+    rows: Rows
+    first: Int64
+    number: Int64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __sizeof__(self) -> int:
+        return self.rows.__sizeof__() + self.first.nbytes + self.number.nbytes
+
+    def span(self, start: int, stop: int) -> "Distinct":
+        """Return some consecutive rows."""
+        return Distinct(self.rows.take(np.arange(start, stop)), self.first[start:stop], self.number[start:stop])
+
+
+def join(parts: list[Distinct]) -> Distinct:
+    """Put parts one behind the other."""
+    return Distinct(
+        join_rows([part.rows for part in parts]),
+        np.concatenate([part.first for part in parts]),
+        np.concatenate([part.number for part in parts]),
+    )
+
+
+Merged = tuple[Distinct, list[Int32]]
+
+
+class Level:
+    """The distinct rows of a depth, in partitions that lie with the workers.
+
+    ``shards`` are those of one part each, ``ids`` what each vertex of theirs has from the depth below (None at depth
+    0), and ``kernel`` the handle of the kernel that says how they are refined.
+    """
+
+    def __init__(
+        self, tasks: Tasks, kernel: Handle, shards: ShardedCollection, depth: int, ids: list[Handle], n_below: int
+    ) -> None:
+        self._tasks = tasks
+        starts = prefix_sums(np.array([part.n_graphs for part in shards.manifest.parts], np.int64))
+        found = [
+            tasks.submit("refine", refine_shard, kernel, shard, start, depth, below, n_below)
+            for shard, start, below in zip(shards.singles(), starts[:-1].tolist(), ids, strict=True)
+        ]
+        self._local_ids = pick(tasks, 1, found)
+        self._merged = self._shuffled(pick(tasks, 0, found))
+        self.sizes: list[int] = tasks.gather([tasks.submit("count", _size, merged) for merged in self._merged])
+        self.n_rows = sum(self.sizes)
+
+    def _shuffled(self, found: list[Handle]) -> list[Handle]:
+        tasks = self._tasks
+        sizes = tasks.gather([tasks.submit("count", len, one) for one in found])
+        n_partitions = -(-sum(sizes) // PARTITION_ROWS)
+        if n_partitions <= 1:
+            return [tasks.submit("merge", merge, found)]
+        samples = tasks.gather([tasks.submit("sample", sample, one) for one in found])
+        borders = hold(tasks, splitters(samples, n_partitions))
+        cuts = [tasks.submit("cut", cut, one, borders) for one in found]
+        return [
+            tasks.submit("merge", merge, [tasks.submit("piece", getitem, parts, place) for parts in cuts])
+            for place in range(n_partitions)
+        ]
+
+    def rows(self) -> list[Handle]:
+        """Return the rows, partition by partition."""
+        return pick(self._tasks, 0, self._merged)
+
+    def chunks(self, size: int) -> list[Handle]:
+        """Return the rows in chunks of a fixed size, whatever the partitions are."""
+        return self._regrouped("chunk", join_spans, self.rows(), self.sizes, self.chunk_sizes(size))
+
+    def chunk_sizes(self, size: int) -> list[int]:
+        """Return the sizes of the chunks; at least one, if an empty one."""
+        return [min(size, self.n_rows - start) for start in range(0, self.n_rows, size)] or [0]
+
+    def ids(self) -> list[Handle]:
+        """Return, shard by shard, the number of the row of each vertex."""
+        starts = prefix_sums(np.array(self.sizes, np.int64))
+        numbers = [
+            self._tasks.submit("number", np.arange, start, stop, 1, np.int32)
+            for start, stop in pairwise(starts.tolist())
+        ]
+        return self._back(numbers)
+
+    def values_of_vertices(self, chunks: list[Handle], size: int) -> list[Handle]:
+        """Return, shard by shard, what each vertex has, given what the rows have, in chunks."""
+        return self._back(self._regrouped("part", join_values, chunks, self.chunk_sizes(size), self.sizes))
+
+    def _back(self, values: list[Handle]) -> list[Handle]:
+        tasks = self._tasks
+        pairs = list(zip(self._merged, values, strict=True))
+        return [
+            tasks.submit("return", spread, local, [tasks.submit("piece", answer, *pair, shard) for pair in pairs])
+            for shard, local in enumerate(self._local_ids)
+        ]
+
+    def _regrouped(
+        self, name: str, put_together: Any, handles: list[Handle], sizes: list[int], wanted: list[int]
+    ) -> list[Handle]:
+        return [
+            self._tasks.submit(name, put_together, [handles[source] for source, _, _ in parts], [p[1:] for p in parts])
+            for parts in overlaps(sizes, wanted)
+        ]
+
+
+# ------------------------------------------------------------------------------------------------------------- tasks
+
+
+def refine_shard(
+    kernel: Any, shard: ShardedCollection, first_graph: int, depth: int, ids: Int32 | None, n_below: int
+) -> tuple[Distinct, Int32]:
+    """Return the distinct rows of one shard, and the row of each of its vertices."""
+    graphs = shard[0]
+    rows, row_of_node = kernel.refined_part(graphs, depth, np.empty(0, np.int32) if ids is None else ids, n_below)
+    vertices, number = _compiled.first_and_number(row_of_node, len(rows))
+    graph = np.searchsorted(graphs.offsets, vertices, side="right") - 1
+    first = (first_graph + graph) << VERTEX_BITS | (vertices - graphs.offsets[graph])
+    return Distinct(rows, first, number), row_of_node
+
+
+def sample(found: Distinct) -> Rows:
+    """Return some rows, evenly spread; at least one, if there are any."""
+    n_taken = -(-len(found) * OVERSAMPLING // PARTITION_ROWS)
+    return found.rows.take((np.arange(n_taken) * 2 + 1) * len(found) // (2 * max(n_taken, 1)))
+
+
+def splitters(samples: list[Rows], n_partitions: int) -> Rows:
+    """Return the rows at which partitions begin, but for the first."""
+    joined = join_rows(samples)
+    order = canonical_order(joined, np.arange(len(joined)))
+    return joined.take(order[np.arange(1, n_partitions) * len(order) // n_partitions])
+
+
+def cut(found: Distinct, borders: Rows) -> list[Distinct]:
+    """Return the rows of each partition; equal rows of different shards come into the same."""
+    cuts = [0, *found.rows.count_before(borders).tolist(), len(found)]
+    return [found.span(start, stop) for start, stop in pairwise(cuts)]
+
+
+def merge(parts: list[Distinct]) -> Merged:
+    """Return the distinct rows of a partition, and for each shard which of them its rows are."""
+    joined = join(parts)
+    representatives, which = distinct(joined.rows)
+    ordered = canonical_order(joined.rows, representatives)
+    rank = np.empty(len(joined), np.int32)
+    rank[ordered] = np.arange(len(ordered), dtype=np.int32)
+    ids = rank[representatives][which]
+    first = np.full(len(ordered), np.iinfo(np.int64).max)
+    np.minimum.at(first, ids, joined.first)
+    number = np.zeros(len(ordered), np.int64)
+    np.add.at(number, ids, joined.number)
+    borders = np.cumsum([len(part) for part in parts])[:-1]
+    return Distinct(joined.rows.take(ordered), first, number), np.split(ids, borders)
+
+
+def answer(merged: Merged, values: NDArray[Any], shard: int) -> NDArray[Any]:
+    """Return what the rows of a shard in a partition have, given what all rows of the partition have."""
+    return values[merged[1][shard]]
+
+
+def spread(local_ids: Int32, values: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return what each vertex of a shard has, given what its rows have in each partition."""
+    return np.concatenate(values)[local_ids]
+
+
+def join_spans(parts: list[Distinct], spans: list[tuple[int, int]]) -> Distinct:
+    """Put spans of partitions one behind the other."""
+    return join([part.span(*span) for part, span in zip(parts, spans, strict=True)])
+
+
+def join_values(parts: list[NDArray[Any]], spans: list[tuple[int, int]]) -> NDArray[Any]:
+    """Put spans of arrays one behind the other."""
+    return np.concatenate([part[start:stop] for part, (start, stop) in zip(parts, spans, strict=True)])
+
+
+def overlaps(sizes: Iterable[int], wanted: Iterable[int]) -> list[list[tuple[int, int, int]]]:
+    """Return, for a row of pieces cut anew, from where each new piece comes: (old piece, start, stop), at least one.
+
+    >>> overlaps([3, 4], [5, 2])
+    [[(0, 0, 3), (1, 0, 2)], [(1, 2, 4)]]
+    """
+    old, new = prefix_sums(np.array(list(sizes), np.int64)), prefix_sums(np.array(list(wanted), np.int64))
+    found = []
+    for start, stop in pairwise(new.tolist()):
+        first = min(int(np.searchsorted(old, start, side="right")) - 1, len(old) - 2)
+        last = max(int(np.searchsorted(old, stop, side="left")), first + 1)
+        pieces = [
+            (place, max(start, int(old[place])) - int(old[place]), min(stop, int(old[place + 1])) - int(old[place]))
+            for place in range(first, last)
+        ]
+        found.append([piece for piece in pieces if piece[1] < piece[2]] or pieces[:1])
+    return found
+
+
+def _size(merged: Merged) -> int:
+    return len(merged[0])

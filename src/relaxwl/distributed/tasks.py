@@ -1,0 +1,155 @@
+"""Where tasks run: on a Dask cluster, or here, one after the other.
+
+A task is a function of this package with its arguments. It returns the same on every worker, so that what is lost with
+one is computed again elsewhere. What tasks return stays where it was made; a *handle* stands for it in the arguments of
+other tasks, also within lists.
+"""
+
+import secrets
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from itertools import count
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Protocol
+
+from relaxwl import __version__
+from relaxwl._execution import one_thread
+
+Handle = Any
+# Results that one task puts together.
+FAN_IN = 16
+
+
+class Tasks(Protocol):
+    """What runs tasks."""
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Start a task; ``name`` is shown where progress is watched."""
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Wait for tasks, and bring what they return here."""
+
+    def cancel(self) -> None:
+        """Give up all that was submitted."""
+
+    def check(self, folder: Path) -> None:
+        """Refuse to start where tasks would fail."""
+
+
+class Here:
+    """Tasks in this process, each at once: a handle is the result."""
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Do a task."""
+        return function(*arguments)
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Return what is there."""
+        return list(handles)
+
+    def cancel(self) -> None:
+        """Do nothing: nothing is left."""
+
+    def check(self, folder: Path) -> None:
+        """Do nothing: who opened the folder can read it."""
+
+
+class Cluster:
+    """Tasks on the workers of a Dask client, named so that two fits at once do not meet."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._token = secrets.token_hex(8)
+        self._numbers = count()
+        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Start a task."""
+        key = f"relaxwl-{name}-{self._token}-{next(self._numbers)}"
+        future = self._client.submit(_alone, function, *arguments, key=key, pure=False)
+        self._futures.add(future)
+        return future
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Wait for tasks; a worker that died is one that had too little memory, as a rule."""
+        try:
+            return list(self._client.gather(list(handles)))
+        except import_module("distributed").KilledWorker as error:
+            raise RuntimeError(
+                f"workers died again and again in one task ({error}); this is so when they have too little memory: "
+                "write smaller shards (graphs_per_shard), or give each worker more memory or fewer threads"
+            ) from error
+
+    def cancel(self) -> None:
+        """Cancel what runs; tasks that have begun end by themselves, soon, and nobody waits for them."""
+        with suppress(Exception):  # where the scheduler is gone, so are the tasks
+            self._client.cancel(list(self._futures), force=True)
+
+    def check(self, folder: Path) -> None:
+        """Compare versions, and see whether workers can read the folder."""
+        place, wanted = str(folder.absolute()), __version__
+
+        def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
+            from pathlib import Path
+
+            try:
+                import relaxwl
+            except ImportError:
+                return None, False
+            return relaxwl.__version__, Path(place).is_dir()
+
+        for worker, (version, sees) in self._client.run(look, on_error="ignore").items():
+            if version != wanted:
+                has = "no relaxwl" if version is None else f"relaxwl {version}"
+                raise RuntimeError(
+                    f"worker {worker} has {has}, and relaxwl {wanted} runs here; install the same on all"
+                )
+            if not sees:
+                raise RuntimeError(
+                    f"worker {worker} cannot see {place}; put the shards where all workers can read them"
+                )
+
+
+def current_tasks() -> Tasks:
+    """Return the cluster of the current Dask client, or this process if there is none."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError:
+        return Here()
+    try:
+        return Cluster(distributed.default_client())
+    except ValueError:  # there is none
+        return Here()
+
+
+def hold(tasks: Tasks, value: Any) -> Handle:
+    """Send a value that many tasks take, once."""
+    return tasks.submit("send", _itself, value)
+
+
+def pick(tasks: Tasks, place: Any, handles: Iterable[Handle], name: str = "part") -> list[Handle]:
+    """Return handles of one part of each result."""
+    return [tasks.submit(name, itemgetter(place), handle) for handle in handles]
+
+
+def reduce(tasks: Tasks, name: str, combine: Callable[[list[Any]], Any], handles: list[Handle]) -> Handle:
+    """Combine results, a few at a time and in order; ``combine`` takes a list of them."""
+    handles = handles if len(handles) > 1 else [tasks.submit(name, combine, handles)]
+    while len(handles) > 1:
+        handles = [
+            tasks.submit(name, combine, handles[start : start + FAN_IN]) for start in range(0, len(handles), FAN_IN)
+        ]
+    return handles[0]
+
+
+def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Do a task in one thread: how many run side by side is the worker's affair."""
+    with one_thread():
+        return function(*arguments)
+
+
+def _itself(value: Any) -> Any:
+    return value

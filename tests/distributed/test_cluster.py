@@ -1,0 +1,271 @@
+"""Fits on real worker processes: the bits of one machine, whatever happens to workers, shards and clients."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.clustering import crowd
+from relaxwl.datasets import load_tu, make_egonets
+from relaxwl.distributed import ShardError, fitting, levels, predict
+from sharding import KINDS, model, shard
+from small_graphs import collection, random_graphs
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+KERNEL = RelaxedWeisfeilerLehman(2, n_partitions=1, random_state=0)
+
+
+def start_cluster(n_workers, **settings):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", **settings
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # Who asks a dead worker for data tries for 30 seconds, unless told otherwise.
+    with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), start_cluster(2, memory_limit=0) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(1, timeout=120)
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Let a few hundred trees make several partitions and chunks."""
+    monkeypatch.setattr(levels, "PARTITION_ROWS", 300)
+    monkeypatch.setattr(crowd, "CHUNK_ROWS", 256)
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return make_egonets(12, random_state=0)[0]
+
+
+def same_model(kernel, shards, tmp_path):
+    one, other = clone(kernel).fit(shards.to_collection()), clone(kernel).fit(shards)
+    return model(one, tmp_path / "one.rwl") == model(other, tmp_path / "other.rwl")
+
+
+def test_data_sets(client, tmp_path, shared):
+    for name, n_graphs, n_shards in (("MUTAG", 188, 17), ("NCI1", 300, 3), ("EGO-1", 12, 3)):
+        graphs = load_tu(shared / "data" / f"{name}.zip")[0][:n_graphs]
+        shards = shard(tmp_path / name, graphs, n_shards)
+        assert same_model(KERNEL, shards, tmp_path), name
+        assert same_model(WeisfeilerLehman(2, "edge"), shards, tmp_path), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_graphs(client, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(levels, "PARTITION_ROWS", 30)
+    monkeypatch.setattr(crowd, "CHUNK_ROWS", 32)
+    make, settings = KINDS[kind]
+    assert same_model(clone(KERNEL).set_params(**settings), shard(tmp_path / "s", make(), 3), tmp_path)
+
+
+def test_tasks_that_end_in_any_order(client, tmp_path, graphs):
+    def hesitate():  # on the workers: every task waits for a time that nobody knows
+        import random
+        import time
+
+        from relaxwl.distributed import tasks
+
+        if not hasattr(tasks, "prompt"):
+            tasks.prompt = tasks._alone
+
+        def slow(*arguments):
+            time.sleep(random.random() * 0.02)
+            return tasks.prompt(*arguments)
+
+        tasks._alone = slow
+
+    def resume():
+        from relaxwl.distributed import tasks
+
+        tasks._alone = tasks.prompt
+
+    client.run(hesitate)
+    try:
+        assert same_model(KERNEL, shard(tmp_path / "s", graphs, 5), tmp_path)
+    finally:
+        client.run(resume)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("levels", "refine_shard"), ("grouping", "assign"), ("grouping", "suggest"), ("grouping", "reassign")],
+)
+def test_a_worker_killed_in_a_task(client, tmp_path, graphs, module, name):
+    def poison():
+        import importlib
+        import os
+        import signal
+
+        def die(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(importlib.import_module(f"relaxwl.distributed.{module}"), name, die)
+
+    before = set(client.run(os.getpid).values())
+    client.run(poison)  # each worker dies once; who is started in its place knows nothing of it
+    assert same_model(KERNEL, shard(tmp_path / "s", graphs, 5), tmp_path)
+    wait_until(lambda: not all(is_alive(pid) for pid in before), "no worker died")
+
+
+def test_a_shard_that_vanishes(client, tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 3)
+
+    class Vanishing(logging.Handler):
+        def emit(self, record):
+            (tmp_path / "s" / "part-000001.npz").unlink(missing_ok=True)
+
+    logger = logging.getLogger("relaxwl")
+    handler = Vanishing()
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(ShardError, match=r"part-000001\.npz is missing"):
+            clone(KERNEL).set_params(verbose=1).fit(shards)
+    finally:
+        logger.removeHandler(handler)
+    wait_until(lambda: not tasks_of(client), "tasks are left")
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def tasks_of(client):
+    return client.run_on_scheduler(
+        lambda dask_scheduler: [key for key in dask_scheduler.tasks if "relaxwl" in str(key)]
+    )
+
+
+def wait_until(holds, otherwise, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.1)
+
+
+CLIENT = """
+import sys
+from distributed import Client
+from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl.distributed import ShardedCollection, fitting
+client = Client(sys.argv[1])
+step = fitting.Level.chunks
+def chunks(*arguments):
+    print("at work", flush=True)
+    return step(*arguments)
+fitting.Level.chunks = chunks
+while True:
+    RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_client_that_dies(client, cluster, tmp_path, graphs, sent):
+    shards = shard(tmp_path / "s", graphs, 5)
+    with subprocess.Popen(
+        [sys.executable, "-c", CLIENT, cluster.scheduler_address, str(tmp_path / "s")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        watch = threading.Timer(200, process.kill)
+        watch.start()
+        assert process.stdout.readline() == "at work\n", process.stderr.read()
+        process.send_signal(sent)
+        process.communicate(timeout=120)
+        watch.cancel()
+    wait_until(lambda: not tasks_of(client), "tasks are left")
+    assert same_model(KERNEL, shards, tmp_path)
+
+
+def test_two_fits_at_once(client, tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 5)
+    kernels = [clone(KERNEL).set_params(random_state=seed) for seed in (0, 0, 1)]
+    threads = [threading.Thread(target=kernel.fit, args=(shards,)) for kernel in kernels]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=240)
+    expected = [clone(kernel).fit(graphs) for kernel in kernels]
+    for place, (kernel, other) in enumerate(zip(kernels, expected, strict=True)):
+        assert model(kernel, tmp_path / f"{place}.rwl") == model(other, tmp_path / f"{place}-here.rwl")
+
+
+def test_predictions(client, tmp_path):
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+
+    graphs, y = make_egonets(20, random_state=0)
+    shards = shard(tmp_path / "s", graphs, 3, y)
+    pipeline = make_pipeline(WeisfeilerLehman(1), KNeighborsClassifier(3)).fit(*shards.sample(12))
+    np.testing.assert_array_equal(predict(pipeline, shards).compute(), pipeline.predict(graphs))
+    np.testing.assert_array_equal(predict(pipeline, shards, "predict_proba").compute(), pipeline.predict_proba(graphs))
+
+
+def test_other_versions_and_folders_out_of_sight(client, tmp_path, monkeypatch):
+    shards = shard(tmp_path / "s", collection(random_graphs(6)), 2)
+    monkeypatch.setattr("relaxwl.distributed.tasks.__version__", "0.0")
+    with pytest.raises(RuntimeError, match=r"runs here; install the same on all"):
+        WeisfeilerLehman().fit(shards)
+    monkeypatch.undo()
+    (tmp_path / "s").rename(tmp_path / "t")
+    with pytest.raises(RuntimeError, match="where all workers can read them"):
+        WeisfeilerLehman().fit(shards)
+
+
+def hog(times):
+    """Let a worker fill its memory, as often as asked for: restarted, it has forgotten unless told again."""
+    import time
+
+    from relaxwl.distributed import levels
+
+    def fill(*arguments):
+        kept = []
+        for _ in range(times):
+            kept.append(bytearray(2**26))
+            time.sleep(0.05)
+
+    levels.refine_shard = fill
+
+
+def test_a_worker_out_of_memory(tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 5)
+    with start_cluster(2, memory_limit="1.2GB") as cluster, distributed.Client(cluster) as client:
+        client.run(hog, 40, workers=[sorted(client.scheduler_info()["workers"])[0]])
+        assert same_model(KERNEL, shards, tmp_path)  # the nanny starts another, which has not been told to fill it
+
+        class Hogging(distributed.WorkerPlugin):
+            def setup(self, worker):
+                hog(40)
+
+        client.register_plugin(Hogging())
+        with pytest.raises(RuntimeError, match="too little memory"):
+            clone(KERNEL).fit(shards)
+
+
+def test_no_client_is_left_in_the_model(client, tmp_path, graphs):
+    kernel = clone(KERNEL).fit(shard(tmp_path / "s", graphs, 2))
+    assert not any("distributed" in str(type(value)) for value in vars(kernel).values())
+    assert fitting.current_tasks().__class__.__name__ == "Cluster"

@@ -1,0 +1,205 @@
+"""Kernels fitted to shards: the model of the whole collection, bit for bit. The tasks of a cluster, run without one."""
+
+import json
+import pickle
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.clustering import crowd
+from relaxwl.datasets import make_egonets
+from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter, levels
+from relaxwl.distributed.grouping import chosen_members
+from relaxwl.kernels.baselines import VertexEdgeHistogram
+from sharding import KINDS, model, shard
+from small_graphs import collection, random_graphs
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Let a few trees make many partitions and chunks."""
+    monkeypatch.setattr(levels, "PARTITION_ROWS", 13)
+    monkeypatch.setattr(crowd, "CHUNK_ROWS", 16)
+
+
+def same_model(kernel, shards, tmp_path):
+    one, other = clone(kernel).fit(shards.to_collection()), clone(kernel).fit(shards)
+    return model(one, tmp_path / "one.rwl") == model(other, tmp_path / "other.rwl")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_shards", [1, 3, 17])
+def test_relaxed(tmp_path, small_pieces, kind, n_shards):
+    make, settings = KINDS[kind]
+    kernel = RelaxedWeisfeilerLehman(2, n_partitions=1, n_clusters=2.0, random_state=1, **settings)
+    assert same_model(kernel, shard(tmp_path / "s", make(), n_shards), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["labelled", "unlabelled", "edge-labelled", "directed", "directed, arcs labelled"])
+@pytest.mark.parametrize("n_shards", [1, 3, 17])
+@pytest.mark.parametrize("base", ["subtree", "edge"])
+def test_exact(tmp_path, small_pieces, kind, n_shards, base):
+    make, settings = KINDS[kind]
+    assert same_model(WeisfeilerLehman(3, base, **settings), shard(tmp_path / "s", make(), n_shards), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"center": "mean"},
+        {"init": "random", "max_iter": 0},
+        {"n_clusters": 10**6, "max_depth": 1},
+        {"n_clusters": [3, 0.5], "n_partitions": 2, "base": "edge"},
+        {"directions": "in", "similarity": "tanimoto", "normalize": "depth"},
+        {"max_depth": 0},
+    ],
+    ids=str,
+)
+def test_settings(tmp_path, small_pieces, settings):
+    kernel = RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 1, "random_state": 3, **settings})
+    assert same_model(kernel, shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 4), tmp_path)
+
+
+def test_rows_of_one_chunk_are_grouped_in_one_task(tmp_path):
+    graphs, _ = make_egonets(6, random_state=0)
+    kernel = RelaxedWeisfeilerLehman(2, n_partitions=1, random_state=0)
+    assert same_model(kernel, shard(tmp_path / "s", graphs, 4), tmp_path)
+
+
+def test_shards_without_vertices_edges_or_more_than_one_graph(tmp_path, small_pieces):
+    nothing = (0, [], [], [])
+    graphs = collection([nothing, (1, [], ["C"], []), (2, [(0, 1)], ["C", "N"], ["single"]), nothing])
+    shards = shard(tmp_path / "s", graphs, 4)
+    assert [part.n_nodes for part in shards.manifest.parts] == [0, 1, 2, 0]
+    assert shards.to_collection() == graphs
+    for kernel in (
+        WeisfeilerLehman(2, edge_labels=True),
+        RelaxedWeisfeilerLehman(2, 1, edge_labels=True, random_state=0),
+    ):
+        assert same_model(kernel, shards, tmp_path)
+
+
+def test_parts_that_carry_nothing_agree_with_all_others(tmp_path):
+    labelled = collection([(2, [(0, 1)], ["C", "N"], ["single"])])
+    nothing = GraphCollection.from_edges([(0, [])])
+    for place, parts in enumerate(([nothing, labelled], [labelled, nothing], [nothing, labelled, nothing])):
+        writer = ShardWriter(tmp_path / str(place), graphs_per_shard=1)
+        for part in parts:
+            writer.add(part)
+        assert writer.finish().to_collection() == GraphCollection.concatenate(parts)
+
+
+def test_parts_in_other_folders_order_and_number_make_no_difference(tmp_path):
+    graphs = collection(random_graphs(20, seed=9))
+    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0)
+    models = [
+        model(clone(kernel).fit(shard(tmp_path / str(n), graphs, n)), tmp_path / f"{n}.rwl") for n in (1, 2, 5, 20)
+    ]
+    assert all(other == models[0] for other in models)
+
+
+def test_the_model_is_an_ordinary_one(tmp_path):
+    graphs = collection(random_graphs(20, seed=9))
+    shards = shard(tmp_path / "s", graphs, 3)
+    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(shards)
+    copied = pickle.loads(pickle.dumps(kernel))
+    assert (copied.transform(graphs) != kernel.transform(graphs)).nnz == 0
+    assert kernel.partitions_[0][1].members(0)
+    assert kernel.n_graphs_in_ == 20
+
+
+def test_features_through_fit_transform(tmp_path):
+    dask = pytest.importorskip("dask")
+    graphs = collection(random_graphs(20, seed=9))
+    shards = shard(tmp_path / "s", graphs, 3)
+    with dask.config.set(scheduler="synchronous"):
+        features = WeisfeilerLehman(2).fit_transform(shards)
+        blocks = [block.compute() for block in features.to_delayed().ravel()]
+    expected = WeisfeilerLehman(2).fit_transform(graphs).toarray()
+    np.testing.assert_array_equal(np.vstack([block.toarray() for block in blocks]), expected)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (RelaxedWeisfeilerLehman(approximate=False), "approximate=False"),
+        (WeisfeilerLehman(base="shortest-path"), "shortest-path"),
+        (RelaxedWeisfeilerLehman(edge_labels=True), "no edge labels"),
+        (WeisfeilerLehman(edge_labels=True), "no edge labels"),
+        (WeisfeilerLehman(max_depth=-1), "max_depth"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(tmp_path, kernel, message):
+    with pytest.raises(ValueError, match=message):
+        kernel.fit(shard(tmp_path / "s", collection(random_graphs(5)), 2))
+
+
+def test_kernels_that_know_no_shards(tmp_path):
+    with pytest.raises(TypeError, match="VertexEdgeHistogram cannot be fitted to shards"):
+        VertexEdgeHistogram().fit(shard(tmp_path / "s", collection(random_graphs(5)), 2))
+
+
+def test_nothing_to_fit(tmp_path):
+    with pytest.raises(ValueError, match="no vertices"):
+        WeisfeilerLehman().fit(shard(tmp_path / "s", GraphCollection.from_edges([]), 1))
+
+
+def test_partitioners_that_need_all_rows_are_refused_beyond_a_chunk(tmp_path, small_pieces):
+    shards = shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 2)
+    with pytest.raises(ValueError, match="too many for KMeansPartitioner"):
+        RelaxedWeisfeilerLehman(2, 1, init="k-means++", random_state=0).fit(shards)
+
+
+def test_chosen_members_are_those_of_one_machine():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=50)
+    sizes = np.array([np.bincount(labels[start : start + 9], minlength=3) for start in range(0, 50, 9)])
+    chosen = []
+    for start, (groups, ranks) in zip(range(0, 50, 9), chosen_members(sizes, np.array([0, 2]), 4), strict=True):
+        for group, rank in zip(groups, ranks, strict=True):
+            chosen.append((group, start + np.flatnonzero(labels[start : start + 9] == group)[rank]))
+    expected = [
+        (group, np.flatnonzero(labels == group)[place])
+        for group in (0, 2)
+        for place in np.linspace(0, (labels == group).sum() - 1, 4).astype(int)
+    ]
+    assert sorted(chosen) == sorted(expected)
+
+
+def test_a_sample_is_drawn_in_order(tmp_path):
+    graphs, y = make_egonets(20, random_state=0)
+    shards = shard(tmp_path / "s", graphs, 6, y)
+    some, targets = shards.sample(7, random_state=1)
+    numbers = [next(i for i, graph in enumerate(graphs) if graph == one) for one in some]
+    assert numbers == sorted(set(numbers))
+    assert targets.tolist() == y[numbers].tolist()
+    assert shards.sample(100)[0] == graphs
+
+
+def test_parts_that_unpack_to_too_much_are_refused(tmp_path):
+    with ShardWriter(tmp_path / "s") as writer:
+        writer.add(collection(random_graphs(3)))
+    part = tmp_path / "s" / "part-000000.npz"
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("offsets.npy", bytes(2**28))
+    manifest = tmp_path / "s" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    from relaxwl._storage import sha256
+
+    content["parts"][0]["sha256"] = sha256(part)
+    manifest.write_text(json.dumps(content))
+    with pytest.raises(ShardError, match="would unpack to 256 MiB"):
+        ShardedCollection.open(tmp_path / "s")[0]
+
+
+def test_without_dask(tmp_path, monkeypatch):
+    shards = shard(tmp_path / "s", collection(random_graphs(5)), 2)
+    for name in ("dask", "dask.array", "distributed"):
+        monkeypatch.setitem(sys.modules, name, None)
+    kernel = WeisfeilerLehman(1).fit(shards)
+    with pytest.raises(ImportError, match=r"relaxwl\[dask\]"):
+        kernel.transform(shards)

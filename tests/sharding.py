@@ -1,0 +1,74 @@
+"""What tests of shards share: collections of every kind, cut into shards, and models to the last bit."""
+
+import json
+import zipfile
+
+import numpy as np
+
+from relaxwl import EditCost, GraphCollection
+from relaxwl.distributed import ShardedCollection, ShardWriter
+from relaxwl.graphs import CollectionBuilder
+from small_graphs import BONDS, collection, random_graphs, with_attributes
+
+
+def shard(folder, graphs, n_shards, y=None):
+    """Write graphs into about ``n_shards`` shards."""
+    with ShardWriter(folder, graphs_per_shard=max(1, -(-len(graphs) // n_shards))) as writer:
+        writer.add(graphs, y)
+    return ShardedCollection.open(folder)
+
+
+def model(kernel, path):
+    """Return all that a model file keeps of a kernel, arrays as checksums, whatever shares its memory."""
+    kernel.save(path)
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("model.json"))
+    objects = {}
+
+    def written_out(value):
+        if isinstance(value, list):
+            return [written_out(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "same" in value:
+            return objects[value["same"]]
+        if "array" in value:
+            return header["arrays"][value["array"]]
+        found = {name: written_out(item) for name, item in value.items() if name != "number"}
+        return objects.setdefault(value["number"], found) if "object" in value else found
+
+    return written_out(header["model"])
+
+
+def directed(n_graphs=24, seed=5):
+    """Make directed graphs with labelled arcs."""
+    rng = np.random.default_rng(seed)
+    builder = CollectionBuilder(directed=True)
+    for n_nodes, edges, labels, names in random_graphs(n_graphs, seed=seed, bonds=BONDS):
+        arcs = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in edges]
+        builder.add(n_nodes, arcs, node_labels=labels, edge_labels=names)
+    return GraphCollection(**builder.build())
+
+
+def weighted(n_graphs=24, seed=6):
+    """Make graphs with numbers on their edges."""
+    rng = np.random.default_rng(seed)
+    builder = CollectionBuilder()
+    for n_nodes, edges, labels, _ in random_graphs(n_graphs, seed=seed):
+        builder.add(n_nodes, edges, node_labels=labels, edge_attributes=rng.integers(1, 5, (len(edges), 1)) / 4)
+    return GraphCollection(**builder.build())
+
+
+ATTRIBUTES = EditCost.from_attributes(n_codes=5)
+WEIGHTS = EditCost.from_attributes(edge_metric="euclidean", n_edge_codes=3)
+# Name: graphs, and what a relaxed kernel is told about them.
+KINDS = {
+    "labelled": (lambda: collection(random_graphs(24, seed=1)), {}),
+    "unlabelled": (lambda: collection(random_graphs(24, seed=2), labelled=False), {}),
+    "edge-labelled": (lambda: collection(random_graphs(24, seed=3, bonds=BONDS)), {"edge_labels": True}),
+    "attributed": (lambda: with_attributes(random_graphs(24, seed=4)), {"cost": ATTRIBUTES}),
+    "both": (lambda: with_attributes(random_graphs(24, seed=4), labelled=True), {"cost": ATTRIBUTES}),
+    "directed": (directed, {}),
+    "directed, arcs labelled": (directed, {"edge_labels": True}),
+    "weighted": (weighted, {"cost": WEIGHTS}),
+}
