@@ -226,7 +226,7 @@ def test_predictions(client, tmp_path):
 
 def test_other_versions_and_folders_out_of_sight(client, tmp_path, monkeypatch):
     shards = shard(tmp_path / "s", collection(random_graphs(6)), 2)
-    monkeypatch.setattr("relaxwl.distributed.tasks.__version__", "0.0")
+    monkeypatch.setattr("relaxwl.__version__", "0.0")
     with pytest.raises(RuntimeError, match=r"runs here; install the same on all"):
         WeisfeilerLehman().fit(shards)
     monkeypatch.undo()

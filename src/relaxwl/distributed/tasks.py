@@ -15,7 +15,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from relaxwl import __version__
 from relaxwl._execution import one_thread
 
 Handle = Any
@@ -90,16 +89,16 @@ class Cluster:
 
     def check(self, folder: Path) -> None:
         """Compare versions, and see whether workers can read the folder."""
-        place, wanted = str(folder.absolute()), __version__
+        place, wanted = str(folder.absolute()), str(import_module("relaxwl").__version__)
 
         def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
+            from importlib import import_module
             from pathlib import Path
 
             try:
-                import relaxwl
+                return import_module("relaxwl").__version__, Path(place).is_dir()
             except ImportError:
                 return None, False
-            return relaxwl.__version__, Path(place).is_dir()
 
         for worker, (version, sees) in self._client.run(look, on_error="ignore").items():
             if version != wanted:
