@@ -1,6 +1,7 @@
 """How Sphinx builds the pages: ``make docs`` writes them into site/."""
 
 import sys
+import warnings
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -9,6 +10,9 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 from pictures import scrape_svg  # noqa: E402
 
 from relaxwl import __version__  # noqa: E402
+
+# A worker of the gallery that has grown large is replaced by a new one, as it should be.
+warnings.filterwarnings("ignore", "A worker stopped while some jobs")
 
 project = "relaxwl"
 author = "The relaxwl developers"

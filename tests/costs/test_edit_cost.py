@@ -28,6 +28,8 @@ ALL_KINDS = [
     EditCost.from_attributes("manhattan", blank=0.5, n_codes=7, relabel=0.1),
     EditCost.from_attributes("manhattan", edge_metric="chebyshev", n_edge_codes=3).with_missing(0.25),
     EditCost.from_attributes(edge_metric="euclidean", blank=3).with_missing(2),
+    EditCost.from_attributes(relabel=EditCost.from_matrix("abc", THREE), n_codes=2, edge_blank=1),
+    EditCost.from_attributes(edge_metric="manhattan", relabel=EditCost.from_matrix(["a", 2, ("x", 1)], THREE)),
 ]
 
 
@@ -348,6 +350,32 @@ def test_codebook_is_read_only():
 def test_bad_attributes(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@settings(deadline=None)
+@given(metric_matrices(), rows, st.floats(0.1, 5))
+def test_costs_of_labels_and_attributes_add_up(matrix, attributes, blank):
+    cost = EditCost.from_attributes(blank=blank, relabel=EditCost.from_matrix("abc", matrix))
+    book = cost.codebook(attributes)
+    pairs = [(label, code) for label in "abc" for code in range(len(book))]
+    found = book.paired_matrix(pairs)
+    assert is_metric(found)
+    for i, (a, x) in enumerate(pairs):
+        for j, (b, y) in enumerate(pairs):
+            apart = matrix["abc".index(a), "abc".index(b)] + np.linalg.norm(book.centers[x] - book.centers[y])
+            assert found[i, j] == pytest.approx(min(apart, 2 * blank))
+    assert np.array_equal(
+        cost.node_matrix([(label, tuple(book.centers[code].tolist())) for label, code in pairs]), found
+    )
+
+
+def test_labels_keep_their_own_costs_beside_attributes_of_edges():
+    labels = EditCost.from_matrix("abc", THREE)
+    cost = EditCost.from_attributes(edge_metric="euclidean", relabel=labels)
+    assert np.array_equal(cost.node_matrix("abc"), labels.node_matrix("abc"))
+    assert not cost.uses_attributes
+    with pytest.raises(ValueError, match="relabel must be a number or costs of labels, not costs of attributes"):
+        EditCost.from_attributes(relabel=cost)
 
 
 # -- missing values ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 import pytest
 
-from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
@@ -108,6 +108,24 @@ def test_attributes_are_kept(tmp_path, labelled):
     loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
     assert (kernel.transform(test) != loaded.transform(test)).nnz == 0
     assert str(loaded.partitions_[0][1].center_tree(0)) == str(kernel.partitions_[0][1].center_tree(0))
+
+
+def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
+    graphs = with_attributes(TRAIN, 0, labelled=True)
+    attributes = graphs.node_attributes.copy()
+    attributes[::3, 1] = np.nan
+    parts = {name: getattr(graphs, name) for name in GraphCollection.__slots__}
+    graphs = GraphCollection(**{**parts, "node_attributes": attributes})
+    known = graphs.node_vocabulary
+    labels = EditCost.from_matrix(known, 0.5 * (1 - np.eye(len(known) + 1)))
+    cost = EditCost.from_attributes(n_codes=5, relabel=labels).with_missing(0.5)
+    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(graphs)
+    kernel.save(tmp_path / "model.rwl")
+    loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
+    assert loaded.cost == cost
+    assert (kernel.transform(graphs) != loaded.transform(graphs)).nnz == 0
+    centres = [kernel.partitions_[0][0].center_tree(group) for group in range(len(kernel.partitions_[0][0]))]
+    assert any("?" in str(tree) for tree in centres)
 
 
 def test_labels_of_every_kind_are_kept(tmp_path):

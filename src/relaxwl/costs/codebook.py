@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,14 @@ METRICS: dict[str, Metric] = {
 # Distinct vectors that a codebook is made from; of more, a sample.
 SKETCH_ROWS = 1 << 16
 
+
+class LabelCosts(Protocol):
+    """Costs between labels, as :class:`EditCost` has them."""
+
+    def node_matrix(self, labels: Sequence[Label]) -> FloatArray:
+        """Return the costs between distinct labels and, last, the blank."""
+
+
 # Stands for a missing value where vectors are written at the vertices and edges of trees.
 GAP = "?"
 
@@ -39,8 +47,8 @@ class Codebook:
         Name of the distance, as SciPy's ``cdist`` knows it.
     blank : float
         Cost of inserting or deleting a vertex; no two codes are farther apart than twice this.
-    relabel : float
-        What differing labels add in :meth:`paired_matrix`.
+    relabel : float or EditCost
+        What differing labels add in :meth:`paired_matrix`, or costs that say it.
     missing : float or None
         Distance of a missing value (NaN) from any other of its column; None if no value may be missing.
     """
@@ -48,7 +56,7 @@ class Codebook:
     centers: FloatArray
     metric: Metric = "euclidean"
     blank: float = 1.0
-    relabel: float = 1.0
+    relabel: float | LabelCosts = 1.0
     missing: float | None = None
 
     def __post_init__(self) -> None:
@@ -82,8 +90,8 @@ class Codebook:
     def paired_matrix(self, pairs: Sequence[tuple[Label, int]]) -> FloatArray:
         """Return γ over pairs (label, code) and, last, the blank.
 
-        γ = min(relabel·[labels differ] + distance of the codes, 2·blank); see
-        :meth:`EditCost.from_attributes` for why this is a metric.
+        γ = min(cost of the labels + distance of the codes, 2·blank); see :meth:`EditCost.from_attributes` for why this
+        is a metric.
         """
         return self._capped(self.centers[[code for _, code in pairs]], [label for label, _ in pairs])
 
@@ -111,15 +119,20 @@ def vector_distances(a: FloatArray, b: FloatArray, metric: Metric, missing: floa
     return np.sqrt(total) if metric == "euclidean" else total
 
 
-def capped_matrix(distances: FloatArray, names: Sequence[Label] | None, blank: float, relabel: float) -> FloatArray:
-    """Return min([names differ]·relabel + distance, 2·blank), and ``blank`` from the last point."""
+def capped_matrix(
+    distances: FloatArray, names: Sequence[Label] | None, blank: float, relabel: float | LabelCosts
+) -> FloatArray:
+    """Return min(cost of the names + distance, 2·blank), and ``blank`` from the last point."""
     n = len(distances)
     matrix = np.full((n + 1, n + 1), blank)
     matrix[:n, :n] = distances
     if names is not None:
         codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
         which = np.array([codes[name] for name in names], dtype=np.int64)
-        matrix[:n, :n] += relabel * (which[:, None] != which[None, :])
+        if isinstance(relabel, (int, float)):
+            matrix[:n, :n] += relabel * (which[:, None] != which[None, :])
+        else:
+            matrix[:n, :n] += relabel.node_matrix(list(codes))[np.ix_(which, which)]
     np.minimum(matrix, 2 * blank, out=matrix)
     np.fill_diagonal(matrix, 0.0)
     return matrix

@@ -154,7 +154,7 @@ class EditCost:
         blank: float = 1.0,
         n_codes: int | None = None,
         *,
-        relabel: float = 1.0,
+        relabel: float | EditCost = 1.0,
         edge_metric: str | None = None,
         n_edge_codes: int | None = None,
         edge_relabel: float = 1.0,
@@ -163,7 +163,7 @@ class EditCost:
         """Return costs that are distances between attribute vectors of vertices, of edges, or of both.
 
         γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where vertices have labels too, γ is
-        min(relabel·[labels differ] + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
+        min(cost of the labels + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
         keeps the triangle inequality; and a further point at distance ``blank`` from all others keeps it because
         no distance exceeds 2·blank. So γ is a metric whatever the attributes are.
 
@@ -176,8 +176,9 @@ class EditCost:
             Cost of inserting or deleting a vertex; choose it in the scale of the attributes.
         n_codes : int or None, default=None
             Size of the codebook to which attributes are quantised (k-means); None keeps every distinct vector.
-        relabel : float, default=1.0
-            What differing labels add, where vertices have labels and attributes.
+        relabel : float or EditCost, default=1.0
+            What differing labels add, where vertices have labels and attributes: the same for all, or what other costs,
+            those of a matrix for instance, say for each two.
         edge_metric : {"euclidean", "manhattan", "chebyshev"}, optional
             Distance between the attribute vectors of edges, weights for instance; without it, these do not count.
         n_edge_codes : int or None, default=None
@@ -206,8 +207,22 @@ class EditCost:
                [4., 0., 4., 2.],
                [1., 4., 0., 2.],
                [2., 2., 2., 0.]])
+
+        Vertices with a label and a number each, where C and N are half as far apart as other labels:
+
+        >>> labels = EditCost.from_matrix("CNO", [[0, 0.5, 1, 1], [0.5, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]])
+        >>> cost = EditCost.from_attributes(blank=2, relabel=labels)
+        >>> cost.node_matrix([("C", (0.0,)), ("N", (0.25,)), ("O", (0.0,))])
+        array([[0.  , 0.75, 1.  , 2.  ],
+               [0.75, 0.  , 1.25, 2.  ],
+               [1.  , 1.25, 0.  , 2.  ],
+               [2.  , 2.  , 2.  , 0.  ]])
         """
-        blank, relabel = check_number("blank", blank), check_number("relabel", relabel)
+        blank = check_number("blank", blank)
+        if not isinstance(relabel, EditCost):
+            relabel = check_number("relabel", relabel)
+        elif relabel.uses_attributes or relabel.uses_edge_attributes:
+            raise ValueError("relabel must be a number or costs of labels, not costs of attributes")
         edges = None
         if edge_metric is not None:
             edges = EdgeAttributes(_metric("edge_metric", edge_metric), _n_codes("n_edge_codes", n_edge_codes))
@@ -216,7 +231,8 @@ class EditCost:
         if metric is None and edges is not None:
             if n_codes is not None:
                 raise ValueError("n_codes is the number of codes for vertices: give metric too")
-            return cls._of(UniformRule(relabel, blank), edge_relabel, edge_blank, edges)
+            rule: Rule = relabel._rule if isinstance(relabel, EditCost) else UniformRule(relabel, blank)
+            return cls._of(rule, edge_relabel, edge_blank, edges)
         metric = "euclidean" if metric is None else metric
         rule = AttributeRule(_metric("metric", metric), blank, _n_codes("n_codes", n_codes), relabel)
         return cls._of(rule, edge_relabel, edge_blank, edges)
@@ -414,6 +430,11 @@ class EditCost:
         kind = options.pop("kind", None)
         if kind == "uniform" and "edge_metric" in options:
             return cls.from_attributes(blank=options.pop("insert_delete"), **options)
+        if kind == "matrix" and "edge_metric" in options:
+            labels = {"kind": kind, "labels": options.pop("labels"), "matrix": options.pop("matrix")}
+            return cls.from_attributes(relabel=cls.from_dict(labels), **options)
+        if kind == "attributes" and isinstance(options.get("relabel"), Mapping):
+            options["relabel"] = cls.from_dict(options["relabel"])
         if kind == "attributes" and "edge_blank" not in options:
             options["edge_blank"] = 0.0
         makers: dict[Any, Callable[..., EditCost]] = {

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from relaxwl.costs.codebook import GAP, Metric, attribute_rows, capped_matrix, vector_distances
+from relaxwl.costs.codebook import GAP, LabelCosts, Metric, attribute_rows, capped_matrix, vector_distances
 from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, uniform_matrix
 
 # What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
@@ -201,7 +201,7 @@ class AttributeRule:
     metric: Metric
     blank: float
     n_codes: int | None
-    relabel: float
+    relabel: float | LabelCosts
     missing: float | None = None
     needs_check = False
 
@@ -233,7 +233,7 @@ class AttributeRule:
             "metric": self.metric,
             "blank": self.blank,
             "n_codes": self.n_codes,
-            "relabel": self.relabel,
+            "relabel": self.relabel.to_dict() if hasattr(self.relabel, "to_dict") else self.relabel,
         }
 
     def describe(self) -> str:

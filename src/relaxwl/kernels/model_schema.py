@@ -275,8 +275,9 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
 
 def _check_codebook(book: Any) -> None:
     of(Codebook)(book, "codebook")
-    for name in ("blank", "relabel"):
-        check_number(name, getattr(book, name), zero=True)
+    check_number("blank", book.blank, zero=True)
+    if not isinstance(book.relabel, EditCost):
+        check_number("relabel", book.relabel, zero=True)
     gaps = False
     if book.missing is not None:
         check_number("missing", book.missing)
