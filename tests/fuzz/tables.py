@@ -14,7 +14,7 @@ import numpy as np
 
 import relaxwl
 from fuzz.limits import read_or_refused
-from fuzz.mutations import changed_array, changed_bytes, changed_value
+from fuzz.mutations import changed_array, changed_bytes, changed_lines, changed_value
 from relaxwl.datasets import read_parquet, write_parquet
 from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.evaluation.folds import read_splits
@@ -90,6 +90,37 @@ def _parquet_of_rows(rng: random.Random) -> bytes | None:
     except (pyarrow.ArrowException, TypeError, ValueError, AttributeError, KeyError, OverflowError):
         return None  # no Parquet file can hold these
     return file.getvalue()
+
+
+# ---------------------------------------------------------------------------------------------- tables of molecules
+
+ROWS = b"""name,smiles,expt
+ethanol,CCO,-0.3
+"benzene, pure",c1ccccc1,2.1
+salt,[Na+].[Cl-],-1e1
+acid,CC(=O)O,0.17
+"""
+
+
+def molecules_case(rng: random.Random, folder: Path) -> None:
+    """Change a table of molecules and read it; what is left has a target for each graph."""
+    from rdkit import RDLogger
+
+    from relaxwl.datasets import load_molecules
+
+    RDLogger.DisableLog("rdApp.*")
+    content = rng.choice((changed_bytes, changed_bytes, changed_lines))(rng, ROWS)
+    path = folder / rng.choice(("table.csv", "table.tsv"))
+    path.write_bytes(content.replace(b",", b"\t") if path.suffix == ".tsv" else content)
+    target, errors = rng.choice(("expt", "expt", None, "name", "x")), rng.choice(("raise", "skip", "nan"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = read_or_refused(lambda: load_molecules(path, target=target, errors=errors), len(content))
+        if found is not None:
+            graphs, y = found
+            assert (y is None) == (target is None)
+            assert y is None or len(y) == len(graphs)
+            _use(graphs)
 
 
 # ----------------------------------------------------------------------------------------------------------- shards

@@ -1,6 +1,5 @@
 """A linear model on a kernel's features: one weight for each class and each group of neighbourhoods."""
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -9,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import MetaEstimatorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.learning.svm import QuietSVC
 
 # With kernels scaled to mean diagonal 1 the useful penalties lie here.
 PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5))
@@ -68,15 +67,13 @@ def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int
     mean = float(gram.diagonal().mean())
     gram /= mean if mean > 0 else 1.0
     smallest = int(np.bincount(y, minlength=n_classes).min())
-    machine = OneVsRestClassifier(SVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
+    # A machine that stops early still gives weights; how good they are is what the accuracy says.
+    machine = OneVsRestClassifier(QuietSVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
     accuracy, penalty = None, DEFAULT_PENALTY
-    with warnings.catch_warnings():
-        # A machine that stops early still gives weights; how good they are is what the accuracy says.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        if smallest >= 2:
-            folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
-            penalty, accuracy = _choose_penalty(machine, gram, y, [test for _, test in folds.split(gram, y)])
-        fitted = machine.set_params(estimator__C=penalty).fit(gram, y)
+    if smallest >= 2:
+        folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
+        penalty, accuracy = _choose_penalty(machine, gram, y, [test for _, test in folds.split(gram, y)])
+    fitted = machine.set_params(estimator__C=penalty).fit(gram, y)
     rows = [_weights(single, features) / (mean if mean > 0 else 1.0) for single in fitted.estimators_]
     intercepts = [float(single.intercept_[0]) for single in fitted.estimators_]
     return LinearWeights(*_one_for_each_class(np.array(rows), np.array(intercepts)), accuracy, penalty)
