@@ -25,6 +25,8 @@ from fuzz.limits import OverLimit
 
 # No case may take longer than this, compiling apart: a slow one is run again, when all is compiled.
 SLOW_SECONDS = 10.0
+# On a machine with much else to do, a case may wait for the processor so many times as long as it may compute.
+WAITING = 10
 # A worker that is at one case for so long ends itself and says where it was: compiling takes long on a busy machine.
 HANG_SECONDS = 600.0
 # After so many seconds a worker leaves the rest to the next one, which starts with fresh memory.
@@ -86,11 +88,12 @@ def run_case(target: str, seed: str, slow_seconds: float = SLOW_SECONDS) -> None
 
 
 def _run_once(case: Callable[[random.Random, Path], None], seed: str, slow_seconds: float) -> None:
-    start = time.monotonic()
+    start, computed = time.monotonic(), time.process_time()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         case(random.Random(seed), Path(folder))
-    if time.monotonic() - start > slow_seconds:
-        raise OverLimit(f"took {time.monotonic() - start:.0f} seconds")
+    waited, computed = time.monotonic() - start, time.process_time() - computed
+    if computed > slow_seconds or waited > WAITING * slow_seconds:
+        raise OverLimit(f"took {computed:.0f} seconds of the processor and {waited:.0f} of the clock")
 
 
 # ---------------------------------------------------------------------------------------------------------- workers

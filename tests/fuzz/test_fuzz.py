@@ -21,7 +21,7 @@ def test_the_short_run_knows_all_targets():
     [
         ("crash", "Segmentation fault"),
         ("hang", "Timeout"),
-        ("slow", "took 2 seconds"),
+        ("slow", "took 2 seconds of the processor"),
         ("memory", "MiB of memory for 100 bytes of input"),
         ("error", "KeyError: 'nothing'"),
         ("silence", "an error must say something"),
