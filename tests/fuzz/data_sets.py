@@ -128,7 +128,7 @@ def _rows(content: bytes) -> list[list[float]]:
 def _exact(cell: bytes) -> float:
     """Return a number; whole ones as they are, since a float has no more than 53 bits of them."""
     try:
-        return int(cell)
+        return int(cell) or float(cell)  # which may be -0.0
     except ValueError:
         return float(cell)
 
