@@ -6,7 +6,6 @@ import io
 import json
 import os
 import random
-import resource
 import signal
 import sys
 import time
@@ -25,6 +24,11 @@ from relaxwl._storage import atomic_write
 from relaxwl.datasets import read_tu
 from relaxwl.distributed import ShardedCollection
 from relaxwl.evaluation import ResultStore, cross_validate
+
+try:
+    import resource
+except ImportError:  # Windows, where such faults are not made
+    resource = None
 
 OLD, NEW = b"old" * 1000, b"new" * 3000
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("resource", reason="faults and limits are made as Unix knows them")
+
 from fuzz import provocations
 from fuzz.campaign import SHORT_CASES, batches, run_case, targets
 
