@@ -1,11 +1,13 @@
 """Model files with fields, arrays and bytes changed, checksums made right again: refused, or usable."""
 
+import contextlib
 import functools
 import hashlib
 import io
 import json
 import random
 import tempfile
+import tokenize
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -179,10 +181,7 @@ def _changed_model(rng: random.Random, content: bytes) -> bytes:
     for _ in range(rng.choice((1, 1, 2, 3))):
         if arrays and rng.random() < 0.6:
             name = rng.choice(arrays)
-            array = np.load(io.BytesIO(members[name]), allow_pickle=False)
-            file = io.BytesIO()
-            np.save(file, changed_array(rng, array), allow_pickle=False)
-            members[name] = file.getvalue() if rng.random() < 0.95 else changed_bytes(rng, members[name])
+            members[name] = _changed_file(rng, members[name])
         else:
             key = rng.choice(("model", "model", "model", *header))
             header[key] = changed_value(rng, header[key])
@@ -199,3 +198,15 @@ def _changed_model(rng: random.Random, content: bytes) -> bytes:
         for name, member in members.items():
             archive.writestr(name, member)
     return file.getvalue()
+
+
+def _changed_file(rng: random.Random, content: bytes) -> bytes:
+    """Change an array, or the bytes that it is written in."""
+    if rng.random() < 0.95:
+        # What was changed before may be no array any more.
+        with contextlib.suppress(ValueError, SyntaxError, EOFError, tokenize.TokenError):
+            array = np.load(io.BytesIO(content), allow_pickle=False)
+            file = io.BytesIO()
+            np.save(file, changed_array(rng, array), allow_pickle=False)
+            return file.getvalue()
+    return changed_bytes(rng, content)

@@ -1,3 +1,4 @@
+import copy
 import hashlib
 import io
 import json
@@ -21,7 +22,7 @@ from relaxwl.clustering.partitioners import (
     RadiusPartitioner,
 )
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.model_schema import ATTRIBUTES, of, register, vector
+from relaxwl.kernels.model_schema import ATTRIBUTES, FITTED, of, register, vector
 from relaxwl.kernels.persistence import ModelFileError, _checksum, load_model, save_model
 from relaxwl.kernels.registry import get_kernel, load_kernel
 from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
@@ -443,6 +444,43 @@ def test_samples_that_would_never_end_are_refused(tmp_path):
     kernel.n_samples_ = 10**15
     kernel.save(tmp_path / "model.rwl")
     with pytest.raises(ModelFileError, match="n_samples_ must be a whole number"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("name", ["ve-hist", "gs", "sp", "pwl", "wl-oa", "odd-sth", "gwl", "wl"])
+def test_a_kernel_without_one_of_its_parts_is_refused(tmp_path, name):
+    kernel = get_kernel(name).make(random_state=0).fit(collection(TRAIN))
+    for part in FITTED[type(kernel).__name__]:
+        incomplete = copy.copy(kernel)
+        delattr(incomplete, part)
+        save_model(incomplete, tmp_path / "model.rwl")
+        with pytest.raises(ModelFileError, match=f"{part} is missing"):
+            load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kernel: spoil(kernel, center_bounds_=[bounds.astype(np.float32) for bounds in kernel.center_bounds_]),
+        lambda kernel: spoil(kernel, center_bounds_=[bounds[:-1] for bounds in kernel.center_bounds_]),
+        lambda kernel: spoil(kernel, centers_=[], center_bounds_=[]),
+        lambda kernel: spoil(kernel, centers_=[(parts[0] * np.nan, *parts[1:]) for parts in kernel.centers_]),
+    ],
+)
+def test_gradual_groups_that_do_not_fit_are_refused(tmp_path, change):
+    kernel = get_kernel("gwl").make(random_state=0, max_depth=2).fit(collection(TRAIN))
+    change(kernel)
+    save_model(kernel, tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match=r"center_bounds_ must|centers_ must be finite|centres and counters"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("number", [-1, 10**9])
+def test_types_of_graphlets_that_there_are_not_are_refused(tmp_path, number):
+    kernel = get_kernel("gs").make(random_state=0).fit(collection(TRAIN))
+    kernel.graphlets_[-1] = number
+    kernel.save(tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match="graphlets_ must be ascending numbers"):
         load_kernel(tmp_path / "model.rwl")
 
 

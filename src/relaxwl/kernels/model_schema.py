@@ -134,6 +134,20 @@ ATTRIBUTES: dict[str, Check] = {
     "weights_": vector(np.float64),
 }
 
+_REFINED = ("node_vocabulary_", "rows_")
+# What a fitted kernel of a class is not used without.
+FITTED: dict[str, tuple[str, ...]] = {
+    "WeisfeilerLehman": (*_REFINED, "edge_vocabulary_", "_counters"),
+    "WLOptimalAssignment": (*_REFINED, "edge_vocabulary_", "_counters"),
+    "RelaxedWeisfeilerLehman": ("partitions_", "root_encoding_", "edge_encoding_", "_counters"),
+    "PersistentWL": _REFINED,
+    "GradualWL": ("node_vocabulary_", "centers_", "center_bounds_", "_counters"),
+    "ShortestPath": ("node_vocabulary_", "_counter"),
+    "VertexEdgeHistogram": ("node_vocabulary_", "edge_vocabulary_", "_vertices", "_edges"),
+    "GraphletSampling": ("graphlets_", "n_samples_", "seed_"),
+    "OddSth": ("node_vocabulary_", "tree_labels_", "tree_children_", "tree_starts_", "weights_"),
+}
+
 
 def register(kind: type | None = None, attributes: dict[str, Check] | None = None) -> None:
     """Let models hold objects of a class (arrays and plain values in its attributes), and estimators more attributes.
@@ -153,6 +167,8 @@ def check_model(model: Any, fitted: Iterable[str]) -> None:
     require(n_jobs is None or is_integer(n_jobs), f"n_jobs must be an integer or None, not {n_jobs!r}")
     whole(MAX_DEPTH)(getattr(model, "max_depth", 0), "max_depth")
     model._validate_parameters()
+    for name in FITTED.get(type(model).__name__, ()):
+        require(hasattr(model, name), f"{name} is missing")
     for name in sorted(fitted):
         require(name in ATTRIBUTES, f"{type(model).__name__} has no attribute {name}")
         ATTRIBUTES[name](getattr(model, name), name)

@@ -141,8 +141,15 @@ class GradualWL(CountKernel):
         return [found]
 
     def _check_loaded(self) -> None:
+        n_groups = [n_known_labels(self.node_vocabulary_)]
         for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
-            _checked_centers(parts, bounds)
+            if not isinstance(bounds, np.ndarray) or bounds.dtype != np.int64 or bounds.shape != (n_groups[-1] + 1,):
+                raise ValueError(f"center_bounds_ must say where the parts of each of {n_groups[-1]} groups begin")
+            if not np.isfinite(_checked_centers(parts, bounds).data).all():
+                raise ValueError("centers_ must be finite")
+            n_groups.append(int(bounds[-1]))
+        if len(n_groups) != self.max_depth + 1 or [counter.n_columns for counter in self._counters] != n_groups:
+            raise ValueError(f"there must be centres and counters for each of {self.max_depth + 1} depths")
 
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)

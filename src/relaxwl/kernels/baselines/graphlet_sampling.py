@@ -137,6 +137,12 @@ class GraphletSampling(FlatFeatures):
         matrix = csr_array(counts[:, self.graphlets_].astype(np.float64))
         return Counts(matrix, (unknown**2).sum(axis=1), unknown.sum(axis=1))
 
+    def _check_loaded(self) -> None:
+        numbers, n_types = self.graphlets_, len(_catalogue()[2])
+        within = numbers.min(initial=0) >= 0 and numbers.max(initial=0) < n_types
+        if not within or (numbers[1:] <= numbers[:-1]).any():
+            raise ValueError(f"graphlets_ must be ascending numbers of types, below {n_types}")
+
     def _column_names(self) -> list[str]:
         types = _catalogue()[2]
         return [_graphlet_name(*types[number]) for number in self.graphlets_]
