@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import io
 import itertools
 import json
 import logging
@@ -283,8 +284,20 @@ def test_explain_writes_a_page(dataset, tmp_path, capsys):
 def test_datasets_stats_and_list(dataset, capsys):
     assert main(["datasets", "stats", str(dataset), "--format", "csv"]) == 0
     assert "TINY,24,4" in capsys.readouterr().out
+    assert main(["datasets", "stats", str(dataset)]) == 0
+    assert (
+        "TINY: 0 graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them" in capsys.readouterr().out
+    )
     assert main(["datasets", "list"]) == 0
     assert "egonets-1" in capsys.readouterr().out
+
+
+def test_json_is_json_in_every_encoding(monkeypatch):
+    for encoding in ("cp1252", "ascii", "utf-8"):
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding, errors="backslashreplace"))
+        Console(as_json=True).result("", {"tree": "→ 😀 é"})
+        assert json.loads(written.getvalue().decode(encoding)) == {"tree": "→ 😀 é"}
 
 
 def test_datasets_are_converted_there_and_back(dataset, tmp_path, capsys):

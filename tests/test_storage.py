@@ -207,3 +207,25 @@ def test_only_regular_files_are_read(tmp_path):
     for name, kind in (("pipe", "a pipe"), ("zeros", "a device"), (".", "a folder")):
         with pytest.raises(OSError, match=f"it is {kind}"):
             require_regular(tmp_path / name)
+
+
+def test_where_open_files_cannot_be_replaced_others_get_time_to_close_them(tmp_path, monkeypatch):
+    path, tries = tmp_path / "kept", []
+    write(path)
+    replace = Path.replace
+
+    def busy_at_first(self, target):
+        tries.append(target)
+        if len(tries) < 3:
+            raise PermissionError(13, "somebody has it open", str(target))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", busy_at_first)
+    monkeypatch.setattr("relaxwl._storage._WAITS", (0.0, 0.0))
+    write(path)
+    assert len(tries) == 3
+    tries.clear()
+    monkeypatch.setattr("relaxwl._storage._WAITS", (0.0,))
+    with pytest.raises(PermissionError, match="kept"):
+        write(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["kept"]

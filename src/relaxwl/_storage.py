@@ -19,8 +19,8 @@ _HELD_BYTES = 2**24
 # Names that stand for what a process has open: replacing what they lead to would not be seen there.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 _SUFFIX = ".relaxwl.tmp"
-# Seconds to wait for others to close a file, on Windows.
-_WAITS = (0.01, 0.05, 0.2, 0.5)
+# Seconds to wait for others to close a file: on Windows nobody may have it open, and scanners do so for a moment.
+_WAITS = (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ()
 # How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
 CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 
@@ -61,8 +61,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:
-    """Give a complete file its name; on Windows nobody may have the old one open, and scanners do so for a moment."""
-    for wait in _WAITS if os.name == "nt" else ():
+    """Give a complete file its name, in place of what had it before."""
+    for wait in _WAITS:
         try:
             temporary.replace(target)
         except PermissionError:
