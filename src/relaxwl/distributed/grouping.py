@@ -376,7 +376,7 @@ def join_tallies(parts: list[Tally]) -> Tally:
     members = [np.concatenate([part[column] for part in parts]) for column in range(3, 7)]
     sizes = np.sum([part.sizes for part in parts], axis=0)
     n_trees = np.sum([part.n_trees for part in parts], axis=0)
-    radius: Float64 = np.max([part.radius for part in parts], axis=0)
+    radius: Float64 = np.stack([part.radius for part in parts]).max(axis=0)
     return _nearest(Tally(sizes, n_trees, radius, *members))
 
 
