@@ -227,7 +227,7 @@ function graphSection(c) {
   return h(
     "section",
     { "aria-label": "Graphs with this cluster" },
-    h("h3", {}, "Where it is listed.clusters"),
+    h("h3", {}, "Where it is found"),
     h(
       "p",
       { class: "note" },
