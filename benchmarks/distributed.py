@@ -16,12 +16,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import clone
+# This file has the name of a package that it needs.
+sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
 
-from relaxwl import RelaxedWeisfeilerLehman
-from relaxwl._memory import forget_peak_memory, peak_memory
-from relaxwl.datasets import make_egonets
-from relaxwl.distributed import ShardedCollection, ShardWriter
+from sklearn.base import clone  # noqa: E402
+
+from relaxwl import RelaxedWeisfeilerLehman  # noqa: E402
+from relaxwl._memory import forget_peak_memory, peak_memory  # noqa: E402
+from relaxwl.datasets import make_egonets  # noqa: E402
+from relaxwl.distributed import ShardedCollection, ShardWriter  # noqa: E402
 
 SIZES = (10**5, 10**6, 10**7)
 WORKERS = (1, 2)
@@ -53,7 +56,7 @@ def measure(how: str, folder: Path, limit: str) -> dict[str, Any]:
         start = time.perf_counter()
         kernel = clone(KERNEL).set_params(n_jobs=max(WORKERS)).fit(shards.to_collection())
         return result(kernel, time.perf_counter() - start, [peak_memory() or 0.0])
-    from distributed import Client, LocalCluster
+    from dask.distributed import Client, LocalCluster
 
     settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": limit}
     with LocalCluster(n_workers=int(how), **settings) as cluster, Client(cluster) as client:

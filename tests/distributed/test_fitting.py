@@ -18,6 +18,8 @@ from relaxwl.kernels.baselines import VertexEdgeHistogram
 from sharding import KINDS, model, shard
 from small_graphs import collection, random_graphs
 
+NUMBERS = [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(17, marks=pytest.mark.slow)]
+
 
 @pytest.fixture
 def small_pieces(monkeypatch):
@@ -32,7 +34,7 @@ def same_model(kernel, shards, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_shards", [1, 3, 17])
+@pytest.mark.parametrize("n_shards", NUMBERS)
 def test_relaxed(tmp_path, small_pieces, kind, n_shards):
     make, settings = KINDS[kind]
     kernel = RelaxedWeisfeilerLehman(2, n_partitions=1, n_clusters=2.0, random_state=1, **settings)
@@ -40,8 +42,8 @@ def test_relaxed(tmp_path, small_pieces, kind, n_shards):
 
 
 @pytest.mark.parametrize("kind", ["labelled", "unlabelled", "edge-labelled", "directed", "directed, arcs labelled"])
-@pytest.mark.parametrize("n_shards", [1, 3, 17])
-@pytest.mark.parametrize("base", ["subtree", "edge"])
+@pytest.mark.parametrize("n_shards", NUMBERS)
+@pytest.mark.parametrize("base", ["edge", pytest.param("subtree", marks=pytest.mark.slow)])
 def test_exact(tmp_path, small_pieces, kind, n_shards, base):
     make, settings = KINDS[kind]
     assert same_model(WeisfeilerLehman(3, base, **settings), shard(tmp_path / "s", make(), n_shards), tmp_path)

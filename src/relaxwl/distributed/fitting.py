@@ -248,7 +248,7 @@ def _symbols(tasks: Tasks, sent: Handle, shards: ShardedCollection, encoding: Ro
 
 def symbols_in(kernel: RelaxedWeisfeilerLehman, encoding: Any, shard: ShardedCollection) -> set[Any]:
     """Return the symbols that occur in a shard."""
-    graphs = shard[0]
+    graphs = shard.read_again(0)
     if isinstance(encoding, EdgeEncoding):
         graphs = graphs.seen(kernel.directions, edge_labels=kernel.edge_labels)
     return set(encoding.symbols_of(graphs)[1])
@@ -281,7 +281,7 @@ def _counter(
 
 def counter_of_shard(kernel: Any, shard: ShardedCollection, ids: Int32, n_known: int) -> Any:
     """Fit a counter to one shard."""
-    return kernel.counter_of_part(shard[0], ids, n_known)
+    return kernel.counter_of_part(shard.read_again(0), ids, n_known)
 
 
 def join_counters(parts: list[Any]) -> Any:

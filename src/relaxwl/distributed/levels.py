@@ -147,7 +147,7 @@ def refine_shard(
     kernel: Any, shard: ShardedCollection, first_graph: int, depth: int, ids: Int32 | None, n_below: int
 ) -> tuple[Distinct, Int32]:
     """Return the distinct rows of one shard, and the row of each of its vertices."""
-    graphs = shard[0]
+    graphs = shard.read_again(0) if depth else shard[0]
     rows, row_of_node = kernel.refined_part(graphs, depth, np.empty(0, np.int32) if ids is None else ids, n_below)
     vertices, number = _compiled.first_and_number(row_of_node, len(rows))
     graph = np.searchsorted(graphs.offsets, vertices, side="right") - 1
