@@ -480,12 +480,14 @@ def test_through_a_pipe_progress_is_plain_lines(dataset, tmp_path):
     assert "TINY: " in done.stderr
 
 
+@pytest.mark.slow
 def test_quiet_prints_the_result_alone(dataset, tmp_path):
     done = run("kernel", dataset, "-o", tmp_path / "K.npz", "--kernel", "wl", "--quiet")
     assert done.returncode == 0
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 @posix
 def test_a_closed_pipe_is_no_error(dataset):
     text = " ".join([*COMMAND, "datasets", "stats", str(dataset)]) + " | head -c 0"
@@ -511,6 +513,7 @@ def test_help_and_version_do_without_numerics(command):
         assert f"'{package}'" not in done.stdout
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there_and_imported_when_first_used():
     program = (
         "import pickle, sys, relaxwl\n"
@@ -580,6 +583,7 @@ def in_terminal(arguments, until=None, send=None, timeout=240):
     return shown.decode(), code
 
 
+@pytest.mark.slow
 @posix
 def test_in_a_terminal_the_bar_redraws_itself(dataset, tmp_path):
     shown, code = in_terminal(
@@ -591,6 +595,7 @@ def test_in_a_terminal_the_bar_redraws_itself(dataset, tmp_path):
     assert "WL" in shown
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("command", ["kernel", "features", "explain"])
 def test_in_a_terminal_kernels_show_a_bar(dataset, tmp_path, command):
@@ -599,6 +604,7 @@ def test_in_a_terminal_kernels_show_a_bar(dataset, tmp_path, command):
     assert re.search(r"\r\x1b\[KTINY █+░* +\d+% .*left  partition \d, depth \d: ", shown)
 
 
+@pytest.mark.slow
 def test_through_a_pipe_kernels_show_plain_lines(dataset, tmp_path):
     model = tmp_path / "model.rwl"
     done = run("kernel", dataset, "-o", tmp_path / "K.npz", "--depth", "2", "--model", model)
@@ -629,6 +635,7 @@ def test_the_clock_of_a_bar_starts_anew_with_another_part_of_the_work(capsys, ca
     assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 25 % done (57 s left)"
 
 
+@pytest.mark.slow
 @posix
 def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):
     out = tmp_path / "out"

@@ -125,6 +125,7 @@ def test_without_a_store_code_needs_no_name(toy):
     assert len(cross_validate(kernel, *toy, n_folds=2, n_repeats=1, C=(1.0,)).folds) == 2
 
 
+@pytest.mark.slow
 def test_identity_is_the_same_in_another_process():
     program = """
 from relaxwl import EditCost, RelaxedWeisfeilerLehman
