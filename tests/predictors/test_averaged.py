@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import naive
+from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.kernels.counting import Counts
 from relaxwl.predictors import AveragedKernel
 from relaxwl.predictors.averaged import COMBINATIONS
@@ -81,6 +82,12 @@ def test_out_of_time_less_is_fitted_and_said():
     assert "R-WL* with few groups: the time limit of 1e-09 s was reached" in kernel.left_out_
     assert kernel.combinations() == ["all"]
     assert kernel.kernel_matrix(TEST, TRAIN).shape == (6, 14)
+
+
+@pytest.mark.parametrize("own", [None, 1e-9])
+def test_the_limit_of_the_caller_ends_the_fit(own):
+    with pytest.raises(TimeLimitReached), time_limit(1e-9):
+        AveragedKernel(time_limit=own, random_state=0).fit(TRAIN)
 
 
 def test_graphs_that_are_all_the_same_have_no_variance():
