@@ -172,6 +172,19 @@ def test_machine_code_is_kept_for_a_state_of_all_that_it_is_made_of(tmp_path, mo
     assert len(set(states)) == 3
 
 
+def test_constants_are_compiled_as_what_they_are_of():
+    @njit
+    def inner(a, b):
+        return a - b
+
+    @njit
+    def outer(a):
+        return inner(a, 1) + inner(2, a) + inner(a, b=3)
+
+    assert outer(5) == 4 - 3 + 2
+    assert len(inner.signatures) == 1
+
+
 def test_all_compiled_code_of_the_package_is_interruptible():
     careless = [
         str(path.relative_to(SOURCE))

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
+from numba.core import event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
@@ -33,6 +33,7 @@ logger = logging.getLogger("relaxwl")
 MARK = b"relaxwl crc32 "
 
 _call = CPUDispatcher.__call__
+_get_call_template: Any = CPUDispatcher.get_call_template
 
 
 class InterruptibleDispatcher(CPUDispatcher):
@@ -47,6 +48,11 @@ class InterruptibleDispatcher(CPUDispatcher):
             while isinstance(cause, SystemError) and cause.__cause__ is not None:
                 cause = cause.__cause__
             raise cause from None
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Find the version that compiled code calls; a constant argument needs none of its own, just its type."""
+        named = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return _get_call_template(self, tuple(types.unliteral(kind) for kind in args), named)
 
 
 class KeyedCacheFile(IndexDataCacheFile):

@@ -178,8 +178,8 @@ def _add(
 def _warm_up(commands: Subparsers) -> None:
     _add(
         commands, "warm-up", "warm_up:run", "compile everything once",
-        "Reads nothing; fits every kernel on a few small graphs, so that later runs find all compiled code in Numba's "
-        "cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints the seconds each kernel took.",
+        "Reads nothing; fits every kernel and predictor on a few small graphs: later runs find all the compiled code "
+        "in Numba's cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints what each took.",
         "relaxwl warm-up",
     )  # fmt: skip
 

@@ -245,10 +245,22 @@ def test_auto_is_a_sample_and_with_no_round_one_assignment(monkeypatch):
 
     assert fitted() == fitted(init="sample", max_iter=8)
     monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 200)
-    assert fitted() == fitted(init="sample", max_iter=2)
+    assert fitted() == fitted(init="sample", max_iter=1)
     assert fitted(max_iter=0) == fitted(init="random", max_iter=0)
     assert fitted(init="random") == fitted(init="random", max_iter=8)
     assert fitted(max_iter=0) != fitted(init="sample", max_iter=0)
+
+
+def test_with_a_sample_rounds_end_when_they_gain_next_to_nothing(monkeypatch):
+    rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
+    inertias, rounds = [], []
+    for least_gain in (0.0, 1 / 64, 1.0):
+        monkeypatch.setattr("relaxwl.clustering.kmeans.LEAST_GAIN", least_gain)
+        kmeans = WassersteinKMeans(8, max_iter=50, random_state=0).fit(rows, ground=ground, root_cost=ROOTS)
+        inertias.append(kmeans.inertia_)
+        rounds.append(kmeans.n_iter_)
+    assert rounds[0] >= rounds[1] > rounds[2] == 1
+    assert inertias[0] <= inertias[1] <= inertias[2]
 
 
 def test_members_without_weight_suggest_nothing(monkeypatch):

@@ -135,7 +135,7 @@ class HeldCrowd:
     def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
         clusters = members_of_clusters(self.search.labels, len(centers))
         # Large clusters first, so that no worker is left with one at the end.
-        largest_first = np.argsort([-len(clusters[cluster]) for cluster in which], kind="stable")
+        largest_first = np.argsort(-self.sizes[which], kind="stable")
         tasks = [(clusters[cluster], centers.row(cluster)) for cluster in which[largest_first]]
         update = partial(_new_center, self.search, self.weights, center_update(method), limit)
         made = map_chunks(update, tasks, self.search.n_jobs)
@@ -177,11 +177,12 @@ class HeldCrowd:
         other_shift = np.full(len(self), shifts[farthest[0]])
         other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
         safe = search.others - other_shift > search.distances + search.tolerance
-        whole = np.flatnonzero(~safe & self.grown)
-        partly = np.flatnonzero(~safe & ~self.grown)
-        bound_on_unmoved = search.others[partly]
         search.others[safe] -= other_shift[safe]
-        search.assign(new, whole)
+        # Where most centres moved, preparing a search of those alone would cost more than it saves.
+        in_part = ~safe & ~self.grown & (2 * moved.sum() <= len(moved))
+        partly = np.flatnonzero(in_part)
+        bound_on_unmoved = search.others[partly]
+        search.assign(new, np.flatnonzero(~safe & ~in_part))
         search.assign(new, partly, moved)
         search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
         changed, k = before != search.labels, len(new)
@@ -199,7 +200,8 @@ class HeldCrowd:
 def members_of_clusters(labels: Int32, k: int) -> list[Int64]:
     """Return the row numbers of each cluster, ascending."""
     order = np.argsort(labels, kind="stable")
-    return np.split(order, np.searchsorted(labels[order], np.arange(1, k)))
+    ends = np.cumsum(np.bincount(labels, minlength=k)).tolist()
+    return [order[start:stop] for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
@@ -232,4 +234,4 @@ def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
         return int(roots[0])
     root_weights = np.bincount(roots, weights, minlength=len(root_cost))
     used = np.flatnonzero(root_weights)
-    return int(used[np.argmin(root_cost[np.ix_(used, used)] @ root_weights[used])])
+    return int(used[np.argmin(root_cost[used[:, None], used] @ root_weights[used])])

@@ -24,14 +24,16 @@ from relaxwl.unfolding import Rows, check_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("auto", "sample", "random", "k-means++")
-# A sample has so many rows for each cluster, and is clustered in so many rounds.
+# Up to this number of rows a sample is all of them; else it has so many for each cluster, clustered in so many rounds.
+MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 SAMPLE_ROUNDS = 4
-# Rounds on all rows where max_iter does not say: after a sample of many rows, and else.
-FINAL_ROUNDS = 2
+# Rounds on all rows where max_iter does not say: after a sample of some, and else.
+FINAL_ROUNDS = 1
 ROUNDS = 8
-MANY_ROWS = 4096
-# After a sample, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
+# With a sample, rounds end with one that lowers the sum of distances by less than this part of it.
+LEAST_GAIN = 1 / 64
+# With a sample, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
@@ -80,11 +82,12 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     init : {"auto", "sample", "random", "k-means++"}
         Seeds are rows, drawn uniformly ("random") or by their distance to the seeds before ("k-means++"). With "sample"
         a few rows for each cluster, evenly spread over the canonical order, are clustered first, from seeds of the
-        second kind, and their centres are the start: lower sums of distances in less time. "auto" is "sample", or
-        "random" where ``max_iter`` is 0: one assignment and nothing else.
+        second kind, and their centres are the start: lower sums of distances in less time. Up to 4,096 rows the sample
+        is all of them. Rounds then end when they gain next to nothing. "auto" is "sample", or "random" where
+        ``max_iter`` is 0: one assignment and nothing else.
     max_iter : int, optional
-        Rounds of updating and assigning on all rows after the first assignment. By default 8, or 2 after a sample of
-        more than 4,096 rows.
+        Rounds of updating and assigning on all rows after the first assignment. By default at most 8, or 1
+        after a sample of more than 4,096 rows.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -193,9 +196,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             init, n_rounds = "rows", 0
         centers = crowd.ask(_start_rows(init, len(crowd), k, rng), partial(self._start, init, k, rng))
         crowd.assign(centers)
-        return self._rounds(
-            crowd, centers, n_rounds, SUGGESTING if init == "sample" or len(crowd) > MANY_ROWS else None
-        )
+        return self._rounds(crowd, centers, n_rounds)
 
     def predict(self, X: Rows) -> Int32:
         """Return the nearest centre of each row; rows may be new, over the same points."""
@@ -220,9 +221,11 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         init = self.init
         if init == "auto":
             init = "random" if self.max_iter == 0 else "sample"
+        if init == "sample" and n_rows <= MANY_ROWS:
+            init = "k-means++"
         if self.max_iter is not None:
             return init, int(self.max_iter)
-        return init, FINAL_ROUNDS if init == "sample" and n_rows > MANY_ROWS else ROUNDS
+        return init, FINAL_ROUNDS if init == "sample" else ROUNDS
 
     def _start(self, init: str, k: int, rng: np.random.Generator, rows: Rows, ground: Ground, weights: Float64) -> Rows:
         """Return the first centres, given the rows that they are taken from."""
@@ -236,12 +239,16 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         report(self.verbose, "  %d rows as a sample", len(rows))
         return self._rounds(crowd, seeds, SAMPLE_ROUNDS)[0]
 
-    def _rounds(self, crowd: Crowd, centers: Rows, n_rounds: int, limit: int | None = None) -> tuple[Rows, int]:
+    def _rounds(self, crowd: Crowd, centers: Rows, n_rounds: int) -> tuple[Rows, int]:
         """Update centres and assignments until nothing changes; return the final centres and the rounds made."""
+        sampled = self.init in ("auto", "sample")
+        least_gain = LEAST_GAIN if sampled else 0.0
+        limit = SUGGESTING if sampled or len(crowd) > MANY_ROWS else None
         moved = np.zeros(len(centers), bool)
         changes = crowd.sizes.copy()  # rows that came or went since a centre's last update
         solved, done = crowd.n_solved, 0
-        while done < n_rounds:
+        before, now = np.inf, crowd.objective
+        while done < n_rounds and before - now >= least_gain * now:
             due = _due(moved, changes, crowd.sizes)
             new = _updated(crowd, centers, due, self.center, limit)
             changes[due] = 0
@@ -253,11 +260,12 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             changed = crowd.reassign(centers, new, moved)
             centers = new
             changes += changed
+            before, now = now, crowd.objective
             done += 1
             report(
                 self.verbose,
                 "  round %d: objective %.6g, %d centres moved, %d rows changed cluster, %.2f exact solves a row",
-                done, crowd.objective, moved.sum(), changed.sum() // 2, (crowd.n_solved - solved) / len(crowd),
+                done, now, moved.sum(), changed.sum() // 2, (crowd.n_solved - solved) / len(crowd),
             )  # fmt: skip
             solved = crowd.n_solved
         return centers, done

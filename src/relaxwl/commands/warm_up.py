@@ -2,6 +2,8 @@
 
 import time
 from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,20 +12,20 @@ from relaxwl.evaluation.warm_up import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.registry import get_kernel, kernel_names
+from relaxwl.predictors import GraphClassifier, GraphRegressor
 
 
 def run(arguments: Namespace, console: Console) -> None:
-    """Fit every kernel on a few small graphs; what Numba compiles stays in its cache."""
+    """Fit every kernel and predictor on a few small graphs; what Numba compiles stays in its cache."""
+    jobs = arguments.jobs
+    works: dict[str, Callable[[], None]] = {name: partial(_kernel, name, jobs) for name in kernel_names()}
+    works |= {"edge labels": partial(_edge_labels, jobs), "predictors": partial(_predictors, jobs)}
     seconds: dict[str, float] = {}
-    for name in kernel_names():
+    for name, work in works.items():
         start = time.perf_counter()
         console.note(f"compiling {name}")
-        warm_up(get_kernel(name), small_graphs(), arguments.jobs, unseen=True)
+        work()
         seconds[name] = round(time.perf_counter() - start, 1)
-    start = time.perf_counter()
-    console.note("compiling edge labels")
-    _with_edge_labels(arguments.jobs)
-    seconds["edge labels"] = round(time.perf_counter() - start, 1)
     lines = [f"{name:<14}{spent:6.1f} s" for name, spent in seconds.items()]
     console.result("\n".join([*lines, f"{'total':<14}{sum(seconds.values()):6.1f} s"]), seconds)
 
@@ -42,7 +44,18 @@ def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:
     return GraphCollection.from_edges(graphs)
 
 
-def _with_edge_labels(n_jobs: int) -> None:
+def _kernel(name: str, n_jobs: int) -> None:
+    warm_up(get_kernel(name), small_graphs(), n_jobs, unseen=True)
+
+
+def _predictors(n_jobs: int) -> None:
+    """Fit what chooses among kernels, calibrates and weighs them."""
+    graphs = small_graphs(24)
+    GraphClassifier(effort="quick", n_jobs=n_jobs, random_state=0).fit(graphs, np.arange(24) % 2).predict_proba(graphs)
+    GraphRegressor(effort="quick", n_jobs=n_jobs, random_state=0).fit(graphs, graphs.node_counts).predict(graphs)
+
+
+def _edge_labels(n_jobs: int) -> None:
     """Fit what compares edge labels too: their costs are compiled apart."""
     graphs = [
         (graph.n_nodes, graph.edges.tolist(), graph.node_labels, [(a + b) % 2 for a, b in graph.edges.tolist()])

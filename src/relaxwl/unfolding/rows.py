@@ -113,13 +113,16 @@ class Rows:
         """Return the rows with the given numbers, in the given order."""
         lengths = np.diff(self.indptr)[indices]
         entries = expand_spans(self.indptr[:-1][indices], lengths)
-        return replace(
+        taken = replace(
             self,
             roots=self.roots[indices],
             indptr=prefix_sums(lengths),
             points=self.points[entries],
             counts=self.counts[entries],
         )
+        if "degrees" in self.__dict__:  # summed up before
+            taken.__dict__["degrees"] = self.degrees[indices]
+        return taken
 
     def replaced(self, new: "Rows", which: Int64) -> "Rows":
         """Return these rows with those numbered ``which`` taken from ``new`` (one new row for each)."""
