@@ -182,6 +182,12 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match=r"file is a file"):
         check_folder_writable(tmp_path / "file" / "x")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write to")
+def test_a_folder_that_cannot_be_made_is_refused_by_its_name():
+    with pytest.raises(OSError, match=r": '/proc/nothing/deep'$"):
+        check_folder_writable("/proc/nothing/deep")
     with pytest.raises(OSError, match="/proc/nothing"):
         check_writable("/proc/nothing")
 

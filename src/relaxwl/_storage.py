@@ -78,10 +78,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     with naming_file(path):
         if _is_written_through(path, _checked_mode(path)):
             return
-        temporary = _temporary_beside(path.resolve())
-        with temporary.open("xb"):
-            pass
-        temporary.unlink()
+        _try_beside(path.resolve())
 
 
 def check_folder_writable(folder: str | os.PathLike[str]) -> None:
@@ -91,7 +88,7 @@ def check_folder_writable(folder: str | os.PathLike[str]) -> None:
         existing = next(path for path in (folder, *folder.absolute().parents) if _mode(path) is not None)
         if not existing.is_dir():
             raise NotADirectoryError(f"cannot write to the folder {folder}: {existing} is a file")
-        check_writable(existing / ".check")
+        _try_beside(existing / "any")
 
 
 def require_regular(path: str | os.PathLike[str]) -> int:
@@ -175,6 +172,14 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _try_beside(path: Path) -> None:
+    """Make a file in the folder of ``path``, and remove it."""
+    temporary = _temporary_beside(path)
+    with temporary.open("xb"):
+        pass
+    temporary.unlink()
 
 
 def _temporary_beside(path: Path) -> Path:
