@@ -80,15 +80,15 @@ def _fit_exact(kernel: WeisfeilerLehman, shards: ShardedCollection, tasks: Tasks
     sent = hold(tasks, _without(kernel, "rows_", "_counters"))
     ids: list[Handle] = [None] * len(shards)
     for depth in range(kernel.max_depth + 1):
-        rows, ids = _numbered(Level(tasks, sent, shards, depth, ids, len(kernel.rows_[-1]) if depth else 0), tasks)
+        n_below = len(kernel.rows_[-1]) if depth else 0
+        level = Level(tasks, sent, shards, depth, ids, n_below, again=depth > 0)
+        ids = level.ids() if _looks_at_ids(kernel, depth) else []
+        # The trees are the features of this kernel: here they come together for the first time.
+        rows = join_rows([found.rows for found in tasks.gather(level.rows())])
+        del level  # what lies with the workers is let go before the next depth
         kernel._report(depth, len(rows))
         kernel._counters.append(_counter(tasks, kernel, sent, shards, ids, len(rows)))
         kernel.rows_.append(rows)
-
-
-def _numbered(level: Level, tasks: Tasks) -> tuple[Rows, list[Handle]]:
-    """Bring the trees of a depth here (they are the features of this kernel), and number those of the vertices."""
-    return join_rows([found.rows for found in tasks.gather(level.rows())]), level.ids()
 
 
 # ----------------------------------------------------------------------------------------------------------- relaxed
@@ -123,14 +123,15 @@ def _chain(
 ) -> Iterator[tuple[Partition, Counter, int]]:
     """Yield the partition of each depth of a chain, what counts its groups, and the number of its trees."""
     encoded = kernel._encode(_empty(tasks, shards))
+    costs = hold(tasks, encoded)
     every = [kernel._make_partitioners(first, depth)[0] for depth in range(kernel.max_depth + 1)]
     below = _Below([None] * len(shards), 0, hold(tasks, np.zeros((1, 1))), None)
     for depth, partitioner in enumerate(every):
-        level = Level(tasks, sent, shards, depth, below.ids, below.n_known)
+        level = Level(tasks, sent, shards, depth, below.ids, below.n_known, again=True)
         feeding = kernel._feeding
-        ground = tasks.submit("ground", make_ground, below.distances, hold(tasks, encoded), feeding if depth else None)
+        ground = tasks.submit("ground", make_ground, below.distances, costs, feeding if depth else None)
         rng = np.random.default_rng([seed, first, depth])
-        fitted, ids, summary, drawn = _grouped(tasks, partitioner, level, ground, depth, rng)
+        fitted, summary, drawn = _grouped(tasks, partitioner, level, ground, depth, rng)
         trees = Trees(
             drawn, None if depth and feeding.roots else encoded.symbols, encoded.edge_symbols.names, below.trees
         )
@@ -138,6 +139,11 @@ def _chain(
         measured = feeding.roots or any(map(looks_at_distances, deeper))
         distances = distances_between(tasks, fitted.centers, ground) if deeper and measured else hold(tasks, None)
         fed = Fed(fitted.centers, *tasks.gather([distances])) if deeper else None
+        ids = (
+            level.values_of_vertices(pick(tasks, 0, fitted.places), chunk_rows())
+            if _looks_at_ids(kernel, depth)
+            else []
+        )
         below, n_trees = _Below(ids, len(fitted.centers), distances, trees), level.n_rows
         del level, ground  # what lies with the workers is let go before the next depth
         partition = Partition(depth, first, fitted.partitioner, fitted.centers, fed, trees, summary)
@@ -146,16 +152,20 @@ def _chain(
 
 def _grouped(
     tasks: Tasks, partitioner: Any, level: Level, ground: Handle, depth: int, rng: np.random.Generator
-) -> tuple[Grouped, list[Handle], Summary, Rows]:
-    """Group the trees of a level; return the groups, those of all vertices, who is in them, and centres to be drawn."""
+) -> tuple[Grouped, Summary, Rows]:
+    """Group the trees of a level; return the groups, who is in them, and centres to be drawn."""
     size = chunk_rows()
     chunks, sizes = level.chunks(size), level.chunk_sizes(size)
     largest = tasks.gather([tasks.submit("check", largest_of, chunk, ground) for chunk in chunks])
     check_finite(max(largest), depth)
     fitted = group(tasks, partitioner, level, chunks, ground, rng)
     summary, nearest = summarise(tasks, chunks, sizes, fitted.places, len(fitted.centers))
-    drawn = _drawn(fitted.centers, nearest, SpreadCrowd(tasks, chunks, sizes, ground))
-    return fitted, level.values_of_vertices(pick(tasks, 0, fitted.places), size), summary, drawn
+    return fitted, summary, _drawn(fitted.centers, nearest, SpreadCrowd(tasks, chunks, sizes, ground))
+
+
+def _looks_at_ids(kernel: CountKernel, depth: int) -> bool:
+    """Whether somebody wants to know the id of each vertex: the next depth, or a counter of pairs."""
+    return depth < kernel.max_depth or kernel.base != "subtree"
 
 
 def make_ground(distances: Any, encoded: Encoded, feeding: Feeding | None) -> Ground:

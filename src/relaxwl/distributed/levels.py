@@ -60,36 +60,46 @@ def join(parts: list[Distinct]) -> Distinct:
     )
 
 
+# What a shard finds: its rows, and the row of each vertex. What a partition has: rows, and which those of a shard are.
+Found = tuple[Distinct, Int32]
 Merged = tuple[Distinct, list[Int32]]
 
 
 class Level:
     """The distinct rows of a depth, in partitions that lie with the workers.
 
-    ``shards`` are those of one part each, ``ids`` what each vertex of theirs has from the depth below (None at depth
-    0), and ``kernel`` the handle of the kernel that says how they are refined.
+    ``ids`` are what each vertex of each shard has from the depth below (None at depth 0), ``kernel`` is the handle of
+    the kernel that says how shards are refined, and ``again`` says that they were read, and so checked, before.
     """
 
     def __init__(
-        self, tasks: Tasks, kernel: Handle, shards: ShardedCollection, depth: int, ids: list[Handle], n_below: int
+        self,
+        tasks: Tasks,
+        kernel: Handle,
+        shards: ShardedCollection,
+        depth: int,
+        ids: list[Handle],
+        n_below: int,
+        again: bool,
     ) -> None:
         self._tasks = tasks
         starts = prefix_sums(np.array([part.n_graphs for part in shards.manifest.parts], np.int64))
         found = [
-            tasks.submit("refine", refine_shard, kernel, shard, start, depth, below, n_below)
+            tasks.submit("refine", refine_shard, kernel, shard, start, depth, below, n_below, again)
             for shard, start, below in zip(shards.singles(), starts[:-1].tolist(), ids, strict=True)
         ]
         self._local_ids = pick(tasks, 1, found)
-        self._merged = self._shuffled(pick(tasks, 0, found))
-        self.sizes: list[int] = tasks.gather([tasks.submit("count", _size, merged) for merged in self._merged])
+        self._merged = self._shuffled(found, shards.n_nodes)
+        self.sizes: list[int] = tasks.gather([tasks.submit("count", n_distinct, merged) for merged in self._merged])
         self.n_rows = sum(self.sizes)
 
-    def _shuffled(self, found: list[Handle]) -> list[Handle]:
-        tasks = self._tasks
-        sizes = tasks.gather([tasks.submit("count", len, one) for one in found])
-        n_partitions = -(-sum(sizes) // PARTITION_ROWS)
+    def _shuffled(self, found: list[Handle], n_nodes: int) -> list[Handle]:
+        tasks, n_rows = self._tasks, n_nodes
+        if n_rows > PARTITION_ROWS:
+            n_rows = sum(tasks.gather([tasks.submit("count", n_distinct, one) for one in found]))
+        n_partitions = -(-n_rows // PARTITION_ROWS)
         if n_partitions <= 1:
-            return [tasks.submit("merge", merge, found)]
+            return [tasks.submit("merge", merge, pick(tasks, 0, found))]
         samples = tasks.gather([tasks.submit("sample", sample, one) for one in found])
         borders = hold(tasks, splitters(samples, n_partitions))
         cuts = [tasks.submit("cut", cut, one, borders) for one in found]
@@ -126,6 +136,11 @@ class Level:
     def _back(self, values: list[Handle]) -> list[Handle]:
         tasks = self._tasks
         pairs = list(zip(self._merged, values, strict=True))
+        if len(pairs) == 1:
+            return [
+                tasks.submit("return", spread_one, local, *pairs[0], shard)
+                for shard, local in enumerate(self._local_ids)
+            ]
         return [
             tasks.submit("return", spread, local, [tasks.submit("piece", answer, *pair, shard) for pair in pairs])
             for shard, local in enumerate(self._local_ids)
@@ -144,10 +159,10 @@ class Level:
 
 
 def refine_shard(
-    kernel: Any, shard: ShardedCollection, first_graph: int, depth: int, ids: Int32 | None, n_below: int
-) -> tuple[Distinct, Int32]:
+    kernel: Any, shard: ShardedCollection, first_graph: int, depth: int, ids: Int32 | None, n_below: int, again: bool
+) -> Found:
     """Return the distinct rows of one shard, and the row of each of its vertices."""
-    graphs = shard.read_again(0) if depth else shard[0]
+    graphs = shard.read_again(0) if again else shard[0]
     rows, row_of_node = kernel.refined_part(graphs, depth, np.empty(0, np.int32) if ids is None else ids, n_below)
     vertices, number = _compiled.first_and_number(row_of_node, len(rows))
     graph = np.searchsorted(graphs.offsets, vertices, side="right") - 1
@@ -155,10 +170,16 @@ def refine_shard(
     return Distinct(rows, first, number), row_of_node
 
 
-def sample(found: Distinct) -> Rows:
+def n_distinct(found: "Found | Merged") -> int:
+    """Return the number of rows of a shard, or of a partition."""
+    return len(found[0])
+
+
+def sample(found: Found) -> Rows:
     """Return some rows, evenly spread; at least one, if there are any."""
-    n_taken = -(-len(found) * OVERSAMPLING // PARTITION_ROWS)
-    return found.rows.take((np.arange(n_taken) * 2 + 1) * len(found) // (2 * max(n_taken, 1)))
+    n_rows = n_distinct(found)
+    n_taken = -(-n_rows * OVERSAMPLING // PARTITION_ROWS)
+    return found[0].rows.take((np.arange(n_taken) * 2 + 1) * n_rows // (2 * max(n_taken, 1)))
 
 
 def splitters(samples: list[Rows], n_partitions: int) -> Rows:
@@ -168,10 +189,10 @@ def splitters(samples: list[Rows], n_partitions: int) -> Rows:
     return joined.take(order[np.arange(1, n_partitions) * len(order) // n_partitions])
 
 
-def cut(found: Distinct, borders: Rows) -> list[Distinct]:
+def cut(found: Found, borders: Rows) -> list[Distinct]:
     """Return the rows of each partition; equal rows of different shards come into the same."""
-    cuts = [0, *found.rows.count_before(borders).tolist(), len(found)]
-    return [found.span(start, stop) for start, stop in pairwise(cuts)]
+    cuts = [0, *found[0].rows.count_before(borders).tolist(), n_distinct(found)]
+    return [found[0].span(start, stop) for start, stop in pairwise(cuts)]
 
 
 def merge(parts: list[Distinct]) -> Merged:
@@ -198,6 +219,11 @@ def answer(merged: Merged, values: NDArray[Any], shard: int) -> NDArray[Any]:
 def spread(local_ids: Int32, values: list[NDArray[Any]]) -> NDArray[Any]:
     """Return what each vertex of a shard has, given what its rows have in each partition."""
     return np.concatenate(values)[local_ids]
+
+
+def spread_one(local_ids: Int32, merged: Merged, values: NDArray[Any], shard: int) -> NDArray[Any]:
+    """Return what each vertex of a shard has, where there is one partition only."""
+    return answer(merged, values, shard)[local_ids]
 
 
 def join_spans(parts: list[Distinct], spans: list[tuple[int, int]]) -> Distinct:
@@ -227,7 +253,3 @@ def overlaps(sizes: Iterable[int], wanted: Iterable[int]) -> list[list[tuple[int
         ]
         found.append([piece for piece in pieces if piece[1] < piece[2]] or pieces[:1])
     return found
-
-
-def _size(merged: Merged) -> int:
-    return len(merged[0])
