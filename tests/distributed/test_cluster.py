@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering import crowd
+from relaxwl.clustering import crowd, kmeans
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.distributed import ShardError, fitting, levels, predict
 from sharding import KINDS, model, shard
@@ -51,6 +51,7 @@ def small_pieces(monkeypatch):
     """Let a few hundred trees make several partitions and chunks."""
     monkeypatch.setattr(levels, "PARTITION_ROWS", 300)
     monkeypatch.setattr(crowd, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(kmeans, "MANY_ROWS", 200)
 
 
 @pytest.fixture(scope="module")

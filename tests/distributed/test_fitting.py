@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering import crowd
+from relaxwl.clustering import crowd, kmeans
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter, levels
 from relaxwl.distributed.grouping import chosen_members
@@ -26,6 +26,7 @@ def small_pieces(monkeypatch):
     """Let a few trees make many partitions and chunks."""
     monkeypatch.setattr(levels, "PARTITION_ROWS", 13)
     monkeypatch.setattr(crowd, "CHUNK_ROWS", 16)
+    monkeypatch.setattr(kmeans, "MANY_ROWS", 12)
 
 
 def same_model(kernel, shards, tmp_path):

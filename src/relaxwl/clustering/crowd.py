@@ -119,7 +119,8 @@ class HeldCrowd:
 
     @property
     def objective(self) -> float:
-        return float(self.weights @ self.search.distances)
+        losses = self.weights * self.search.distances
+        return sum(float(losses[start:stop].sum()) for start, stop in spans(len(self), CHUNK_ROWS))
 
     @property
     def n_solved(self) -> int:

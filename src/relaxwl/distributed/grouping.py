@@ -122,7 +122,8 @@ class SpreadCrowd:
         """Bring here how many rows are at each centre."""
         told = self._tasks.gather([self._tasks.submit("tally", tally, found) for found in self._found])
         self._sizes = np.array([sizes for sizes, _, _ in told], np.int32)
-        self.objective, self.n_solved = sum(o for _, o, _ in told), sum(solved for _, _, solved in told)
+        self.objective = sum(objective for _, objective, _ in told)
+        self.n_solved = sum(solved for _, _, solved in told)
 
     def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
         """Return a new centre for each group in ``which``, from some of its members."""
