@@ -139,7 +139,7 @@ def _figure(place: int, found: VertexEffects, novelty: float | None, truth: Any)
         embed_style=False,
     )
     number = isinstance(found.prediction, (float, np.floating))
-    said = f"{found.prediction:.4g}" if number else f"{found.prediction}, decision {found.value:.3g}"
+    said = f"{found.prediction:.4g}" if number else f"class {found.prediction}, decision {found.value:.3g}"
     words = f"Graph {place}: {said}"
     if truth is not None:
         words += f" (known: {truth:.4g})" if isinstance(truth, (float, np.floating)) else f" (known: {truth})"
