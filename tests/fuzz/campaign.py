@@ -103,6 +103,7 @@ def work(target: str, seed: str, first: int, last: int, limits: tuple[float, flo
     """Run cases until there are no more or the time is over; say which one is next, and what was found."""
     slow_seconds, hang_seconds = limits
     faulthandler.enable()
+    targets()  # importing is not part of the first case
     start = time.monotonic()
     for number in range(first, last):
         if time.monotonic() - start > WORKER_SECONDS:

@@ -31,7 +31,8 @@ def test_the_short_run_knows_all_targets():
 )
 def test_what_must_be_found_is_found(target, sign):
     """Crash, hang, memory and the rest are seen, and the campaign goes on behind them."""
-    found = list(batches(f"provoked-{target}", "test", 0, 2, limits=(1.0, 5.0)))
+    hang_seconds = 5.0 if target == "hang" else 120.0
+    found = list(batches(f"provoked-{target}", "test", 0, 2, limits=(1.0, hang_seconds)))
     assert sum(number for number, _ in found) == 2
     findings = [finding for _, finding in found if finding is not None]
     assert [finding["seed"] for finding in findings] == [f"test/provoked-{target}/{number}" for number in range(2)]
