@@ -5,10 +5,12 @@ Gaussian processes on single views of the molecules and on combinations; the las
 training molecules alone; descriptors of a molecule, which do not depend on others, are computed once.
 
 Run ``python benchmarks/molecules.py [ESOL FreeSolv Lipophilicity] [--splits random:20 | scaffold:5]
-[--plot calibration.png]``; the tables are looked for beside the checkout.
+[--store splits.jsonl] [--plot calibration.png]``; the tables are looked for beside the checkout. With a store every
+split is written at once, and a run that was stopped goes on where it was.
 """
 
 import argparse
+import json
 import time
 from collections import defaultdict
 from importlib import import_module
@@ -32,7 +34,7 @@ ROWS = {
     "R-WL*, 6 partitions, k = 4√rows": ["few partitions"],
     "R-WL*, 30 partitions, no round": ["R-WL*, depth 4"],
     "WL": ["WL, depth 4"],
-    "Morgan counts": ["Morgan"],
+    "Morgan counts": ["Morgan counts of elements"],
     "descriptors": ["descriptors"],
     "descriptors + R-WL*": ["descriptors", "R-WL*, depth 4"],
     "graphs alone": ["WL", "R-WL*"],
@@ -57,12 +59,10 @@ def scaffold_splits(molecules, n_splits):
         yield from GroupShuffleSplit(1, test_size=0.2, random_state=seed).split(groups, groups=groups)
 
 
-def kernels_of_split(molecules, training, test, few_partitions):
+def kernels_of_split(molecules, training, test):
     """Return, by name, the kernel matrices of a split: among training molecules, and test against training."""
-    model = MoleculeRegressor(random_state=0)
-    views = model._make_views()
-    if few_partitions:
-        views.append(GraphView("few partitions", RelaxedWeisfeilerLehman(4, 6, 4.0, random_state=0, **COMMON), [4]))
+    views = MoleculeRegressor()._make_views(seed=0)
+    views.append(GraphView("few partitions", RelaxedWeisfeilerLehman(4, 6, 4.0, random_state=0, **COMMON), [4]))
     known, new = (Batch([molecules[place] for place in places]) for places in (training, test))
     return {
         name: (among, against)
@@ -80,21 +80,45 @@ def measure(kernels, prefixes, y, y_test):
         "rmse": float(np.sqrt(np.mean((y_test - found.mean) ** 2))),
         "log density": float(process.log_density(found, y_test).mean()),
         "coverage": float(np.mean(np.abs(standardised) <= norm.ppf(0.95))),
-        "standardised": standardised,
+        "standardised": standardised.round(4).tolist(),
     }
 
 
-def run(name, kind, n_splits, few_partitions):
+def run(name, kind, n_splits, store):
+    """Return the measures of each row, a list with an entry for each split; those in the store are not computed."""
     table = read_molecules(DATA / f"{name}.csv", target=TARGETS[name])
     splits = random_splits(len(table.y), n_splits) if kind == "random" else scaffold_splits(table.molecules, n_splits)
-    rows = {row: prefixes for row, prefixes in ROWS.items() if few_partitions or prefixes != ["few partitions"]}
     results = defaultdict(list)
-    for training, test in splits:
-        kernels = kernels_of_split(table.molecules, training, test, few_partitions)
-        for row, prefixes in rows.items():
-            results[row].append(measure(kernels, prefixes, table.y[training], table.y[test]))
+    for number, (training, test) in enumerate(splits):
+        measured = store.get(name, kind, number)
+        if measured is None:
+            kernels = kernels_of_split(table.molecules, training, test)
+            targets = table.y[training], table.y[test]
+            measured = {row: measure(kernels, prefixes, *targets) for row, prefixes in ROWS.items()}
+            store.put(name, kind, number, measured=measured)
+        for row, one in measured.items():
+            results[row].append(one)
         print_table(name, kind, results)
     return results
+
+
+class Store:
+    """Measures of splits in a file, one line each."""
+
+    def __init__(self, path):
+        self.path = None if path is None else Path(path)
+        lines = self.path.read_text().splitlines() if self.path is not None and self.path.exists() else []
+        self.known = {tuple(line["split"]): line["measured"] for line in map(json.loads, lines)}
+
+    def get(self, *split):
+        """Return the measures of a split, None if it is not known."""
+        return self.known.get(split)
+
+    def put(self, *split, measured):
+        """Write the measures of a split."""
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(json.dumps({"split": split, "measured": measured}) + "\n")
 
 
 def print_table(name, kind, results):
@@ -158,7 +182,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", default=list(TARGETS), help="some of " + ", ".join(TARGETS))
     parser.add_argument("--splits", default="random:20", help="random:N or scaffold:N")
-    parser.add_argument("--few-partitions", action="store_true", help="also R-WL* with k-means, which is slow")
+    parser.add_argument("--store", help="file that keeps the measures of each split")
     parser.add_argument("--plot", help="write the calibration plot to this file")
     parser.add_argument("--time", action="store_true", help="only time the default")
     arguments = parser.parse_args()
@@ -168,7 +192,8 @@ def main():
         return
     kind, _, n_splits = arguments.splits.partition(":")
     remember_descriptors()
-    results = {name: run(name, kind, int(n_splits), arguments.few_partitions) for name in arguments.sets}
+    store = Store(arguments.store)
+    results = {name: run(name, kind, int(n_splits), store) for name in arguments.sets}
     if arguments.plot:
         plot_calibration(results, arguments.plot)
 

@@ -33,6 +33,7 @@ DEEPEST_DRAWN = 8
 Subparsers = Any
 KERNELS = ", ".join(kernel_names())
 DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), or a name of the TU collection"
+TABLE_HELP = DATASET_HELP.replace(", or a name", ", a table of molecules (.csv, .tsv), or a name")
 
 
 def run() -> NoReturn:
@@ -202,7 +203,7 @@ def _benchmark(commands: Subparsers) -> None:
         "the table of accuracies.",
         "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
     )  # fmt: skip
-    parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
+    parser.add_argument("dataset", nargs="*", help=TABLE_HELP)
     parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as wl,rwl-star")
     parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
     parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
@@ -212,7 +213,8 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a "
                         "folder with NAME.json), random:20 for random parts, scaffold:5 for molecules")  # fmt: skip
     parser.add_argument("--task", choices=("classification", "regression"), default="classification",
-                        help="what is predicted (default classification); numbers by auto or stats-rf")  # fmt: skip
+                        help="what is predicted (default classification); numbers by molecules, auto or "
+                        "stats-rf")  # fmt: skip
     parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="who fits the machines that "
                         "choose parameters: our own code, or scikit-learn's (slower, same table)")  # fmt: skip
     parser.add_argument("--folds", type=_several, default=10, help="outer folds (default 10)")
@@ -224,6 +226,7 @@ def _benchmark(commands: Subparsers) -> None:
                         "each kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
+    _add_table_options(parser)
     _add_format(parser)
 
 
@@ -332,16 +335,19 @@ def _shard(commands: Subparsers) -> None:
 def _fit(commands: Subparsers) -> None:
     parser = _add(
         commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
-        "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored.",
-        "relaxwl fit MUTAG.zip -o model.rwl",
+        "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored. "
+        "Molecules are learned from their graphs, RDKit's descriptors and fingerprints.",
+        "relaxwl fit molecules.csv --smiles smiles --target expt -o model.rwl",
     )  # fmt: skip
-    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("dataset", help=TABLE_HELP)
     parser.add_argument("-o", "--output", required=True, help="model file to write, such as model.rwl")
     parser.add_argument("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
-                        help="how much is tried (default balanced)")  # fmt: skip
-    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="try no more than fits into this")
-    parser.add_argument("--target", choices=("auto", "classes", "numbers"), default="auto",
+                        help="how much is tried (default balanced; not for molecules)")  # fmt: skip
+    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="try no more than fits into this "
+                        "(not for molecules)")  # fmt: skip
+    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto",
                         help="what the targets are (default: as the file looks)")  # fmt: skip
+    _add_table_options(parser)
 
 
 def _predict(commands: Subparsers) -> None:
@@ -353,11 +359,12 @@ def _predict(commands: Subparsers) -> None:
         "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
     )  # fmt: skip
     parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
-    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("dataset", help=TABLE_HELP)
     parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
     parser.add_argument("--page", metavar="FILE", help="page to write about the vertices behind the predictions")
     parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
                         help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
+    _add_table_options(parser, ("raise", "skip", "nan"))
 
 
 def _explain(commands: Subparsers) -> None:
@@ -367,12 +374,23 @@ def _explain(commands: Subparsers) -> None:
         "trees, members, and where they are in the graphs.",
         "relaxwl explain MUTAG.zip -o explorer.html",
     )  # fmt: skip
-    parser.add_argument("dataset", help=DATASET_HELP)
+    parser.add_argument("dataset", help=TABLE_HELP)
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     parser.add_argument("--depth", type=_drawn_depth, default=3, help="depth of the largest trees (default 3, at most "
                         f"{DEEPEST_DRAWN}: deeper trees cannot be looked at)")  # fmt: skip
     parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
+    _add_table_options(parser)
+
+
+def _add_table_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip")) -> None:
+    """Add what says how a table of molecules is read."""
+    group = parser.add_argument_group("tables of molecules")
+    group.add_argument("--smiles", metavar="COLUMN", default="smiles", help="column of the SMILES (default: smiles)")
+    group.add_argument("--target", metavar="COLUMN", help="column of what was measured")
+    meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
+    group.add_argument("--errors", choices=errors, default="raise", help="rows that cannot be read (default raise); "
+                       + "; ".join(meanings[name] for name in errors))  # fmt: skip
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

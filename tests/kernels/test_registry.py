@@ -7,13 +7,18 @@ import numpy as np
 import pytest
 
 import relaxwl
+from relaxwl.datasets.smiles import from_smiles
 from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
 NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star", "auto"]
-NAMES += ["stats-rf"]
+NAMES += ["molecules", "stats-rf"]
+
+
+def graphs_for(name):
+    return small_graphs() if name != "molecules" else from_smiles(["CCC", "C1CC1", "CC(C)C", "CC"])
 
 
 def small_graphs():
@@ -40,7 +45,7 @@ def test_every_kernel_runs_in_every_variant(name):
     for variant in entry.variants(random_state=0, n_jobs=1):
         kernel = variant.estimator
         if not isinstance(kernel, GraphKernel):
-            assert len(kernel.fit(small_graphs(), [0, 1, 0, 1]).predict(small_graphs())) == 4
+            assert len(kernel.fit(graphs_for(name), [0, 1, 0, 1]).predict(graphs_for(name))) == 4
             return
         assert kernel.n_jobs == 1
         known = kernel.get_params()

@@ -179,6 +179,45 @@ def test_an_atom_without_its_trees_is_a_molecule_with_less_counts(kernel):
             assert found[atom, molecule] == pytest.approx(shared / total)
 
 
+def test_a_molecule_without_a_group_has_less_counts():
+    """Recounted by hand: the atoms of one group are left out of one depth of one partition."""
+    kernel = RelaxedWeisfeilerLehman(2, 2, edge_labels=True, similarity="tanimoto", random_state=0)
+    view = GraphView("any", kernel, [2])
+    view.fit(Batch([Chem.MolFromSmiles(text) for text in SMILES]))
+    groups, (found,) = view.without_groups(Batch([Chem.MolFromSmiles("CC(O)CO")]))
+    mine, training = (kernel.node_groups(from_smiles(texts)) for texts in (["CC(O)CO"], SMILES))
+    offsets = from_smiles(SMILES).offsets
+    assert {group.depth for group in groups} == {1, 2}
+    for row, group in enumerate(groups):
+        shared = total = 0
+        for partition in range(2):
+            for depth in range(3):
+                ids = mine[partition][depth]
+                if (partition, depth) == (group.partition, group.depth):
+                    assert np.flatnonzero(ids == group.number).tolist() == list(group.atoms)
+                    ids = ids[ids != group.number]
+                own = np.bincount(ids, minlength=500)
+                theirs = np.bincount(training[partition][depth][offsets[15] : offsets[16]], minlength=500)
+                shared += np.minimum(own, theirs).sum()
+                total += np.maximum(own, theirs).sum()
+        assert found[row, 15] == pytest.approx(shared / total)
+
+
+@pytest.mark.parametrize("view", ["relaxed", "wl", "descriptors"])
+def test_groups_stand_beside_the_molecule(view):
+    model = MoleculeRegressor(views=[view], n_partitions=3, random_state=0).fit(SMILES, TARGETS)
+    (explained,) = model.explain(["CCCCCO"])
+    groups = explained.groups(3)
+    assert explained.to_html(3).count("<figure") == 1 + len(groups)
+    if view == "descriptors":
+        assert groups == []
+        return
+    strengths = [abs(group.effect) for group in groups]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len({(group.depth, group.atoms) for group in explained.groups(100)}) == len(explained.groups(100))
+    assert all(group.tree.depth <= group.depth for group in groups)
+
+
 def test_an_atom_without_its_environments():
     view = FingerprintView(1)
     view.fit(Batch([Chem.MolFromSmiles("CCO")]))

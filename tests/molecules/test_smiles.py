@@ -1,14 +1,15 @@
 """SMILES and RDKit molecules as graphs, and what happens to those that cannot be read."""
 
+import pickle
 import random
 import warnings
 
 import numpy as np
 import pytest
 
-from relaxwl import as_collection
+from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import MoleculeTableError, load_molecules, read_molecules
-from relaxwl.molecules import MoleculeError, from_rdkit, from_smiles
+from relaxwl.molecules import MoleculeCollection, MoleculeError, descriptors, from_rdkit, from_smiles
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -113,7 +114,7 @@ def test_tables_are_read_with_their_targets(tmp_path):
     ("content", "message"),
     [
         ("", "is empty"),
-        ("smiles\nC\n", r"no column 'y' \(target=\); its columns are smiles"),
+        ("smiles\nC\n", "no column 'y'; its columns are smiles"),
         ("smiles,y,y\nC,1,1\n", "more than one column 'y'"),
         ("smiles,y\nC,1\nCC\n", "line 3: 1 fields, but the header has 2"),
         ("smiles,y\nC,1\nCC,high\n", "line 3, column 'y': 'high' is not a finite number"),
@@ -174,9 +175,25 @@ def test_ten_thousand_malformed_texts_neither_crash_nor_shift_rows():
         graphs, index = from_smiles(texts, errors="skip", return_index=True)
     assert len(kept) == len(texts)
     assert len(graphs) == len(index)
+    assert graphs.sources == tuple(texts[place] for place in index)
     assert (np.diff(index) > 0).all()
     sizes = np.diff(kept.offsets)
     assert np.flatnonzero(sizes).tolist() == index.tolist()
     assert np.diff(graphs.offsets).tolist() == sizes[index].tolist()
     readable = [Chem.MolFromSmiles(texts[place]) for place in index[:500]]
     assert [molecule.GetNumAtoms() for molecule in readable] == sizes[index[:500]].tolist()
+
+
+def test_collections_remember_their_molecules():
+    graphs = from_smiles(["CCO", "C", "CCN"])
+    assert graphs[[2, 0]].sources == ("CCN", "CCO")
+    assert [molecule.GetNumAtoms() for molecule in graphs[:2].molecules()] == [3, 1]
+    again = pickle.loads(pickle.dumps(graphs))
+    assert again == graphs
+    assert again.sources == graphs.sources
+    assert (graphs + graphs[:1]).sources == ("CCO", "C", "CCN", "CCO")
+    assert type(graphs + graphs[0].as_collection().to_undirected()) is MoleculeCollection
+    assert type(GraphCollection.concatenate([graphs, graphs])) is GraphCollection
+    with pytest.warns(UserWarning, match="1 of 2"):
+        assert from_smiles(["C(", "C"], errors="nan").sources == (None, "C")
+    np.testing.assert_array_equal(descriptors(graphs), descriptors(["CCO", "C", "CCN"]))

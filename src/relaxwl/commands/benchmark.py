@@ -8,7 +8,7 @@ from typing import Any
 
 from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Source, check_source, open_source
+from relaxwl.commands.sources import Columns, MoleculeSource, Source, check_source, is_table, open_source
 from relaxwl.evaluation import (
     DEFAULT_C,
     Cell,
@@ -60,7 +60,7 @@ def _note_known(path: Path, console: Console) -> None:
 
 def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> Results:
     """Evaluate kernels on one data set; there is no folder before there is something to evaluate."""
-    source = open_source(name, console, arguments.seed)
+    source = open_source(name, console, arguments.seed, Columns.of(arguments))
     y = source.require_numbers() if arguments.task == "regression" else source.require_classes()
     splits = _splits(arguments.splits, source)
     console.note(f"{source.name}: {source.graphs!r}")
@@ -78,8 +78,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
             protocol=arguments.protocol,
             task=arguments.task,
             splits=splits,
-            # Sources of molecules know them.
-            groups=getattr(source, "scaffolds", None),
+            groups=_scaffolds(splits, source),
             solver=arguments.solver,
             n_folds=arguments.folds,
             n_repeats=arguments.repeats,
@@ -103,6 +102,15 @@ def _splits(given: str | None, source: Source) -> str | None:
     if not path.is_file():
         raise UserError(f"--splits {given}: there is no file {path.name} in this folder")
     return str(path)
+
+
+def _scaffolds(splits: str | None, source: Source) -> Any:
+    """Return the groups that a scaffold split keeps together."""
+    if splits is None or not splits.startswith("scaffold:"):
+        return None
+    if not isinstance(source, MoleculeSource):
+        raise UserError(f"--splits {splits}: {source.name} is no table of molecules (.csv), so it has no scaffolds")
+    return source.scaffolds
 
 
 def _as_json(cell: Cell) -> dict[str, Any]:
@@ -151,7 +159,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     if arguments.paper:
         datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
         kernels = kernels or PAPER_KERNELS
-    kernels = kernels or ["ve-hist", "wl", "wwl", "rwl-star"]
+    kernels = kernels or _usual_kernels(arguments.task, are_molecules=all(map(is_table, datasets)))
     kernels = [name for part in kernels for name in part.split(",") if name]
     unknown = [name for name in kernels if name not in kernel_names() and name not in ALIASES]
     if not datasets and unknown:
@@ -169,6 +177,13 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         raise UserError(f"--kernels names {twice[0]} twice; name each kernel once")
     resolve(kernels, arguments.depths and tuple(arguments.depths))
     return datasets, kernels
+
+
+def _usual_kernels(task: str, *, are_molecules: bool) -> list[str]:
+    """Return the kernels of those who name none."""
+    if task == "classification" and not are_molecules:
+        return ["ve-hist", "wl", "wwl", "rwl-star"]
+    return ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
 
 
 def _available(names: list[str], folder: Path, console: Console) -> list[str]:

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from relaxwl.commands.console import Console
-from relaxwl.commands.sources import open_source
+from relaxwl.commands.sources import Columns, open_source
 from relaxwl.explanation import ClusterEvidence, Explanation, explain
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.reports.explorer import write_explorer
@@ -11,7 +11,7 @@ from relaxwl.reports.explorer import write_explorer
 
 def run(arguments: Namespace, console: Console) -> None:
     """Fit the relaxed kernel, explain it, and write the explorer page."""
-    source = open_source(arguments.dataset, console, arguments.seed)
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     y = source.require_targets()
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,

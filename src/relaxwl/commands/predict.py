@@ -9,25 +9,27 @@ import numpy as np
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Source, open_source
+from relaxwl.commands.sources import Columns, MoleculeSource, Source, open_source
+from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
+from relaxwl.molecules.persistence import is_model, read_model
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 from relaxwl.predictors.persistence import load_predictor
 from relaxwl.reports.effects import write_effects
+from relaxwl.reports.molecules import write_molecules
 
-TASKS: dict[str, type] = {"classes": GraphClassifier, "numbers": GraphRegressor}
+GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
+MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:
     """Fit a classifier or a regressor and save it."""
-    source = open_source(arguments.dataset, console, arguments.seed)
-    kind, y = _task(arguments.target, source)
-    model = kind(
-        effort=arguments.effort,
-        time_limit=arguments.time_limit,
-        n_jobs=arguments.jobs,
-        random_state=arguments.seed,
-        verbose=int(console.shows_kernels),
-    )
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
+    task, y = _task(arguments.task, source)
+    common = {"n_jobs": arguments.jobs, "random_state": arguments.seed, "verbose": int(console.shows_kernels)}
+    if isinstance(source, MoleculeSource):
+        model = MOLECULES[task](**common)
+    else:
+        model = GRAPHS[task](effort=arguments.effort, time_limit=arguments.time_limit, **common)
     console.note(f"{source.name}: {source.graphs!r}")
     with console.kernel_bar(source.name):
         model.fit(source.graphs, y)
@@ -44,18 +46,22 @@ def run_fit(arguments: Namespace, console: Console) -> None:
 
 def run_predict(arguments: Namespace, console: Console) -> None:
     """Write a table with a row for each graph."""
-    model = load_predictor(arguments.model_file, tuple(TASKS.values()))
+    if is_model(arguments.model_file):
+        model = read_model(arguments.model_file, {kind.__name__: kind for kind in MOLECULES.values()})
+    else:
+        model = load_predictor(arguments.model_file, tuple(GRAPHS.values()))
     model.set_params(n_jobs=arguments.jobs)
-    source = open_source(arguments.dataset, console, arguments.seed)
-    header, rows = _answers(model, source)
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
+    answers = _answers(model, source)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(header)
-    table.writerows(rows)
+    table.writerow([*source.row_names(), *answers])
+    table.writerows(_rows(source, list(answers.values())))
     with atomic_write(arguments.output) as file:
         file.write(text.getvalue().encode())
-    summary: dict[str, Any] = {"output": arguments.output, "graphs": len(rows)}
-    words = f"{len(rows)} predictions written to {arguments.output}{_agreement(rows, source, summary)}"
+    summary: dict[str, Any] = {"output": arguments.output, "graphs": len(source.readable)}
+    told = _agreement(np.asarray(answers["prediction"]), source, summary)
+    words = f"{len(source.readable)} predictions written to {arguments.output}{told}"
     if arguments.page is not None:
         n_shown = _write_page(model, source, arguments.page, arguments.page_graphs)
         summary["page"] = arguments.page
@@ -65,52 +71,63 @@ def run_predict(arguments: Namespace, console: Console) -> None:
 
 def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
     """Write a page about the vertices behind the predictions for the first graphs, and return how many these are."""
-    graphs = source.graphs[:n_graphs]
-    write_effects(
+    places = source.readable[:n_graphs]
+    graphs = source.graphs[places]
+    write: Any = write_molecules if isinstance(model, tuple(MOLECULES.values())) else write_effects
+    write(
         model.explain(graphs),
         path,
         title=f"What vertices of {source.name} do to predictions",
         report=model.report_,
         novelty=model.novelty(graphs),
-        truth=None if source.y is None or source.y.ndim != 1 else source.y[:n_graphs].tolist(),
+        truth=None if source.y is None or source.y.ndim != 1 else source.y[places].tolist(),
     )
     return len(graphs)
 
 
-def _task(target: str, source: Source) -> tuple[Any, Any]:
+def _rows(source: Source, answers: list[Any]) -> list[list[Any]]:
+    """Return a row for each graph: its names and the answers, which are empty where nothing could be read."""
+    place_of = {place: number for number, place in enumerate(source.readable.tolist())}
+    columns = [answer.tolist() for answer in answers]
+    nothing = [""] * len(columns)
+    return [
+        [*names, *(nothing if place not in place_of else [column[place_of[place]] for column in columns])]
+        for place, names in enumerate(zip(*source.row_names().values(), strict=True))
+    ]
+
+
+def _task(task: str, source: Source) -> tuple[str, Any]:
     """Say from the targets, or from the option, whether to classify."""
     y = source.y
     if y is None or y.ndim != 1:
-        raise UserError(
-            f"{source.name} has no class or number for each graph (NAME_graph_labels.txt), and fit needs them"
-        )
-    if target == "auto":
-        target = "numbers" if y.dtype.kind == "f" else "classes"
-    if target == "numbers" and y.dtype.kind not in "iuf":
-        raise UserError(f"the targets of {source.name} are no numbers; use --target classes")
-    return TASKS[target], y.astype(np.float64) if target == "numbers" else y
+        raise UserError(f"{source.name} has no class or number for each graph ({source.targets_from}); fit needs them")
+    if task == "auto":
+        task = "regression" if y.dtype.kind == "f" else "classification"
+    if task == "regression" and y.dtype.kind not in "iuf":
+        raise UserError(f"the targets of {source.name} are no numbers; use --task classification")
+    return task, y.astype(np.float64) if task == "regression" else y
 
 
-def _answers(model: Any, source: Source) -> tuple[list[str], list[list[Any]]]:
-    novelty = model.novelty(source.graphs)
-    if isinstance(model, GraphRegressor):
-        mean, deviation = model.predict(source.graphs, return_std=True)
-        columns: list[Any] = [mean, deviation, novelty]
-        header = ["graph", "prediction", "deviation", "novelty"]
-    else:
-        probabilities = model.predict_proba(source.graphs)
-        columns = [model.classes_[probabilities.argmax(axis=1)], *probabilities.T, novelty]
-        header = ["graph", "prediction", *(f"probability of {name}" for name in model.classes_), "novelty"]
-    return header, [[place, *values] for place, values in enumerate(zip(*(c.tolist() for c in columns), strict=True))]
+def _answers(model: Any, source: Source) -> dict[str, Any]:
+    """Return the columns of answers for the graphs that could be read."""
+    graphs = source.graphs if len(source.readable) == len(source.graphs) else source.graphs[source.readable]
+    novelty = model.novelty(graphs)
+    if isinstance(model, (GraphRegressor, MoleculeRegressor)):
+        mean, deviation = model.predict(graphs, return_std=True)
+        return {"prediction": mean, "deviation": deviation, "novelty": novelty}
+    probabilities = model.predict_proba(graphs)
+    likeliest = model.classes_[probabilities.argmax(axis=1)]
+    of_classes = {f"probability of {name}": p for name, p in zip(model.classes_, probabilities.T, strict=True)}
+    return {"prediction": likeliest, **of_classes, "novelty": novelty}
 
 
-def _agreement(rows: list[list[Any]], source: Source, summary: dict[str, Any]) -> str:
+def _agreement(predicted: Any, source: Source, summary: dict[str, Any]) -> str:
     """Say how well the predictions fit targets that the data set has."""
-    if source.y is None or source.y.ndim != 1 or not rows:
+    if source.y is None or source.y.ndim != 1 or not len(predicted):
         return ""
-    predicted = np.array([row[1] for row in rows])
-    if predicted.dtype.kind == "f" and source.y.dtype.kind in "iuf":
-        summary["rmse"] = float(np.sqrt(np.mean((predicted - source.y) ** 2)))
+    y = source.y[source.readable]
+    if predicted.dtype.kind == "f" and y.dtype.kind in "iuf":
+        summary["rmse"] = float(np.sqrt(np.nanmean((predicted - y) ** 2)))
         return f"; root mean squared error {summary['rmse']:.4g}"
-    summary["accuracy"] = float(np.mean(predicted.astype(str) == source.y.astype(str)))
+    summary["accuracy"] = float(np.mean(predicted.astype(str) == y.astype(str)))
     return f"; {100 * summary['accuracy']:.1f} % agree with the classes that the data set has"

@@ -12,8 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._validation import check_choice
-from relaxwl.datasets.smiles import ERRORS, AtomLabels, MoleculeError, from_rdkit, read_smiles, shortened
-from relaxwl.graphs import GraphCollection
+from relaxwl.datasets.smiles import (
+    ERRORS,
+    AtomLabels,
+    MoleculeCollection,
+    MoleculeError,
+    from_rdkit,
+    read_smiles,
+    shortened,
+)
 
 
 class MoleculeTableError(ValueError):
@@ -39,7 +46,7 @@ def load_molecules(
     errors: str = "raise",
     atom_labels: AtomLabels = "element",
     **options: Any,
-) -> tuple[GraphCollection, NDArray[Any] | None]:
+) -> tuple[MoleculeCollection, NDArray[Any] | None]:
     r"""Read a table of molecules from a CSV (or, by its ending, TSV) file.
 
     Parameters
@@ -49,14 +56,15 @@ def load_molecules(
     smiles, target : str
         Names of the columns with the SMILES and with the measured values. Without a target ``y`` is None.
     errors : {"raise", "skip", "nan"}
-        What to do with a SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or keep
-        the row, with a graph without vertices or a target NaN.
+        What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
+        keep the row, with a graph without vertices or a target NaN.
     atom_labels, **options
         As in :func:`relaxwl.molecules.from_smiles`.
 
     Returns
     -------
-    graphs : GraphCollection
+    graphs : MoleculeCollection
+        A :class:`~relaxwl.GraphCollection` that remembers its molecules.
     y : array of float, or of str where no target is a number (classes), or None
 
     Examples
@@ -73,7 +81,10 @@ def load_molecules(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # reading the table has told of them
         graphs = from_rdkit(table.molecules, atom_labels=atom_labels, errors=errors, **options)
-    return graphs, table.y
+    read = [
+        text if molecule is not None else None for text, molecule in zip(table.smiles, table.molecules, strict=True)
+    ]
+    return MoleculeCollection.of(graphs, read), table.y
 
 
 def read_molecules(
@@ -82,9 +93,9 @@ def read_molecules(
     """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters."""
     check_choice("errors", errors, ERRORS)
     path = Path(path)
-    lines, texts, values = _columns(path, smiles, target)
+    lines, texts, values = _columns(path, smiles, target, errors)
     try:
-        molecules = read_smiles(texts, errors)
+        molecules = read_smiles(texts, errors, lines)
     except MoleculeError as error:
         place = f"{path}, line {lines[error.index]}, column {smiles!r}"
         raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}") from None
@@ -96,25 +107,26 @@ def read_molecules(
     return MoleculeTable(path.stem, texts, molecules, y, lines)
 
 
-def _columns(path: Path, smiles: str, target: str | None) -> tuple[list[int], list[str], list[str]]:
-    """Return the line of each row, its SMILES and its target as they are written."""
+def _columns(path: Path, smiles: str, target: str | None, errors: str) -> tuple[list[int], list[str], list[str]]:
+    """Return the line of each row, its SMILES and its target as they are written; nothing of a broken row."""
     rows = _rows(path)
     _, header = next(rows, (0, []))
     if not header:
         raise MoleculeTableError(f"{path} is empty: expected a header line that names the columns")
     names = [name.strip() for name in header]
-    for argument, name in (("smiles", smiles), ("target", target)):
+    for name in (smiles, target):
         if name is not None and names.count(name) != 1:
             problem = "has no column" if name not in names else "has more than one column"
-            raise MoleculeTableError(f"{path} {problem} {name!r} ({argument}=); its columns are {', '.join(names)}")
+            raise MoleculeTableError(f"{path} {problem} {name!r}; its columns are {', '.join(names)}")
     place, target_place = names.index(smiles), None if target is None else names.index(target)
     lines, texts, values = [], [], []
     for line, row in rows:
-        if len(row) != len(names):
+        is_whole = len(row) == len(names)
+        if not is_whole and errors == "raise":
             raise MoleculeTableError(f"{path}, line {line}: {len(row)} fields, but the header has {len(names)}")
         lines.append(line)
-        texts.append(row[place].strip())
-        values.append("" if target_place is None else row[target_place].strip())
+        texts.append(row[place].strip() if is_whole else "")
+        values.append(row[target_place].strip() if is_whole and target_place is not None else "")
     return lines, texts, values
 
 
@@ -137,18 +149,18 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _targets(values: list[str], lines: list[int], path: Path, target: str, errors: str) -> NDArray[Any]:
-    """Return the targets as numbers, or as texts where none is a number."""
+    """Return the targets as numbers, or as texts (empty where missing) where none is a number."""
     numbers = np.array([_number(value) for value in values], np.float64)
-    unreadable = ~np.isfinite(numbers)
-    if len(values) and unreadable.all() and all(values):
-        return np.array(values)
+    are_classes = any(values) and not np.isfinite(numbers).any()
+    unreadable = np.array([not value for value in values]) if are_classes else ~np.isfinite(numbers)
     if unreadable.any():
         row = int(np.flatnonzero(unreadable)[0])
-        problem = f"{path}, line {lines[row]}, column {target!r}: {values[row]!r} is not a finite number"
+        wanted = "a class" if are_classes else "a finite number"
+        problem = f"{path}, line {lines[row]}, column {target!r}: {values[row]!r} is not {wanted}"
         if errors == "raise":
             raise MoleculeTableError(problem)
         warnings.warn(f"{int(unreadable.sum())} of {len(values)} targets are missing: {problem}", stacklevel=4)
-    return numbers
+    return np.array(values) if are_classes else numbers
 
 
 def _number(text: str) -> float:
@@ -159,4 +171,4 @@ def _number(text: str) -> float:
 
 
 def _is_missing(y: NDArray[Any] | None, row: int) -> bool:
-    return y is not None and y.dtype.kind == "f" and not np.isfinite(y[row])
+    return y is not None and not (np.isfinite(y[row]) if y.dtype.kind == "f" else y[row])

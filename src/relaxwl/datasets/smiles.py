@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from relaxwl._validation import check_choice
 from relaxwl.graphs import CollectionBuilder, GraphCollection
-from relaxwl.graphs.arrays import Int64
+from relaxwl.graphs.arrays import Float64, Int64
 
 # What an atom can be labelled by, in the order in which it stands in the label.
 ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
@@ -41,6 +42,74 @@ class MoleculeError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MoleculeError, (self.index, self.text, self.problem)
+
+
+class MoleculeCollection(GraphCollection):
+    """Graphs of molecules that remember their molecules: vertex i is atom i, unless hydrogens were added.
+
+    Made by :func:`from_smiles` and its like. Slices and index arrays keep the molecules, everything else treats it as
+    the :class:`~relaxwl.GraphCollection` that it is.
+
+    Attributes
+    ----------
+    sources : tuple
+        The SMILES or the RDKit molecule of each graph, None for one that could not be read.
+
+    Examples
+    --------
+    >>> from_smiles(["C", "CC", "CCO"])[1:].sources
+    ('CC', 'CCO')
+    """
+
+    __slots__ = ("sources",)
+
+    sources: tuple[Any, ...]
+
+    def __init__(self, *arrays: Any, sources: Iterable[Any], **parts: Any) -> None:
+        super().__init__(*arrays, **parts)
+        object.__setattr__(self, "sources", tuple(sources))
+
+    @classmethod
+    def of(cls, graphs: GraphCollection, sources: Iterable[Any]) -> "MoleculeCollection":
+        """Return graphs together with their molecules."""
+        return cls(**{name: getattr(graphs, name) for name in GraphCollection.__slots__}, sources=sources)
+
+    def molecules(self) -> list[Any]:
+        """Return RDKit's molecules, None where there is none; SMILES are read again, which keeps collections small."""
+        chem = import_rdkit()
+        return [chem.MolFromSmiles(source) if isinstance(source, str) else source for source in self.sources]
+
+    def positions(self, index: int) -> Float64 | None:
+        """Return where RDKit draws the atoms of a molecule, y growing downwards; None if it could not be read."""
+        if self.sources[index] is None:
+            return None
+        chem = import_rdkit()
+        from rdkit.Chem import rdDepictor
+
+        (molecule,) = self[[index]].molecules()
+        drawn = chem.Mol(molecule) if molecule.GetNumAtoms() == self.node_counts[index] else chem.AddHs(molecule)
+        rdDepictor.Compute2DCoords(drawn)
+        return np.asarray(drawn.GetConformer().GetPositions())[:, :2] * [1.0, -1.0]
+
+    def _take(self, graphs: Int64) -> "MoleculeCollection":
+        return self.of(super()._take(graphs), [self.sources[index] for index in graphs.tolist()])
+
+    @classmethod
+    def concatenate(cls, collections: Iterable[GraphCollection]) -> GraphCollection:
+        """Join collections; the molecules are kept where all parts have them."""
+        parts = list(collections)
+        joined = GraphCollection.concatenate(parts)
+        known = [part.sources for part in parts if isinstance(part, MoleculeCollection)]
+        return cls.of(joined, chain(*known)) if len(known) == len(parts) else joined
+
+    def __add__(self, other: object) -> GraphCollection:
+        return self.concatenate([self, other]) if isinstance(other, GraphCollection) else NotImplemented
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MoleculeCollection.of, (self._plain(), self.sources)
+
+    def _plain(self) -> GraphCollection:
+        return GraphCollection(**{name: getattr(self, name) for name in GraphCollection.__slots__})
 
 
 def from_smiles(
@@ -87,8 +156,9 @@ def from_smiles(
     (['C', 'C', 'O'], ['single', 'single'])
     """
     style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
-    molecules = read_smiles(strings, errors)
-    return _collected(molecules, style, errors, return_index)
+    texts = strings if isinstance(strings, str) else list(strings)
+    molecules = read_smiles(texts, errors)
+    return _collected(molecules, texts, style, errors, return_index)
 
 
 def from_rdkit(
@@ -115,14 +185,18 @@ def from_rdkit(
     style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
     check_choice("errors", errors, ERRORS)
     found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
-    return _collected(_told(found, errors), style, errors, return_index)
+    read = _told(found, errors)
+    return _collected(read, read, style, errors, return_index)
 
 
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def read_smiles(strings: Iterable[str], errors: str = "raise") -> list[Any]:
-    """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise"."""
+def read_smiles(strings: Iterable[str], errors: str = "raise", lines: Sequence[int] | None = None) -> list[Any]:
+    """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise".
+
+    Texts of a file are named by their ``lines``, others by their positions.
+    """
     check_choice("errors", errors, ERRORS)
     if isinstance(strings, str):
         raise TypeError("expected a list of SMILES, not a single text: put it in a list, [smiles]")
@@ -136,7 +210,7 @@ def read_smiles(strings: Iterable[str], errors: str = "raise") -> list[Any]:
             if molecule is None and errors == "raise":
                 raise MoleculeError(index, text, problem)
             found.append(molecule if molecule is not None else _Unreadable(text, problem))
-    return _told(found, errors)
+    return _told(found, errors, None if lines is None else [f"line {line}" for line in lines])
 
 
 def import_rdkit() -> ModuleType:
@@ -208,11 +282,14 @@ def is_rdkit_molecule(item: Any) -> bool:
     return hasattr(item, "GetAtoms") and hasattr(item, "GetBonds") and hasattr(item, "GetNumAtoms")
 
 
-def _told(found: list[Any], errors: str) -> list[Any]:
-    """Put None where nothing could be read, and warn of it."""
+def _told(found: list[Any], errors: str, places: Sequence[str] | None = None) -> list[Any]:
+    """Put None where nothing could be read, and warn of it, naming ``places`` (by default positions)."""
     lost = [(index, item) for index, item in enumerate(found) if isinstance(item, _Unreadable)]
     if lost:
-        names = "; ".join(f"{index}, {shortened(item.text)}: {item.problem}" for index, item in lost[:NAMED])
+        names = "; ".join(
+            f"{index if places is None else places[index]}, {shortened(item.text)}: {item.problem}"
+            for index, item in lost[:NAMED]
+        )
         what = "left out" if errors == "skip" else "kept as graphs without vertices"
         more = f"; and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
         message = f"{len(lost)} of {len(found)} molecules could not be read and are {what}: {names}{more}"
@@ -290,15 +367,17 @@ def _joined_label(features: list[Callable[[Any], str]]) -> Callable[[Any], str]:
 
 
 def _collected(
-    molecules: list[Any], style: AtomStyle, errors: str, return_index: bool
-) -> GraphCollection | tuple[GraphCollection, Int64]:
+    molecules: list[Any], sources: Sequence[Any], style: AtomStyle, errors: str, return_index: bool
+) -> MoleculeCollection | tuple[MoleculeCollection, Int64]:
     builder = CollectionBuilder()
     for parts in _all_parts(molecules, style, errors):
         builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)
-    graphs = GraphCollection(**builder.build())
-    if not return_index:
-        return graphs
-    return graphs, np.array([index for index, item in enumerate(molecules) if item is not None], np.int64)
+    read = [index for index, molecule in enumerate(molecules) if molecule is not None]
+    kept = [sources[index] for index in read]
+    if errors != "skip":
+        kept = [source if molecule is not None else None for source, molecule in zip(sources, molecules, strict=True)]
+    graphs = MoleculeCollection(**builder.build(), sources=kept)
+    return (graphs, np.array(read, np.int64)) if return_index else graphs
 
 
 def _all_parts(molecules: list[Any], style: AtomStyle, errors: str) -> Iterator[dict[str, Any]]:

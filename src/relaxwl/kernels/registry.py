@@ -228,6 +228,13 @@ ENTRIES = (
         "relaxwl.predictors:GraphClassifier",
         regressor="relaxwl.predictors:GraphRegressor",
     ),
+    Entry(
+        "molecules",
+        "molecules",
+        "MoleculeClassifier: graphs, descriptors and fingerprints of molecules; MoleculeRegressor in regression",
+        "relaxwl.molecules:MoleculeClassifier",
+        regressor="relaxwl.molecules:MoleculeRegressor",
+    ),
     _entry(
         "stats-rf",
         "Statistics",

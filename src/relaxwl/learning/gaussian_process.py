@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,8 +22,11 @@ LOG_NOISE = (-12.0, 2.0)
 NEGLIGIBLE = 1e-5
 # Shares of the variance that the starting points take for noise.
 STARTING_NOISE = (0.1, 0.5, 0.02)
-# Starting points are tried on so many examples, evenly spread; only the best is followed on all of them.
-N_SCREENED = 500
+# Starting points are tried on the first number of examples, evenly spread. The best is followed on the second, then on
+# all of them: a step on all costs the cube of their number, and few are left to take.
+STAGES = (500, 1500)
+# Steps end when the logarithm of the likelihood grows by less than this share of itself: hundredths, mostly.
+LEAST_GROWTH = 2e-5
 # Shares of the mean diagonal that are added to it, one after the other, until a matrix is positive definite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 
@@ -150,18 +154,18 @@ class GaussianProcess:
 
     def _maximised(self, problem: "_Problem") -> Float64:
         """Return the logarithms of weights and noise with the largest likelihood that was found."""
-        screened = problem.thinned(N_SCREENED)
+        screened, *larger = problem.stages()
         starts = [_start(problem.n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
         found = [_climb(screened, start, self.max_iter) for start in starts]
         best = max(range(len(found)), key=lambda place: (found[place][1], -place))
         parameters = found[best][0]
-        if screened is problem:
-            return parameters
-        # Examples that contradict each other may all have been left out above. Without noise the others would be
-        # absurdly unlikely, and the first step away would end where everything is noise.
-        noisier = [np.append(parameters[:-1], max(parameters[-1], np.log(share))) for share in STARTING_NOISE]
-        likeliest = max([parameters, *noisier], key=lambda start: _likelihood(problem, start))
-        return _climb(problem, likeliest, self.max_iter)[0]
+        for stage in larger:
+            # Examples that contradict each other may all have been left out before. Without noise the others would be
+            # absurdly unlikely, and the first step away would end where everything is noise.
+            noisier = [np.append(parameters[:-1], max(parameters[-1], np.log(share))) for share in STARTING_NOISE]
+            likeliest = max([parameters, *noisier], key=partial(_likelihood, stage))
+            parameters = _climb(stage, likeliest, self.max_iter)[0]
+        return parameters
 
     def _summed(self, arrays: list[Float64]) -> Float64:
         if len(arrays) != len(self.weights_):
@@ -194,10 +198,12 @@ class _Problem:
     def n_kernels(self) -> int:
         return len(self.kernels)
 
-    def thinned(self, size: int) -> "_Problem":
-        """Return at most ``size`` examples: evenly spread over the sorted targets, so that all ranges are there."""
-        if len(self.targets) <= 1.5 * size:
-            return self
+    def stages(self) -> "list[_Problem]":
+        """Return the problem on few examples, on more, and on all of them."""
+        return [*(self._thinned(size) for size in STAGES if len(self.targets) > 1.5 * size), self]
+
+    def _thinned(self, size: int) -> "_Problem":
+        """Return ``size`` examples: evenly spread over the sorted targets, so that all ranges are there."""
         order = np.argsort(self.targets, kind="stable")
         kept = np.sort(order[np.linspace(0, len(order) - 1, size).astype(np.int64)])
         grid = np.ix_(kept, kept)
@@ -261,7 +267,8 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> tuple[Float64, f
         return -covariance.log_likelihood, -covariance.gradient(problem)
 
     bounds = [LOG_WEIGHTS] * problem.n_kernels + [LOG_NOISE]
-    found, value, _ = fmin_l_bfgs_b(loss, start, bounds=bounds, maxiter=max_iter, factr=1e9, pgtol=1e-3)
+    growth = LEAST_GROWTH / np.finfo(np.float64).eps
+    found, value, _ = fmin_l_bfgs_b(loss, start, bounds=bounds, maxiter=max_iter, factr=growth, pgtol=1e-3)
     return np.asarray(found, np.float64), -float(value)
 
 

@@ -8,10 +8,12 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import check_integer
+from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.counting import Counts
 from relaxwl.molecules.reading import as_molecules
+
+ATOMS = ("elements", "roles")
 
 
 class MorganFingerprints(TransformerMixin, BaseEstimator):
@@ -21,6 +23,9 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
     ----------
     radius : int
         Bonds from the centre of an environment to its rim.
+    atoms : {"elements", "roles"}
+        How atoms are told apart: by element, charge, hydrogens and bonds (ECFP), or by what they do (FCFP): donor or
+        acceptor of hydrogen bonds, acid, base, halogen, aromatic.
 
     Attributes
     ----------
@@ -34,13 +39,15 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
            [0., 0., 2.]])
     """
 
-    def __init__(self, radius: int = 2) -> None:
+    def __init__(self, radius: int = 2, atoms: str = "elements") -> None:
         self.radius = radius
+        self.atoms = atoms
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn which environments there are; ``X`` are SMILES or RDKit molecules."""
         check_integer("radius", self.radius)
-        _, environments, _ = _environments(as_molecules(X), self.radius)
+        check_choice("atoms", self.atoms, ATOMS)
+        _, environments, _ = _environments(as_molecules(X), self._generator())
         self.environments_: Int64 = np.unique(environments)
         return self
 
@@ -51,18 +58,24 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
     def counts(self, X: Any) -> Counts:
         """Return the counts with what belongs to environments that were not met in fitting."""
         check_is_fitted(self)
-        return self._counted(*_environments(as_molecules(X), self.radius))
+        return self._counted(*_environments(as_molecules(X), self._generator()))
 
     def counts_without_each(self, molecule: Any) -> Counts:
         """Return a row for each atom of one molecule: its counts less the environments around that atom."""
         check_is_fitted(self)
-        centred = _centred_environments(molecule, self.radius)
+        centred = _centred_environments(molecule, self._generator())
         n_atoms = molecule.GetNumAtoms()
         others = [chain(*centred[:atom], *centred[atom + 1 :]) for atom in range(n_atoms)]
         found = [np.unique(np.fromiter(numbers, np.int64), return_counts=True) for numbers in others]
         indptr = prefix_sums(np.array([len(numbers) for numbers, _ in found], np.int64))
         numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return self._counted(indptr, numbers, values.astype(np.float64))
+
+    def _generator(self) -> Any:
+        from rdkit.Chem import rdFingerprintGenerator
+
+        roles = rdFingerprintGenerator.GetMorganFeatureAtomInvGen() if self.atoms == "roles" else None
+        return rdFingerprintGenerator.GetMorganGenerator(radius=self.radius, atomInvariantsGenerator=roles)
 
     def _counted(self, indptr: Int64, environments: Int64, values: Float64) -> Counts:
         """Put counts into the columns that are known."""
@@ -89,11 +102,8 @@ def fingerprints(X: Any, radius: int = 2) -> csr_array:
     return MorganFingerprints(radius).fit(X).transform(X)
 
 
-def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Float64]:
+def _environments(molecules: list[Any], generator: Any) -> tuple[Int64, Int64, Float64]:
     """Return (indptr, numbers, counts): the environments of each molecule."""
-    from rdkit.Chem import rdFingerprintGenerator
-
-    generator = rdFingerprintGenerator.GetMorganGenerator(radius=radius)
     found = [generator.GetSparseCountFingerprint(molecule).GetNonzeroElements() for molecule in molecules]
     indptr = prefix_sums(np.array([len(counts) for counts in found], np.int64))
     numbers = np.array([number for counts in found for number in counts], np.int64)
@@ -101,13 +111,12 @@ def _environments(molecules: list[Any], radius: int) -> tuple[Int64, Int64, Floa
     return indptr, numbers, values
 
 
-def _centred_environments(molecule: Any, radius: int) -> list[list[int]]:
+def _centred_environments(molecule: Any, generator: Any) -> list[list[int]]:
     """Return, for each atom, the environments around it."""
     from rdkit.Chem import rdFingerprintGenerator
 
     output = rdFingerprintGenerator.AdditionalOutput()
     output.AllocateBitInfoMap()
-    generator = rdFingerprintGenerator.GetMorganGenerator(radius=radius)
     generator.GetSparseCountFingerprint(molecule, additionalOutput=output)
     centred: list[list[int]] = [[] for _ in range(molecule.GetNumAtoms())]
     for number, places in output.GetBitInfoMap().items():

@@ -1,8 +1,9 @@
 """Predictors of what molecules do: SMILES in, answers with their uncertainty out."""
 
 import os
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,42 +20,15 @@ from relaxwl.datasets.smiles import AtomLabels
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
+from relaxwl.molecules.explaining import GroupEffect, MoleculeExplanation, merged_groups
 from relaxwl.molecules.persistence import read_model, write_model
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.views import Batch, DescriptorView, FingerprintView, GraphView, View
+from relaxwl.predictors.report import FitReport, Tried
 
+# Kernels that make up less than this share of a covariance are not named in reports.
+LEAST_SHARE = 0.005
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
-
-
-@dataclass(frozen=True)
-class MoleculeExplanation:
-    """What each atom of a molecule does to its prediction.
-
-    Attributes
-    ----------
-    molecule : rdkit.Chem.Mol
-        The molecule.
-    prediction : float
-        What is predicted for it.
-    effects : array (n_atoms,)
-        How much lower the prediction would be without what lies around the atom: trees and environments that start
-        at it are taken out of the counts, and descriptors are those of the molecule with a dummy in its place. The
-        effects do not add up to the prediction, since neither similarities nor descriptors are sums over atoms.
-    """
-
-    molecule: Any
-    prediction: float
-    effects: Float64
-
-    def to_svg(self, width: int = 400, height: int = 300) -> str:
-        """Draw the molecule, each atom in the colour of its effect."""
-        from relaxwl.molecules.drawing import molecule_svg
-
-        return molecule_svg(self.molecule, self.effects, width, height)
-
-    def _repr_html_(self) -> str:
-        """Show the picture in notebooks and on pages."""
-        return self.to_svg().partition("?>")[2]
 
 
 class _MoleculeModel(BaseEstimator):
@@ -104,11 +78,12 @@ class _MoleculeModel(BaseEstimator):
         return model
 
     def _fit_kernels(self, X: Any, n_targets: int) -> list[Float64]:
+        self._started = time.monotonic()
         batch = Batch(as_molecules(X), self.atom_labels)
         self.seed_ = as_seed(self.random_state)
         if len(batch.molecules) != n_targets:
             raise ValueError(f"X has {len(batch.molecules)} molecules, but y has {n_targets} values")
-        self.views_: list[View] = self._make_views()
+        self.views_: list[View] = self._make_views(self.seed_)
         self.kernel_names_ = [name for view in self.views_ for name in view.names]
         refuse_beyond_memory(
             (len(self.kernel_names_) + 3) * 8.0 * n_targets**2,
@@ -123,7 +98,7 @@ class _MoleculeModel(BaseEstimator):
         self._smiles = [_smiles(molecule) for molecule in batch.molecules]
         return kernels
 
-    def _make_views(self) -> list[View]:
+    def _make_views(self, seed: int) -> list[View]:
         check_integer("max_depth", self.max_depth, least=1)
         check_integer("n_partitions", self.n_partitions, least=1)
         unknown = [name for name in self.views if name not in VIEWS]
@@ -132,9 +107,7 @@ class _MoleculeModel(BaseEstimator):
         depths = sorted({1, 2, self.max_depth} & set(range(self.max_depth + 1)))
         common: dict[str, Any] = {"edge_labels": True, "similarity": "tanimoto", "n_jobs": self.n_jobs}
         # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
-        relaxed = RelaxedWeisfeilerLehman(
-            self.max_depth, self.n_partitions, max_iter=0, random_state=self.seed_, **common
-        )
+        relaxed = RelaxedWeisfeilerLehman(self.max_depth, self.n_partitions, max_iter=0, random_state=seed, **common)
         made: dict[str, View] = {
             "wl": GraphView("WL", WeisfeilerLehman(self.max_depth, **common), depths),
             "relaxed": GraphView("R-WL*", relaxed, depths),
@@ -151,6 +124,31 @@ class _MoleculeModel(BaseEstimator):
         batch = Batch([molecule], self.atom_labels)
         return [matrix for view in self.views_ for matrix in view.masked(batch)]
 
+    def _explain(self, molecule: Any, process: GaussianProcess, sign: int = 1) -> MoleculeExplanation:
+        """Say what atoms do to what a process predicts, or with ``sign`` -1 to its opposite."""
+        whole = float(_predicted(process, self._compare([molecule])).mean[0])
+        without = _predicted(process, self._masked(molecule)).mean
+        groups = partial(self._group_effects, molecule, process, sign)
+        return MoleculeExplanation(molecule, sign * whole, sign * (whole - without), groups)
+
+    def _group_effects(self, molecule: Any, process: GaussianProcess, sign: int) -> list[GroupEffect]:
+        """Return what the groups of its atoms do to a prediction, the strongest first."""
+        batch = Batch([molecule], self.atom_labels)
+        kernels = {view: view.compare(batch) for view in self.views_}
+        whole = float(_predicted(process, [matrix for found in kernels.values() for matrix in found]).mean[0])
+        effects = []
+        # The relaxed view comes last and is asked first: its trees are the centres of groups.
+        for view in (view for view in reversed(self.views_) if isinstance(view, GraphView)):
+            groups, masked = view.without_groups(batch)
+            repeated = {other: [np.repeat(m, len(groups), axis=0) for m in found] for other, found in kernels.items()}
+            without = _predicted(process, [m for found in {**repeated, view: masked}.values() for m in found]).mean
+            effects += [
+                GroupEffect(group.atoms, view.tree(group, batch), group.depth, sign * (whole - float(value)))
+                for group, value in zip(groups, without, strict=True)
+                if value != whole
+            ]
+        return merged_groups(effects)
+
     def _similarity(self, kernels: list[Float64]) -> Float64:
         """Return the mean of the kernels by the weights that were found, so that a molecule has 1 with itself."""
         weights = self._weights if self._weights.any() else np.ones(len(kernels))
@@ -162,6 +160,25 @@ class _MoleculeModel(BaseEstimator):
         np.fill_diagonal(own, 0)
         distance = float(np.median(1 - own.max(axis=1)))
         self._own_distance = distance if distance > 0 else 1.0
+
+    def _summary(self, task: str, metric: str, score: float, baseline: tuple[float, str]) -> FitReport:
+        """Return what the fit came to: the score of leaving one out, and how much each kernel counts."""
+        total = float(self._weights.sum()) or 1.0
+        shares = {name: weight / total for name, weight in zip(self.kernel_names_, self._weights, strict=True)}
+        counted = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share >= LEAST_SHARE)
+        tried = Tried("Gaussian process", score, f"weights: {counted or 'none'}")
+        seconds = time.monotonic() - self._started
+        return FitReport(
+            f"{self.n_molecules_in_} molecules, {task}",
+            metric,
+            (tried,),
+            tried.name,
+            score,
+            *baseline,
+            tuple(self.kernel_names_),
+            (),
+            seconds,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,6 +217,8 @@ class MoleculeRegressor(RegressorMixin, _MoleculeModel):
         The kernels.
     process_ : GaussianProcess
         ``process_.weights_`` are the kernels' weights, ``process_.noise_`` is the variance of the noise.
+    report_ : FitReport
+        The error of leaving one out beside that of the mean, and the weights; print it.
 
     Examples
     --------
@@ -228,6 +247,11 @@ class MoleculeRegressor(RegressorMixin, _MoleculeModel):
         (self.process_,) = processes
         self._processes = processes
         self._keep_weights(self.process_.weights_, kernels)
+        y = self._targets
+        error = _root_mean_square(y - self.process_.leave_one_out().mean)
+        spread = _root_mean_square((y - y.mean()) * len(y) / max(len(y) - 1, 1))
+        task = f"targets from {y.min():.4g} to {y.max():.4g}"
+        self.report_ = self._summary(task, "RMSE", error, (spread, "mean of the others"))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the predictions; with ``return_std`` also the standard deviation of a new measurement."""
@@ -242,12 +266,7 @@ class MoleculeRegressor(RegressorMixin, _MoleculeModel):
     def explain(self, X: Any) -> list[MoleculeExplanation]:
         """Return what the atoms of each molecule do to its prediction."""
         check_is_fitted(self)
-        molecules = as_molecules(X)
-        predictions = self.predict(molecules)
-        return [
-            MoleculeExplanation(molecule, float(whole), whole - _predicted(self.process_, self._masked(molecule)).mean)
-            for molecule, whole in zip(molecules, predictions, strict=True)
-        ]
+        return [self._explain(molecule, self.process_) for molecule in as_molecules(X)]
 
 
 class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
@@ -294,6 +313,10 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         self._keep_weights(np.mean([process.weights_ for process in processes], axis=0), kernels)
         scores = np.column_stack([_standardised(process.leave_one_out()) for process in processes])
         self.calibrator_ = LogisticRegression(C=10.0, max_iter=1000).fit(scores, self._targets)
+        right = float(np.mean(self.calibrator_.predict(scores) == self._targets))
+        largest = float(np.bincount(self._targets).max() / len(self._targets))
+        task = f"{len(self.classes_)} classes"
+        self.report_ = self._summary(task, "accuracy", right, (largest, "largest class"))
 
     def decision_function(self, X: Any) -> Float64:
         """Return the scores: one for each molecule with two classes, one for each class with more."""
@@ -316,20 +339,17 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         """Return what the atoms of each molecule do to the score of its predicted class."""
         check_is_fitted(self)
         molecules = as_molecules(X)
-        kernels = self._compare(molecules)
-        scores = np.column_stack([_predicted(process, kernels).mean for process in self.processes_])
-        places = self.predict_proba(molecules).argmax(axis=1)
+        places = self.predict_proba(molecules).argmax(axis=1).tolist()
+        if len(self.classes_) == 2:
+            pairs = zip(molecules, places, strict=True)
+            return [self._explain(molecule, self.processes_[0], 2 * place - 1) for molecule, place in pairs]
         return [
-            self._explained(molecule, score, int(place))
-            for molecule, score, place in zip(molecules, scores, places, strict=True)
+            self._explain(molecule, self.processes_[place]) for molecule, place in zip(molecules, places, strict=True)
         ]
 
-    def _explained(self, molecule: Any, scores: Float64, place: int) -> MoleculeExplanation:
-        binary = len(self.classes_) == 2
-        process, sign = (self.processes_[0], 2 * place - 1) if binary else (self.processes_[place], 1)
-        whole = float(scores[0 if binary else place])
-        without = _predicted(process, self._masked(molecule)).mean
-        return MoleculeExplanation(molecule, sign * whole, sign * (whole - without))
+
+def _root_mean_square(values: Float64) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _smiles(molecule: Any) -> str:

@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 from typing import Any
 
-from relaxwl.datasets.smiles import MoleculeError, is_rdkit_molecule, read_smiles
+from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError, is_rdkit_molecule, read_smiles
 from relaxwl.graphs import GraphCollection
 
 
 def as_molecules(X: Any) -> list[Any]:
-    """Return RDKit molecules for SMILES or RDKit molecules; what cannot be read is an error with its position.
+    """Return RDKit molecules for SMILES, RDKit molecules or a collection that remembers them.
+
+    What cannot be read is an error with its position.
 
     >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
     [3, 1]
     """
+    if isinstance(X, MoleculeCollection):
+        return as_molecules(X.sources)
     if isinstance(X, GraphCollection):
         raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection, which does not know its chemistry")
     if isinstance(X, str) or not isinstance(X, Iterable):

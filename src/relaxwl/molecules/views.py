@@ -6,7 +6,7 @@ Every kernel here gives a molecule similarity 1 with itself.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,12 +14,13 @@ from scipy.spatial.distance import pdist
 
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.gram import gram
 from relaxwl.molecules.descriptors import Descriptors
-from relaxwl.molecules.fingerprints import MorganFingerprints
+from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
+from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Squares of the widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
@@ -39,6 +40,15 @@ class Batch:
         """The molecules as graphs."""
         graphs: GraphCollection = from_rdkit(self.molecules, atom_labels=self.atom_labels)
         return graphs
+
+
+class AtomGroup(NamedTuple):
+    """Atoms of a molecule that a graph kernel holds for alike, by their trees of one depth."""
+
+    depth: int
+    atoms: tuple[int, ...]
+    partition: int
+    number: int
 
 
 class View(Protocol):
@@ -81,6 +91,31 @@ class GraphView:
             places = [(ids[depth], size) for ids, size in zip(groups, self._group_numbers(depth), strict=True)]
             masked.append(_without_each(counts, places))
         return self._compared(masked)
+
+    def without_groups(self, batch: Batch) -> tuple[list[AtomGroup], list[Float64]]:
+        """Return the groups that hold atoms of one molecule, and its kernel matrices without the counts of each."""
+        of_partitions = self.kernel.node_groups(batch.graphs)
+        found = [
+            AtomGroup(depth, tuple(np.flatnonzero(ids[depth] == group).tolist()), partition, int(group))
+            for partition, ids in enumerate(of_partitions)
+            for depth in range(1, max(self.depths) + 1)
+            for group in np.unique(ids[depth])
+            if group < self._group_numbers(depth)[partition]
+        ]
+        whole = self.kernel.prepare(batch.graphs)
+        masked = [_without_groups(counts, self._columns(found, depth)) for depth, counts in enumerate(whole)]
+        return found, self._compared(masked)
+
+    def tree(self, group: AtomGroup, batch: Batch) -> UnfoldingTree:
+        """Return the centre of a group, which for WL is the tree that all its atoms have."""
+        if isinstance(self.kernel, WeisfeilerLehman):
+            return unfolding_tree(batch.graphs[0], group.atoms[0], group.depth)
+        return self.kernel.partitions_[group.partition][group.depth].center_tree(group.number)
+
+    def _columns(self, groups: list[AtomGroup], depth: int) -> list[int | None]:
+        """Return the column of each group in the counts of a depth, None for groups of other depths."""
+        starts = prefix_sums(np.array(self._group_numbers(depth), np.int64))
+        return [int(starts[g.partition]) + g.number if g.depth == depth else None for g in groups]
 
     def _group_numbers(self, depth: int) -> list[int]:
         """Return how many groups each partition has, whose counts lie side by side in this order."""
@@ -128,25 +163,28 @@ class DescriptorView:
 
 
 class FingerprintView:
-    """The Tanimoto similarity of unfolded Morgan counts."""
+    """The Tanimoto similarity of unfolded Morgan counts, with atoms told apart by what they are and by what they do."""
 
     def __init__(self, radius: int = 2) -> None:
-        self.fingerprints = MorganFingerprints(radius)
-        self.names = [f"Morgan counts, radius {radius}"]
+        self.kinds = [MorganFingerprints(radius, atoms) for atoms in ATOMS]
+        self.names = [f"Morgan counts of {kind.atoms}, radius {radius}" for kind in self.kinds]
 
     def fit(self, batch: Batch) -> list[Float64]:
         """Learn the environments, and keep the counts of the training molecules."""
-        self.counts: Counts = self.fingerprints.fit(batch.molecules).counts(batch.molecules)
-        return [tanimoto(self.counts)]
+        self.counts: list[Counts] = [kind.fit(batch.molecules).counts(batch.molecules) for kind in self.kinds]
+        return [tanimoto(counts) for counts in self.counts]
 
     def compare(self, batch: Batch) -> list[Float64]:
         """Compare with the counts kept."""
-        return [tanimoto(self.fingerprints.counts(batch.molecules), self.counts)]
+        return self._compared([kind.counts(batch.molecules) for kind in self.kinds])
 
     def masked(self, batch: Batch) -> list[Float64]:
         """Take the environments at an atom out of the counts."""
         (molecule,) = batch.molecules
-        return [tanimoto(self.fingerprints.counts_without_each(molecule), self.counts)]
+        return self._compared([kind.counts_without_each(molecule) for kind in self.kinds])
+
+    def _compared(self, counts: list[Counts]) -> list[Float64]:
+        return [tanimoto(new, known) for new, known in zip(counts, self.counts, strict=True)]
 
 
 def tanimoto(x: Counts, y: Counts | None = None) -> Float64:
@@ -176,6 +214,18 @@ def _without_each(counts: Counts, places: list[tuple[Int32, int]]) -> Counts:
     less.eliminate_zeros()
     unknown = np.maximum(counts.unknown_sums - (~known).sum(axis=0), 0.0)
     return Counts(less, unknown, unknown)
+
+
+def _without_groups(counts: Counts, columns: list[int | None]) -> Counts:
+    """Return a row for each column: the counts of one graph without it; with None nothing is taken out."""
+    rows = np.array([row for row, column in enumerate(columns) if column is not None], np.int64)
+    taken = np.array([column for column in columns if column is not None], np.int64)
+    values = counts.matrix.toarray()[0, taken]
+    own = csr_array((values, (rows, taken)), shape=(len(columns), counts.matrix.shape[1]))
+    less = csr_array(counts.matrix[np.zeros(len(columns), np.int64)] - own)
+    less.eliminate_zeros()
+    squares, sums = (np.repeat(part, len(columns)) for part in (counts.unknown_squares, counts.unknown_sums))
+    return Counts(less, squares, sums)
 
 
 def _with_dummies(molecule: Any) -> list[Any]:

@@ -94,7 +94,7 @@ def render_effects(
         lead=escape(_lead(effects)),
         explorer="",
         provenance="",
-        body=f'{_report(report)}<section><div class="figures">{"".join(figures)}</div></section>',
+        body=f'{report_tiles(report)}<section><div class="figures">{"".join(figures)}</div></section>',
     )
 
 
@@ -108,7 +108,7 @@ def _lead(effects: Sequence[VertexEffects]) -> str:
     return " ".join([words, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])])
 
 
-def _report(report: FitReport | None) -> str:
+def report_tiles(report: FitReport | None) -> str:
     """Say how good the model is, with the score of who does not look at the graphs beside it."""
     if report is None:
         return ""

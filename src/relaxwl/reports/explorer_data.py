@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 
 from relaxwl import drawing
+from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.distances.tree import TreeMapping
 from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
 from relaxwl.explanation.layout import plane
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
 from relaxwl.unfolding.outline import Path
@@ -246,6 +248,7 @@ def _graph(
     labels = graph.node_labels
     return {
         "id": found.graph,
+        "name": _name(explanation.graphs, found.graph),
         "class": found.actual,
         "predicted": found.predicted,
         "scores": _rounded(found.scores),
@@ -253,7 +256,7 @@ def _graph(
         "m": graph.n_edges,
         "vertices": [] if len(kept) == graph.n_nodes else kept,
         "edges": [end for edge in edges for end in edge],
-        "xy": _unit_square(drawing.spring_layout(len(kept), edges)),
+        "xy": _unit_square(_positions(explanation.graphs, found.graph, kept, edges)),
         "labels": [] if labels is None else [table.label(labels[vertex]) for vertex in kept],
         "groups": [
             lookup[grouping.column_of_node()[start + np.array(kept)]].tolist() for grouping in explanation.groupings
@@ -266,6 +269,18 @@ def _graph(
             if item.cluster.column in place
         ],
     }
+
+
+def _positions(graphs: GraphCollection, index: int, kept: list[int], edges: list[tuple[int, int]]) -> Float64:
+    """Return where to draw vertices: in molecules where a chemist expects them."""
+    positions = graphs.positions(index) if isinstance(graphs, MoleculeCollection) else None
+    return drawing.spring_layout(len(kept), edges) if positions is None else positions[kept]
+
+
+def _name(graphs: GraphCollection, index: int) -> str:
+    """Return the SMILES of a molecule that was read from one, and nothing for other graphs."""
+    source = graphs.sources[index] if isinstance(graphs, MoleculeCollection) else None
+    return source if isinstance(source, str) else ""
 
 
 def _unit_square(points: Float64) -> list[int]:

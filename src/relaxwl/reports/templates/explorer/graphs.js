@@ -95,6 +95,7 @@ export function showGraphs() {
             chip(graph.class, ""),
             ` · ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`,
           ),
+          graph.name ? h("p", { class: "note" }, graph.name) : "",
           h(
             "p",
             { class: "note" },

@@ -15,7 +15,10 @@ export function graphPicture(graph, { lit, tint, title, size = 320 }) {
   }
   const height = Math.max(...ys, 0) + margin,
     width = Math.max(...xs, 0) + margin;
-  const radius = Math.max(2.6, Math.min(9, (0.3 * size) / Math.sqrt(n + 1) / 1.6));
+  let closest = Infinity;
+  for (let v = 0; v < n; v++)
+    for (let u = 0; u < v; u++) closest = Math.min(closest, Math.hypot(xs[u] - xs[v], ys[u] - ys[v]));
+  const radius = Math.max(2.6, Math.min(9, (0.3 * size) / Math.sqrt(n + 1) / 1.6, 0.46 * closest));
   let links = "";
   for (let e = 0; e < graph.edges.length; e += 2)
     links += `M${xs[graph.edges[e]].toFixed(1)} ${ys[graph.edges[e]].toFixed(1)}L${xs[graph.edges[e + 1]].toFixed(1)} ${ys[graph.edges[e + 1]].toFixed(1)}`;

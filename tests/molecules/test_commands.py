@@ -1,0 +1,107 @@
+"""Tables of molecules on the command line."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from relaxwl.cli import main
+
+pytest.importorskip("rdkit.Chem")
+
+ROWS = [("C" * n + head, -0.5 * n + shift) for head, shift in (("", 0.1), ("O", 3.0), ("N", 2.0)) for n in range(1, 7)]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tables") / "solubility.csv"
+    lines = [f'"name {place}",{smiles},{value}' for place, (smiles, value) in enumerate(ROWS)]
+    path.write_text("\n".join(["name,structure,measured", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    path = table.parent / "model.rwl"
+    assert main(["fit", str(table), "--smiles", "structure", "--target", "measured", "-o", str(path), "--quiet"]) == 0
+    return path
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_fitted_table_predicts_with_deviations(table, model, tmp_path, capsys):
+    output = tmp_path / "predictions.csv"
+    columns = ["--smiles", "structure", "--target", "measured"]
+    page = tmp_path / "why.html"
+    pictures = ["--page", str(page), "--page-graphs", "2"]
+    assert main(["predict", str(model), str(table), *columns, "-o", str(output), "--json", *pictures]) == 0
+    assert page.read_text().count("<section>") == 2
+    rows = read(output)
+    assert [row["smiles"] for row in rows] == [smiles for smiles, _ in ROWS]
+    assert [int(row["line"]) for row in rows] == list(range(2, len(ROWS) + 2))
+    np.testing.assert_allclose([float(row["prediction"]) for row in rows], [y for _, y in ROWS], atol=0.5)
+    assert all(float(row["deviation"]) > 0 for row in rows)
+    assert json.loads(capsys.readouterr().out)["rmse"] < 0.5
+
+
+@pytest.mark.filterwarnings("default")  # the command line turns them into notes
+def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsys):
+    table, output = tmp_path / "bad.csv", tmp_path / "predictions.csv"
+    table.write_text('id,smiles\na,CCO\nb,C(C\nc\n"d\nd",CCC\n')
+    assert main(["predict", str(model), str(table), "-o", str(output)]) == 2
+    assert "bad.csv, line 4: 1 fields, but the header has 2" in capsys.readouterr().err
+    assert main(["predict", str(model), str(table), "-o", str(output), "--errors", "nan"]) == 0
+    assert "line 3, 'C(C': this is no SMILES" in capsys.readouterr().err
+    assert [(row["line"], bool(row["prediction"])) for row in read(output)] == [
+        ("2", True), ("3", False), ("4", False), ("6", True),
+    ]  # fmt: skip
+    kept = read(output)
+    assert main(["predict", str(model), str(table), "-o", str(output), "--errors", "skip", "--quiet"]) == 0
+    assert read(output) == [row for row in kept if row["prediction"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit"], "--target COLUMN names the column"),
+        (["fit", "--target", "colour"], "no column 'colour'; its columns are name, structure, measured"),
+        (["fit", "--target", "name", "--task", "regression"], "are no numbers; use --task classification"),
+        (["benchmark", "--target", "measured"], "measured numbers, no classes; try --task regression"),
+    ],
+)
+def test_what_is_wrong_with_columns_is_said(table, tmp_path, capsys, arguments, message):
+    command, *options = arguments
+    where = ["-o", str(tmp_path / "m.rwl")] if command == "fit" else ["--out", str(tmp_path / "results")]
+    assert main([command, str(table), "--smiles", "structure", *options, *where]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
+    table, model, output = (tmp_path / name for name in ("toxic.csv", "model.rwl", "predictions.csv"))
+    table.write_text("smiles,toxic\n" + "".join(f"{smiles},{int('O' in smiles)}\n" for smiles, _ in ROWS))
+    assert main(["fit", str(table), "--target", "toxic", "-o", str(model)]) == 0
+    assert "2 classes" in capsys.readouterr().out
+    assert main(["predict", str(model), str(table), "--target", "toxic", "-o", str(output)]) == 0
+    assert "100.0 % agree" in capsys.readouterr().out
+    assert set(read(output)[0]) == {"line", "smiles", "prediction", "probability of 0", "probability of 1", "novelty"}
+
+
+def test_random_and_scaffold_splits_have_tables_of_their_own(table, tmp_path, capsys):
+    folder = str(tmp_path / "results")
+    command = ["benchmark", str(table), "--smiles", "structure", "--target", "measured", "--task", "regression"]
+    for splits in ("random:2", "scaffold:2"):
+        assert main([*command, "--kernels", "stats-rf,molecules", "--splits", splits, "--out", folder, "--quiet"]) == 0
+        printed = capsys.readouterr().out
+        assert splits in printed
+        assert "molecules" in printed
+    assert "random" not in printed
+
+
+def test_scaffolds_need_molecules(tmp_path, capsys):
+    command = ["benchmark", "egonets-1", "--splits", "scaffold:2", "--out", str(tmp_path / "results")]
+    assert main(command) == 2
+    assert "egonets-1 is no table of molecules" in capsys.readouterr().err
