@@ -6,7 +6,7 @@ Of 1,128 molecules the most soluble are sought, measuring as few as possible. A 
 measured, and the molecules with the largest expected improvement are measured next. How many measurements does it take
 until half of the best hundredth are found, against measuring at random?
 
-Run ``python examples/active_learning.py ESOL.csv``; it takes a minute or two.
+Run ``python examples/active_learning.py ESOL.csv``; it takes less than a minute.
 """
 
 import sys

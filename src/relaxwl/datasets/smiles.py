@@ -76,8 +76,7 @@ class MoleculeCollection(GraphCollection):
 
     def molecules(self) -> list[Any]:
         """Return RDKit's molecules, None where there is none; SMILES are read again, which keeps collections small."""
-        chem = import_rdkit()
-        return [chem.MolFromSmiles(source) if isinstance(source, str) else source for source in self.sources]
+        return [_as_molecule(source) for source in self.sources]
 
     def positions(self, index: int) -> Float64 | None:
         """Return where RDKit draws the atoms of a molecule, y growing downwards; None if it could not be read."""
@@ -86,7 +85,7 @@ class MoleculeCollection(GraphCollection):
         chem = import_rdkit()
         from rdkit.Chem import rdDepictor
 
-        (molecule,) = self[[index]].molecules()
+        molecule = _as_molecule(self.sources[index])
         drawn = chem.Mol(molecule) if molecule.GetNumAtoms() == self.node_counts[index] else chem.AddHs(molecule)
         rdDepictor.Compute2DCoords(drawn)
         return np.asarray(drawn.GetConformer().GetPositions())[:, :2] * [1.0, -1.0]
@@ -110,6 +109,10 @@ class MoleculeCollection(GraphCollection):
 
     def _plain(self) -> GraphCollection:
         return GraphCollection(**{name: getattr(self, name) for name in GraphCollection.__slots__})
+
+
+def _as_molecule(source: Any) -> Any:
+    return import_rdkit().MolFromSmiles(source) if isinstance(source, str) else source
 
 
 def from_smiles(
