@@ -17,7 +17,7 @@ from relaxwl.datasets.smiles import (
     AtomLabels,
     MoleculeCollection,
     MoleculeError,
-    from_rdkit,
+    graphs_of,
     read_smiles,
     shortened,
 )
@@ -78,9 +78,7 @@ def load_molecules(
     (GraphCollection(2 graphs, 4 nodes, 2 edges, 2 node labels, 1 edge labels), [-5.0, 2.0])
     """
     table = read_molecules(path, smiles, target, errors=errors)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # reading the table has told of them
-        graphs = from_rdkit(table.molecules, atom_labels=atom_labels, errors=errors, **options)
+    graphs = graphs_of(table.molecules, errors, atom_labels=atom_labels, **options)
     read = [
         text if molecule is not None else None for text, molecule in zip(table.smiles, table.molecules, strict=True)
     ]

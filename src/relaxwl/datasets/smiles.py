@@ -192,6 +192,24 @@ def from_rdkit(
     return _collected(read, read, style, errors, return_index)
 
 
+def graphs_of(
+    molecules: list[Any],
+    errors: str,
+    *,
+    atom_labels: AtomLabels = "element",
+    bond_labels: bool = True,
+    hydrogens: bool = False,
+    stereo: bool = False,
+    isotopes: bool = False,
+) -> Any:
+    """Return RDKit molecules as graphs; of None, for what could not be read, no more is said.
+
+    To switch the warnings of :func:`from_rdkit` off would switch off those of other threads.
+    """
+    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
+    return _collected(molecules, molecules, style, errors, False)
+
+
 # ------------------------------------------------------------------------------------------------------- reading
 
 
