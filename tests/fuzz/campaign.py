@@ -147,7 +147,8 @@ def batches(
             worker.kill()
             code = worker.wait()
             errors.seek(0)
-            said = errors.read().decode(errors="replace")[-4000:]
+            said = errors.read().decode(errors="replace")
+            said = said if len(said) < 6000 else f"{said[:4000]}\n…\n{said[-2000:]}"  # where it was, and what came last
         if begun == first:  # it did not come to the end of this one
             yield 1, _finding(target, seed, first, f"{said}\nthe worker ended with {code}")
             first += 1

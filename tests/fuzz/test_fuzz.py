@@ -21,7 +21,7 @@ def test_the_short_run_knows_all_targets():
 @pytest.mark.parametrize(
     ("target", "sign"),
     [
-        ("crash", "Segmentation fault"),
+        ("crash", "the worker ended with -11"),
         ("hang", "Timeout"),
         ("slow", "took 2 seconds of the processor"),
         ("memory", "MiB of memory for 100 bytes of input"),
