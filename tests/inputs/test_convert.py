@@ -544,7 +544,7 @@ def test_lists_of_sparse_blocks(form, kind):
     expected = as_collection(blocks)
     assert as_collection([make(block) for block in blocks]) == expected
     assert as_collection(make(block) for block in blocks) == expected
-    joined = sparse.block_diag(blocks, format="csr")
+    joined = sparse.block_diag([sparse.coo_array(block) for block in blocks], format="csr")
     ends = np.cumsum([0, *(len(block) for block in blocks)])
     assert as_collection([make(joined[a:b, a:b]) for a, b in itertools.pairwise(ends)]) == expected
     arcs = as_collection([make(np.triu(block) * 2.5) for block in blocks])
