@@ -202,7 +202,16 @@ def test_any_failure_is_one_line(monkeypatch, capsys):
         assert "\n" not in printed
 
 
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt, also where a shell that started the tests in the background has switched it off."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 @posix
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, capsys):
     from relaxwl.commands import datasets
 
@@ -220,6 +229,7 @@ def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, cap
 
 
 @posix
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
     from relaxwl.commands import console, datasets
 
