@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Stays empty on a user's machine; CI passes options to pytest here.
+# Options for pytest: make test PYTEST_OPTIONS="-k shards"
 PYTEST_OPTIONS ?=
 
-.PHONY: help demo test test-slow test-bounds fuzz mutate lint format bench docs wheel-test clean-cache clean
+.PHONY: help demo test coverage test-slow test-bounds fuzz mutate lint format bench docs wheel-test clean-cache clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ demo: | $(VENV)/.runtime  ## Run the kernels on embedded data and show what they
 test: $(STAMP)  ## Run the quick tests
 	@echo "Running the quick tests ..."
 	@$(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS)
+
+coverage: $(STAMP)  ## Run the quick tests and list what they do not reach
+	@$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_OPTIONS)
 
 test-slow: $(STAMP)  ## Run the slow tests
 	@echo "Running the slow tests ..."
