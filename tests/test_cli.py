@@ -344,8 +344,9 @@ def test_demo(tmp_path, capsys):
     assert main(["demo", "--out", str(out), "--graphs", "24", "--nodes", "24", "--repeats", "1"]) == 0
     printed = capsys.readouterr().out
     assert "R-WL*" in printed
-    assert re.search(r"^Found: .*\nNext: ", printed, re.M)
+    assert re.search(r"^Found: .*\n\nGraphClassifier(.*\n)+.*\nNext: ", printed, re.M)
     assert (out / "report.html").is_file()
+    assert (out / "effects.html").is_file()
 
 
 # --------------------------------------------------------------------------------------------------- bad input

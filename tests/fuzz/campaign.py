@@ -10,6 +10,7 @@ import contextlib
 import faulthandler
 import json
 import logging
+import os
 import random
 import select
 import subprocess
@@ -124,6 +125,12 @@ def _say(message: dict[str, object]) -> None:
     sys.__stdout__.flush()
 
 
+def _environment() -> dict[str, str]:
+    """Return an environment in which a worker finds this file and the package, however we were started ourselves."""
+    tests = Path(__file__).resolve().parents[1]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests.parent / "src"), str(tests)])}
+
+
 def batches(
     target: str, seed: str, first: int, last: int, limits: tuple[float, float] = (SLOW_SECONDS, HANG_SECONDS)
 ) -> Iterator[tuple[int, dict[str, str] | None]]:
@@ -134,7 +141,9 @@ def batches(
         begun = None
         with (
             tempfile.TemporaryFile() as errors,
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as worker,
+            subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=_environment()
+            ) as worker,
         ):
             for message in _messages(worker, 2 * limits[1] + 60):
                 if "done" in message:
