@@ -10,7 +10,6 @@ import numpy as np
 
 import relaxwl
 from relaxwl import drawing
-from relaxwl._storage import atomic_write
 from relaxwl.drawing.svg import shortened
 from relaxwl.predictors import FitReport, VertexEffects
 from relaxwl.reports import pages
@@ -42,9 +41,7 @@ def write_effects(effects: Sequence[VertexEffects], path: str | os.PathLike[str]
     **options
         See :func:`render_effects`.
     """
-    page = render_effects(effects, **options)
-    with atomic_write(path) as file:
-        file.write(page.encode(errors="replace"))
+    pages.write(path, render_effects(effects, **options))
 
 
 def render_effects(

@@ -13,7 +13,6 @@ from typing import Any
 
 import relaxwl
 from relaxwl import drawing
-from relaxwl._storage import atomic_write
 from relaxwl.explanation import Explanation
 from relaxwl.reports import pages
 from relaxwl.reports.explorer_data import explorer_data
@@ -31,9 +30,7 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
     **options
         See :func:`render_explorer`.
     """
-    page = render_explorer(explanation, **options)
-    with atomic_write(path) as file:
-        file.write(page.encode(errors="replace"))
+    pages.write(path, render_explorer(explanation, **options))
 
 
 def render_explorer(

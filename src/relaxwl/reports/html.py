@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import relaxwl
-from relaxwl._storage import atomic_write
 from relaxwl.evaluation.cells import Cell, best_cells
 from relaxwl.evaluation.records import GramSketch
 from relaxwl.evaluation.results import Results, finished_cells
@@ -63,9 +62,7 @@ def write_report(
         An explorer page (see :func:`relaxwl.reports.write_explorer`) to link to: its path, relative to this page, or an
         address that begins with http.
     """
-    page = render_report(results, title=title, reference=reference, explorer=explorer)
-    with atomic_write(path) as file:
-        file.write(page.encode(errors="replace"))
+    pages.write(path, render_report(results, title=title, reference=reference, explorer=explorer))
 
 
 def render_report(

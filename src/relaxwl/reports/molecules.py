@@ -8,7 +8,6 @@ from typing import Any
 
 import relaxwl
 from relaxwl import drawing
-from relaxwl._storage import atomic_write
 from relaxwl.molecules import MoleculeExplanation
 from relaxwl.predictors import FitReport
 from relaxwl.reports import pages
@@ -58,8 +57,7 @@ def write_molecules(
         provenance="",
         body=report_tiles(report) + "".join(sections),
     )
-    with atomic_write(path) as file:
-        file.write(page.encode(errors="replace"))
+    pages.write(path, page)
 
 
 def _section(explanation: MoleculeExplanation, novelty: float, truth: Any) -> str:

@@ -1,8 +1,11 @@
 """What the pages are made of: templates, and scripts put together from their modules."""
 
 import importlib.resources
+import os
 import re
 from functools import cache
+
+from relaxwl._storage import atomic_write
 
 _IMPORT = re.compile(r'^import \{.*?\} from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -11,6 +14,12 @@ _EXPORT = re.compile(r"^export ", re.MULTILINE)
 def template(name: str) -> str:
     """Return a file of the folder ``templates``."""
     return (importlib.resources.files("relaxwl.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def write(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page to a file, which is complete or not there at all; what is no text (lone surrogates) becomes "?"."""
+    with atomic_write(path) as file:
+        file.write(page.encode(errors="replace"))
 
 
 @cache
