@@ -52,8 +52,8 @@ fuzz: $(STAMP)  ## Run random cases against everything that reads input (MINUTES
 	@echo "Running random cases ..."
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.campaign $(if $(MINUTES),--minutes $(MINUTES))
 
-mutate: $(STAMP)  ## Change the code in small places and see whether tests notice (SAMPLE=40 of each folder)
-	@$(BIN)/python tests/mutation/run.py --sample $(or $(SAMPLE),40)
+mutate: $(STAMP)  ## Change the code in small places and see whether tests notice (SAMPLE=25 of each folder)
+	@$(BIN)/python tests/mutation/run.py --sample $(or $(SAMPLE),25)
 
 lint: $(STAMP)  ## Check style, types and the import direction
 	@echo "Checking style, types and imports ..."

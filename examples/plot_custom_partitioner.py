@@ -29,7 +29,7 @@ class RelativeRadius(BaseEstimator):
 
     def fit(self, rows, ground, rng):
         """Measure the scale, then group within the radius."""
-        one = KMeansPartitioner(n_clusters=1, max_iter=1)
+        one = KMeansPartitioner(relaxwl.WassersteinKMeans(n_clusters=1, max_iter=1))
         one.fit(rows, ground, rng)
         self.inner_ = RadiusPartitioner(radius=self.share * float(np.mean(one.distances_)))
         return self.inner_.fit(rows, ground, rng)

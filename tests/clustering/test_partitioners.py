@@ -16,7 +16,12 @@ from relaxwl.clustering.partitioners import (
 from relaxwl.distances.ground import Ground
 
 ROOTS = 1 - np.eye(4)  # three roots and ⊥
-PARTITIONERS = [IdentityPartitioner(), KMeansPartitioner(4), KMedoidsPartitioner(4), RadiusPartitioner(5.0)]
+PARTITIONERS = [
+    IdentityPartitioner(),
+    KMeansPartitioner(WassersteinKMeans(4)),
+    KMedoidsPartitioner(4),
+    RadiusPartitioner(5.0),
+]
 
 
 def data(n_rows=40, n_points=6, seed=0):
@@ -38,11 +43,8 @@ def test_every_partitioner_keeps_the_protocol(partitioner):
     assert 0 <= labels.min() <= labels.max() < len(centers)
     np.testing.assert_array_equal(fitted.predict(rows, ground), labels)
     assert len(fitted.predict(rows.take(np.empty(0, np.int64)), ground)) == 0
-    again, _ = (
-        clone(partitioner)
-        .set_params(**({"n_jobs": 2} if hasattr(partitioner, "n_jobs") else {}))
-        .fit(rows, ground, np.random.default_rng(0))
-    )
+    threads = {name: 2 for name in partitioner.get_params() if name.endswith("n_jobs")}
+    again, _ = clone(partitioner).set_params(**threads).fit(rows, ground, np.random.default_rng(0))
     np.testing.assert_array_equal(again, labels)
 
 
@@ -64,7 +66,9 @@ def test_identity_numbers_unknown_rows_behind_the_known_ones():
 
 def test_kmeans_is_wasserstein_kmeans():
     _, rows, ground = data()
-    labels, centers = KMeansPartitioner(5, "medoid", "k-means++").fit(rows, ground, np.random.default_rng(3))
+    labels, centers = KMeansPartitioner(WassersteinKMeans(5, "medoid", "k-means++")).fit(
+        rows, ground, np.random.default_rng(3)
+    )
     kmeans = WassersteinKMeans(5, "medoid", "k-means++", random_state=np.random.default_rng(3))
     kmeans.fit(rows, ground=ground.children, root_cost=ground.roots)
     np.testing.assert_array_equal(labels, kmeans.labels_)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import naive
-from relaxwl import EditCost
+from relaxwl import EditCost, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import blank_distances, row_distances
@@ -109,7 +109,12 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
 
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
     data = encoded(random_graphs(10))
-    kinds = [IdentityPartitioner, IdentityPartitioner, lambda: KMeansPartitioner(3), IdentityPartitioner]
+    kinds = [
+        IdentityPartitioner,
+        IdentityPartitioner,
+        lambda: KMeansPartitioner(WassersteinKMeans(3)),
+        IdentityPartitioner,
+    ]
     levels = fit_chain(
         data, 3, lambda depth: [kinds[depth]()], lambda *_: np.random.default_rng(0), Feeding(True), None
     )
@@ -145,7 +150,7 @@ def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
 
 def test_known_graphs_get_their_groups_again():
     data = encoded(random_graphs(12, bonds=BONDS), True)
-    fitted = chain(data, 2, True, lambda: KMeansPartitioner(4))
+    fitted = chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     for (_, grouped), again in zip(fitted, applied([level for level, _ in fitted], data, True), strict=True):
         np.testing.assert_array_equal(again.labels, grouped.labels)
         np.testing.assert_array_equal(again.row_of_node, grouped.row_of_node)
@@ -192,7 +197,7 @@ def test_real_groups_are_those_of_all_distances(shared, name, step, center):
     graphs = load_tu(shared / "data" / f"{name}.zip")[0][::step]
     symbols = RootEncoding.fit(graphs, EditCost())
     data = Encoded(graphs, *symbols.encode(graphs), None, None, symbols, EdgeEncoding(EditCost(), None))
-    for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(center=center)):
+    for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(WassersteinKMeans(center=center))):
         distances = row_distances(grouped.rows, level.centers.measures(), grouped.ground)
         nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8
         np.testing.assert_array_equal(grouped.labels, nearest.argmax(axis=1))
@@ -215,7 +220,7 @@ class ByRoot:
 @pytest.mark.parametrize("edge_labels", [False, True])
 def test_groups_may_stand_at_the_roots_of_the_next_rows(edge_labels):
     data = encoded(random_graphs(8, bonds=BONDS), edge_labels)
-    for make in (ByRoot, lambda: KMeansPartitioner(3)):
+    for make in (ByRoot, lambda: KMeansPartitioner(WassersteinKMeans(3))):
         fitted = chain(data, 3, True, make, roots=True)
         for depth, (partition, found) in enumerate(fitted[1:], 1):
             before, assignment = fitted[depth - 1]
@@ -233,10 +238,11 @@ def test_groups_may_stand_at_the_roots_of_the_next_rows(edge_labels):
 def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
     data = encoded(random_graphs(12))
     expected = [
-        found.distances(level.centers, None) for level, found in chain(data, 2, True, lambda: KMeansPartitioner(4))
+        found.distances(level.centers, None)
+        for level, found in chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     ]
     monkeypatch.setattr("relaxwl.kernels.partition.paired_distances", None)
-    fitted = chain(data, 2, True, lambda: KMeansPartitioner(4))
+    fitted = chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     again = applied([level for level, _ in fitted], data, True)
     for known, found, (level, assignment) in zip(expected, again, fitted, strict=True):
         np.testing.assert_array_equal(assignment.distances(level.centers, None), known)

@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import pytest
 
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
@@ -39,7 +39,7 @@ KERNELS = {
     "exact edge labels": RelaxedWeisfeilerLehman(2, 2, edge_labels=True, approximate=False, random_state=0),
     "real centres": RelaxedWeisfeilerLehman(2, 2, center="mean", base="shortest-path", random_state=0),
     "identity": RelaxedWeisfeilerLehman(2, 1, partitioner=IdentityPartitioner()),
-    "k-means": RelaxedWeisfeilerLehman(2, 1, partitioner=KMeansPartitioner(3.0), random_state=0),
+    "k-means": RelaxedWeisfeilerLehman(2, 1, partitioner=KMeansPartitioner(WassersteinKMeans(3.0)), random_state=0),
     "k-medoids": RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0),
     "radius": RelaxedWeisfeilerLehman(2, 1, partitioner=RadiusPartitioner(2.0)),
     "matrix": RelaxedWeisfeilerLehman(1, 1, cost=EditCost.from_matrix(ATOMS, 1 - np.eye(4)), random_state=0),
@@ -404,7 +404,7 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "not fitted": (lambda k: spoil(level(k), partitioner=KMeansPartitioner()), "centers_"),
     "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
     "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be an integer or None, not nan"),
-    "their threads": (lambda k: spoil(level(k).partitioner, n_jobs=0.5), "n_jobs must be an integer or None"),
+    "their threads": (lambda k: spoil(level(k).partitioner.kmeans, n_jobs=0.5), "n_jobs must be an integer or None"),
     "not a list": (lambda k: spoil(k, partitions_=3), "partitions_ must be a list"),
 }
 

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 import naive
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WeisfeilerLehman
+from relaxwl import (
+    EditCost,
+    GraphCollection,
+    RelaxedWeisfeilerLehman,
+    UnfoldingTree,
+    WassersteinKMeans,
+    WeisfeilerLehman,
+)
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
     KMeansPartitioner,
@@ -33,7 +40,7 @@ VARIANTS = {
     "exact medoids": {"partitioner": KMedoidsPartitioner(), "approximate": False},
     "radius": {"partitioner": RadiusPartitioner(2.0)},
     "exact radius": {"partitioner": RadiusPartitioner(2.0), "approximate": False},
-    "spread seeds": {"partitioner": KMeansPartitioner(init="k-means++")},
+    "spread seeds": {"partitioner": KMeansPartitioner(WassersteinKMeans(init="k-means++"))},
     "real centres": {"center": "mean"},
     "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
     "intersection": {"similarity": "intersection", "normalize": True},

@@ -9,7 +9,7 @@ A partitioner that knows the distance of each row to the centre of its group may
 again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,48 +57,71 @@ class IdentityPartitioner(BaseEstimator):
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
 
 
-class KMeansPartitioner(BaseEstimator):
-    """Wasserstein k-means; the parameters are those of :class:`relaxwl.WassersteinKMeans`."""
+class _Centred(BaseEstimator):
+    """Groups around ``centers_``: a row belongs to the nearest of them."""
 
-    def __init__(
-        self,
-        n_clusters: NumberOfClusters = "sqrt",
-        center: str = "median",
-        init: str = "auto",
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    centers_: Rows
+    n_jobs: int | None
+
+    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
+        """Return the group of each row."""
+        return self.predict_with_distances(rows, ground)[0]
+
+    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the group of each row and the distance to its centre."""
+        check_is_fitted(self)
+        return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
+
+
+class KMeansPartitioner(_Centred):
+    """Wasserstein k-means.
+
+    Parameters
+    ----------
+    kmeans : WassersteinKMeans, optional
+        How to cluster. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
+    """
+
+    def __init__(self, kmeans: WassersteinKMeans | None = None) -> None:
+        self.kmeans = kmeans
 
     def fit(
         self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, Rows]:
         """Cluster the rows."""
-        kmeans = self.kmeans(rng).fit(rows, ground=as_ground(ground, rows), check=False)
+        kmeans = self.seeded(rng).fit(rows, ground=as_ground(ground, rows), check=False)
         self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
 
-    def kmeans(self, rng: np.random.Generator | None) -> WassersteinKMeans:
-        """Return the k-means that groups rows with these random numbers."""
-        return WassersteinKMeans(self.n_clusters, self.center, self.init, self.max_iter, self.n_jobs, rng, self.verbose)
+    def seeded(self, rng: np.random.Generator | None) -> WassersteinKMeans:
+        """Return the k-means that clusters rows with these random numbers."""
+        return WassersteinKMeans(**{**self._parameters(), "random_state": rng})
 
-    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
-        """Return the nearest centre of each row."""
-        return self.predict_with_distances(rows, ground)[0]
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        """Number of threads."""
+        return self.kmeans.n_jobs if self.kmeans else None
 
-    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the nearest centre of each row and its distance."""
-        check_is_fitted(self)
-        return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
+    def _parameters(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = (self.kmeans or WassersteinKMeans()).get_params()
+        return parameters
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps: the parameters of k-means and, once fitted, what was found."""
+        found = {name: value for name, value in vars(self).items() if name in ("centers_", "n_iter_")}
+        return {**self._parameters(), **found}
+
+    @classmethod
+    def from_state(cls, **state: Any) -> Self:
+        """Restore what :meth:`to_state` returned."""
+        found = {name: state.pop(name) for name in ("centers_", "n_iter_") if name in state}
+        restored = cls(WassersteinKMeans(**state))
+        for name, value in found.items():
+            setattr(restored, name, value)
+        return restored
 
 
-class KMedoidsPartitioner(BaseEstimator):
+class KMedoidsPartitioner(_Centred):
     """k-medoids: centres are rows, found by alternating assignment and the best member of each cluster.
 
     All pairs of rows are compared, so memory grows with the square of their number.
@@ -131,9 +154,6 @@ class KMedoidsPartitioner(BaseEstimator):
         self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
         return labels, self.centers_
 
-    predict = KMeansPartitioner.predict
-    predict_with_distances = KMeansPartitioner.predict_with_distances
-
 
 def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int64:
     """Return, for each cluster, the member with the smallest sum of distances to the others; the lowest of equals."""
@@ -146,7 +166,7 @@ def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int
     return best
 
 
-class RadiusPartitioner(BaseEstimator):
+class RadiusPartitioner(_Centred):
     """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
 
     Rows are taken in canonical order, so the groups depend on the trees alone. Graphs met later join the nearest
@@ -176,14 +196,9 @@ class RadiusPartitioner(BaseEstimator):
         self.distances_, self.centers_ = distance, rows.take(np.array(leaders)).measures()
         return labels, self.centers_
 
-    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
-        """Return the nearest leader within the radius, or a new group."""
-        return self.predict_with_distances(rows, ground)[0]
-
     def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
         """Return the nearest leader within the radius, or a new group, and the distance to it."""
-        check_is_fitted(self)
-        labels, distances = nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
+        labels, distances = super().predict_with_distances(rows, ground)
         near = distances <= self.radius
         return known_or_new(np.where(near, labels, np.int32(-1)), len(self.centers_)), np.where(near, distances, 0.0)
 

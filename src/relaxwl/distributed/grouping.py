@@ -57,13 +57,14 @@ def group(
         whole = tasks.submit("group", group_whole, partitioner, chunks[0], ground, rng)
         (fitted, centers), *_ = tasks.gather(pick(tasks, 0, [whole]))
         return Grouped(fitted, centers, pick(tasks, 1, [whole]))
-    if type(partitioner) is not KMeansPartitioner or partitioner.init == "k-means++":
+    kmeans = partitioner.seeded(rng) if type(partitioner) is KMeansPartitioner else None
+    if kmeans is None or kmeans.init == "k-means++":
         raise ValueError(
             f"{level.n_rows} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
             "once; use k-means (partitioner=None) with init='sample', or fit on a sample of the graphs"
         )
     rows = SpreadCrowd(tasks, chunks, level.chunk_sizes(chunk_rows()), ground)
-    partitioner.centers_, partitioner.n_iter_ = partitioner.kmeans(rng).settle(rows)
+    partitioner.centers_, partitioner.n_iter_ = kmeans.settle(rows)
     return Grouped(partitioner, partitioner.centers_, rows.places())
 
 

@@ -68,10 +68,13 @@ class Reader:
             return Rows(**state)
         if name in FORGOTTEN:
             return SimpleNamespace(**state)
-        item: Any = object.__new__(KINDS[name])
-        for field, value in state.items():
-            if field not in ("ground_", "distances_"):
-                object.__setattr__(item, field, value)
+        kind: Any = KINDS[name]
+        kept = {field: value for field, value in state.items() if field not in ("ground_", "distances_")}
+        if hasattr(kind, "from_state"):
+            return kind.from_state(**kept)
+        item = object.__new__(kind)
+        for field, value in kept.items():
+            object.__setattr__(item, field, value)
         return item
 
 

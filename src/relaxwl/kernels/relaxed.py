@@ -15,7 +15,7 @@ from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
-from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
+from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
 from relaxwl.distances.pairwise import level_bytes
@@ -247,14 +247,14 @@ class RelaxedWeisfeilerLehman(CountKernel):
             return [deepcopy(self.partitioner) for _ in indices]
         rules = _cluster_rules(self.n_clusters)
         make = partial(
-            KMeansPartitioner,
+            WassersteinKMeans,
             center=self.center,
             init=self.init,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             verbose=self.verbose - 1,
         )
-        return [make(rules[index % len(rules)]) for index in indices]
+        return [KMeansPartitioner(make(rules[index % len(rules)])) for index in indices]
 
     def _encode(self, graphs: GraphCollection) -> Encoded:
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
