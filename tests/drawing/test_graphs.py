@@ -1,6 +1,5 @@
 """Pictures of graphs."""
 
-import numpy as np
 import pytest
 
 from drawn_pictures import parsed, shapes, texts
@@ -29,12 +28,6 @@ def test_large_graphs_are_cut_around_the_highlights():
     assert "… +9,950 more vertices" in texts(svg)
     assert len(svg) < 20_000
     assert "+9,997 more" in drawing.graph_svg(10_000, edges[:1], max_nodes=3)
-
-
-def test_given_positions_are_kept():
-    svg = drawing.graph_svg(3, [], positions=[[0, 0], [1, 0], [2, 0]])
-    x = [float(element.get("cx")) for element in shapes(svg, "node")]
-    assert np.diff(x)[0] == pytest.approx(np.diff(x)[1], abs=0.11)
 
 
 @pytest.mark.parametrize(

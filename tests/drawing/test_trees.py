@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from drawn_pictures import box, overlap, parsed, shapes, texts
 from relaxwl import drawing
+from relaxwl.drawing import PlainTree
 
 parent_lists = st.integers(1, 40).flatmap(
     lambda n: st.tuples(*[st.just(-1) if i == 0 else st.integers(0, i - 1) for i in range(n)]).map(list)
@@ -19,7 +20,7 @@ parent_lists = st.integers(1, 40).flatmap(
 def test_vertices_of_a_tree_keep_apart_and_inside(parents, data):
     labels = data.draw(st.lists(st.text(max_size=30), min_size=len(parents), max_size=len(parents)))
     hidden = data.draw(st.lists(st.integers(0, 2), min_size=len(parents), max_size=len(parents)))
-    svg = drawing.tree_svg(labels, parents, hidden=hidden)
+    svg = drawing.tree_svg(PlainTree(labels, parents, hidden=hidden))
     boxes = [box(element) for element in shapes(svg, "node") + shapes(svg, "note")]
     assert len(boxes) == len(parents) + sum(count > 0 for count in hidden)
     assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
@@ -30,7 +31,7 @@ def test_vertices_of_a_tree_keep_apart_and_inside(parents, data):
 @settings(max_examples=30, deadline=None)
 @given(parent_lists)
 def test_parents_stand_over_the_middle_of_their_children(parents):
-    svg = drawing.tree_svg(["x"] * len(parents), parents)
+    svg = drawing.tree_svg(PlainTree(["x"] * len(parents), parents))
     x = [float(element.get("cx")) for element in shapes(svg, "node")]
     for parent in set(parents) - {-1}:
         children = [x[child] for child, above in enumerate(parents) if above == parent]
@@ -38,11 +39,11 @@ def test_parents_stand_over_the_middle_of_their_children(parents):
 
 
 def test_long_labels_and_many_more():
-    svg = drawing.tree_svg(["x" * 100, "b"], [-1, 0], counts=[1, 7], hidden=[0, 12345])
+    svg = drawing.tree_svg(PlainTree(["x" * 100, "b"], [-1, 0], counts=[1, 7], hidden=[0, 12345]))
     assert "x" * 17 + "…" in texts(svg)
     assert "×7" in texts(svg)
     assert "… +12,345 more" in texts(svg)
-    assert "… +1.4e+331 more" in texts(drawing.tree_svg(["a"], [-1], hidden=[2**1100]))
+    assert "… +1.4e+331 more" in texts(drawing.tree_svg(PlainTree(["a"], [-1], hidden=[2**1100])))
 
 
 @pytest.mark.parametrize(
@@ -57,13 +58,13 @@ def test_long_labels_and_many_more():
 )
 def test_bad_trees(labels, parents, message):
     with pytest.raises(ValueError, match=message):
-        drawing.tree_svg(labels, parents)
+        drawing.tree_svg(PlainTree(labels, parents))
 
 
 def test_mapping_colours_and_lines():
     svg = drawing.mapping_svg(
-        (["a", "b", "c"], [-1, 0, 0]),
-        (["a", "x", "d", "d"], [-1, 0, 1, 1]),
+        PlainTree(["a", "b", "c"], [-1, 0, 0]),
+        PlainTree(["a", "x", "d", "d"], [-1, 0, 1, 1]),
         [(0, 0), (1, 1)],
         captions=("before", "after"),
     )
@@ -76,13 +77,11 @@ def test_mapping_colours_and_lines():
 
 
 def test_mapping_legend_names_only_what_occurs():
-    svg = drawing.mapping_svg((["a"], [-1]), (["a"], [-1]), [(0, 0)])
+    svg = drawing.mapping_svg(PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [(0, 0)])
     assert texts(svg) == ["a", "a", "mapped"]
 
 
 def test_mapping_marks_relabelled_edges():
-    tree = (["a", "b"], [-1, 0])
-    svg = drawing.mapping_svg(
-        tree, tree, [(0, 0), (1, 1)], edge_labels=(["", "x"], ["", "y"]), relabelled_edges=[(1, 1)]
-    )
+    before, after = (PlainTree(["a", "b"], [-1, 0], edge_labels=["", edge]) for edge in "xy")
+    svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], relabelled_edges=[(1, 1)])
     assert [element.text for element in shapes(svg, "changed")] == ["x", "y"]

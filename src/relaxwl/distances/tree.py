@@ -355,13 +355,11 @@ class TreeMapping:
         index = [{path: i for i, path in enumerate(outline.paths())} for outline in outlines]
         drawn = [(index[0][p], index[1][q]) for p, q in self.pairs if p in index[0] and q in index[1]]
         return drawing.mapping_svg(
-            (outlines[0].label_texts(), outlines[0].parents),
-            (outlines[1].label_texts(), outlines[1].parents),
+            outlines[0].drawn(),
+            outlines[1].drawn(),
             drawn,
             states=self._states(index),
-            edge_labels=(outlines[0].edge_texts(), outlines[1].edge_texts()),
             relabelled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
-            hidden=(outlines[0].hidden, outlines[1].hidden),
             title=title or f"Mapping between two trees, cost {cost_text(self.cost)}: {self.describe()}",
             captions=(f"{self.source.size:,} vertices", f"{self.target.size:,} vertices, cost {cost_text(self.cost)}"),
             embed_style=embed_style,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from relaxwl.drawing.layout import MAX_LAID_OUT_NODES, fit, simple_edges, spring_layout, vertices_to_draw
 from relaxwl.drawing.svg import document, escaped, line, text, text_width
 
@@ -17,13 +14,12 @@ def graph_svg(
     *,
     labels: Sequence[str] | None = None,
     highlight: Iterable[int] | Mapping[int, float] = (),
-    positions: ArrayLike | None = None,
     max_nodes: int = 300,
     size: float = 360.0,
     title: str | None = None,
     embed_style: bool = True,
 ) -> str:
-    """Draw an undirected graph, some of its vertices highlighted.
+    """Draw an undirected graph, laid out by springs and the same way each time, some of its vertices highlighted.
 
     Parameters
     ----------
@@ -35,8 +31,6 @@ def graph_svg(
         A label for each vertex.
     highlight : iterable of int, or mapping of int to float
         Vertices to highlight; a mapping says how strongly, from 0 to 1, or in another colour from -1 to 0.
-    positions : array-like of shape (n_nodes, 2), optional
-        Where the vertices are; laid out by springs if not given, the same way each time.
     max_nodes : int, default=300
         Vertices that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
     size : float, default=360
@@ -56,11 +50,7 @@ def graph_svg(
     kept = vertices_to_draw(n_nodes, pairs, sorted(strength), min(max_nodes, MAX_LAID_OUT_NODES))
     place = {vertex: i for i, vertex in enumerate(kept)}
     drawn = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
-    if positions is None:
-        points = spring_layout(len(kept), drawn)
-    else:
-        points = np.asarray(positions, dtype=np.float64)[kept].reshape(len(kept), 2)
-    x, y, radius, height = fit(points, size)
+    x, y, radius, height = fit(spring_layout(len(kept), drawn), size)
     body = [line(x[a], y[a], x[b], y[b], "link") for a, b in drawn]
     # Highlighted vertices come last, on top of all others.
     for vertex in sorted(kept, key=lambda vertex: (vertex in strength, vertex)):

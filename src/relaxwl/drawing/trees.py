@@ -20,31 +20,8 @@ KEPT, RELABELLED, DELETED, INSERTED = "kept", "relabelled", "deleted", "inserted
 
 
 @dataclass(frozen=True)
-class _Tree:
-    """A tree with marks for what is left out as further vertices at its end, laid out."""
-
-    labels: list[str]
-    parents: list[int]
-    edges: list[str]
-    n_nodes: int
-    x: list[float]
-    y: list[float]
-    half: list[float]
-    width: float
-    height: float
-
-
-def tree_svg(
-    labels: Sequence[str],
-    parents: Sequence[int],
-    *,
-    edge_labels: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    hidden: Sequence[int] | None = None,
-    title: str = "Tree",
-    embed_style: bool = True,
-) -> str:
-    """Draw a rooted tree.
+class PlainTree:
+    """A rooted tree as lists.
 
     Parameters
     ----------
@@ -58,6 +35,36 @@ def tree_svg(
         How many equal siblings a vertex stands for; shown where it is more than one.
     hidden : sequence of int, optional
         How many vertices below each vertex are left out; a mark says so.
+    """
+
+    labels: Sequence[str]
+    parents: Sequence[int]
+    edge_labels: Sequence[str] | None = None
+    counts: Sequence[int] | None = None
+    hidden: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class _LaidOut:
+    """A tree with marks for what is left out as further vertices at its end, and where all of them are drawn."""
+
+    labels: list[str]
+    parents: list[int]
+    edges: list[str]
+    counts: list[int]  # of the vertices, without marks
+    x: list[float]
+    y: list[float]
+    width: float
+    height: float
+
+
+def tree_svg(tree: PlainTree, *, title: str = "Tree", embed_style: bool = True) -> str:
+    """Draw a rooted tree.
+
+    Parameters
+    ----------
+    tree : PlainTree
+        The tree.
     title : str
         What a screen reader says.
     embed_style : bool, default=True
@@ -65,35 +72,26 @@ def tree_svg(
 
     Examples
     --------
-    >>> tree_svg(["a", "b", "c"], [-1, 0, 0]).count("<circle")
+    >>> tree_svg(PlainTree(["a", "b", "c"], [-1, 0, 0])).count("<circle")
     3
     """
-    tree = _layout_tree(labels, parents, edge_labels, hidden, counts)
-    body = _tree_elements(tree, (MARGIN, MARGIN), [KEPT] * len(labels), counts=counts)
-    return document(tree.width + 2 * MARGIN, tree.height + 2 * MARGIN, title, body, embed_style)
+    drawn = _layout_tree(tree)
+    body = _tree_elements(drawn, (MARGIN, MARGIN), [KEPT] * len(tree.labels))
+    return document(drawn.width + 2 * MARGIN, drawn.height + 2 * MARGIN, title, body, embed_style)
 
 
-def tree_width(
-    labels: Sequence[str],
-    parents: Sequence[int],
-    *,
-    edge_labels: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    hidden: Sequence[int] | None = None,
-) -> float:
+def tree_width(tree: PlainTree) -> float:
     """Return how wide :func:`tree_svg` draws a tree, without margins."""
-    return _layout_tree(labels, parents, edge_labels, hidden, counts).width
+    return _layout_tree(tree).width
 
 
 def mapping_svg(
-    source: tuple[Sequence[str], Sequence[int]],
-    target: tuple[Sequence[str], Sequence[int]],
+    source: PlainTree,
+    target: PlainTree,
     pairs: Iterable[tuple[int, int]],
     *,
     states: tuple[Sequence[str], Sequence[str]] | None = None,
-    edge_labels: tuple[Sequence[str], Sequence[str]] | None = None,
     relabelled_edges: Iterable[tuple[int, int]] = (),
-    hidden: tuple[Sequence[int], Sequence[int]] | None = None,
     title: str = "Mapping between two trees",
     captions: tuple[str, str] = ("", ""),
     embed_style: bool = True,
@@ -105,14 +103,12 @@ def mapping_svg(
 
     Parameters
     ----------
-    source, target : (labels, parents)
-        The two trees, each as in :func:`tree_svg`.
+    source, target : PlainTree
+        The two trees.
     pairs : iterable of (int, int)
         Mapped vertices, as indices into the two trees.
     states : pair of sequences of {"kept", "relabelled", "deleted", "inserted"}, optional
         What becomes of each vertex; by default it follows from ``pairs`` and the labels.
-    edge_labels, hidden : pair of sequences, optional
-        For the two trees, as in :func:`tree_svg`.
     relabelled_edges : iterable of (int, int)
         The pairs whose edges to their parents have different labels.
     title : str
@@ -123,17 +119,15 @@ def mapping_svg(
         As in :func:`tree_svg`.
     """
     pairs = sorted(pairs)
-    edges = edge_labels or (None, None)
-    cut = hidden or (None, None)
-    trees = [_layout_tree(*tree, edges[i], cut[i]) for i, tree in enumerate((source, target))]
-    states = states or _states(source[0], target[0], pairs)
+    trees = [_layout_tree(source), _layout_tree(target)]
+    states = states or _states(source.labels, target.labels, pairs)
     offsets = [(MARGIN, MARGIN), (MARGIN + trees[0].width + TREE_GAP, MARGIN)]
     height = max(tree.height for tree in trees)
     body = _match_lines(trees, offsets, pairs)
     changed = list(relabelled_edges)
     for side in (0, 1):
         marked = {pair[side] for pair in changed}
-        body += _tree_elements(trees[side], offsets[side], states[side], changed_edges=marked)
+        body += _tree_elements(trees[side], offsets[side], states[side], marked)
         middle = offsets[side][0] + trees[side].width / 2
         body.append(text(middle, MARGIN + height + 20, captions[side], "small faint"))
     below = MARGIN + height + (42 if any(captions) else 22)
@@ -152,24 +146,18 @@ def _states(
     return before, after
 
 
-def _layout_tree(
-    labels: Sequence[str],
-    parents: Sequence[int],
-    edge_labels: Sequence[str] | None,
-    hidden: Sequence[int] | None,
-    counts: Sequence[int] | None = None,
-) -> _Tree:
+def _layout_tree(tree: PlainTree) -> _LaidOut:
     """Lay a tree out: parents over the middle of their children, subtrees as close as their outlines allow."""
-    _check_tree(labels, parents)
-    names = [shortened(label) for label in labels]
-    above = list(parents)
-    edges = [""] * len(names) if edge_labels is None else ["", *(shortened(edge) for edge in edge_labels[1:])]
+    _check_tree(tree.labels, tree.parents)
+    names = [shortened(label) for label in tree.labels]
+    above = list(tree.parents)
+    edges = ["", *(shortened(edge) for edge in tree.edge_labels[1:])] if tree.edge_labels else [""] * len(names)
+    counts = [1] * len(names) if tree.counts is None else list(tree.counts)
     half = [max(NODE_RADIUS, text_width(name) / 2 + 7) for name in names]
     # Half-way up, edges are half as far apart as the vertices: a label there needs twice the room.
     half = [max(h, text_width(edge)) if edge else h for h, edge in zip(half, edges, strict=True)]
-    if counts is not None:
-        half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
-    for index, count in enumerate(hidden or ()):
+    half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
+    for index, count in enumerate(tree.hidden or ()):
         if count:
             names.append(f"… +{amount(count)} more")
             above.append(index)
@@ -183,7 +171,7 @@ def _layout_tree(
     left = min(center - h for center, h in zip(x, half, strict=True))
     right = max(center + h for center, h in zip(x, half, strict=True))
     shifted = [center - left for center in x]
-    return _Tree(names, above, edges, len(labels), shifted, y, half, right - left, max(y) + NODE_RADIUS)
+    return _LaidOut(names, above, edges, counts, shifted, y, right - left, max(y) + NODE_RADIUS)
 
 
 def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float]:
@@ -220,41 +208,36 @@ def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float
 
 
 def _tree_elements(
-    tree: _Tree,
-    offset: tuple[float, float],
-    states: Sequence[str],
-    *,
-    counts: Sequence[int] | None = None,
-    changed_edges: Iterable[int] = (),
+    tree: _LaidOut, offset: tuple[float, float], states: Sequence[str], changed_edges: Iterable[int] = ()
 ) -> list[str]:
     """Return the edges of a tree and, over them, its vertices and marks."""
     x = [center + offset[0] for center in tree.x]
     y = [center + offset[1] for center in tree.y]
-    changed = set(changed_edges)
+    changed, n_nodes = set(changed_edges), len(tree.counts)
     # From the foot of a vertex to the top of its child: so even a flat line passes above the child's siblings.
     elements = [
         line(x[up], y[up] + NODE_RADIUS, x[node], y[node] - NODE_RADIUS, "edge")
         for node, up in enumerate(tree.parents)
         if node
     ]
-    for node in range(1, tree.n_nodes):
+    for node in range(1, n_nodes):
         up = tree.parents[node]
         # A little over half of the way down, on the outer side of the edge.
         side = -1 if x[node] < x[up] - 1 else 1
         kind = ("end" if side < 0 else "start") + (" small changed" if node in changed else " small")
         beside = x[up] + 0.56 * (x[node] - x[up]) + side * 6
         elements.append(text(beside, y[up] + 0.56 * (y[node] - y[up]) - 3, tree.edges[node], kind))
-    for node in range(tree.n_nodes):
+    for node in range(n_nodes):
         half = max(NODE_RADIUS, text_width(tree.labels[node]) / 2 + 7)
         elements.append(_vertex(x[node], y[node], half, tree.labels[node], states[node]))
-        if counts is not None and counts[node] > 1:
-            elements.append(text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{counts[node]}", "start small"))
-    marks = range(tree.n_nodes, len(tree.parents))
+        if tree.counts[node] > 1:
+            elements.append(text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{tree.counts[node]}", "start small"))
+    marks = range(n_nodes, len(tree.parents))
     return elements + [_note(x[mark], y[mark], tree.labels[mark]) for mark in marks]
 
 
 def _match_lines(
-    trees: Sequence[_Tree], offsets: Sequence[tuple[float, float]], pairs: Sequence[tuple[int, int]]
+    trees: Sequence[_LaidOut], offsets: Sequence[tuple[float, float]], pairs: Sequence[tuple[int, int]]
 ) -> list[str]:
     """Return dashed arcs between mapped vertices, those of one level at different heights."""
     levels: dict[float, list[tuple[int, int]]] = {}
@@ -317,7 +300,7 @@ def _vertex(x: float, y: float, half: float, label: str, state: str) -> str:
 def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
     """Raise unless the two sequences describe one tree, parents first, of a size that can be drawn."""
     if len(labels) != len(parents) or not labels:
-        raise ValueError(f"a tree needs as many labels as parents, got {len(labels)} and {len(parents)}")
+        raise ValueError(f"a tree must have as many labels as parents, not {len(labels)} and {len(parents)}")
     if len(labels) > MAX_DRAWN_NODES:
         raise ValueError(f"{len(labels):,} vertices are too many for a picture: at most {MAX_DRAWN_NODES:,}")
     if parents[0] != -1 or any(not 0 <= parent < index for index, parent in enumerate(parents) if index):

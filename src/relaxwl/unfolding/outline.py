@@ -54,16 +54,12 @@ class Outline(NamedTuple):
         """Return the path of every vertex."""
         return [self.path(index) for index in range(len(self.parents))]
 
-    def label_texts(self) -> list[str]:
-        """Return the labels as they are drawn."""
-        return [str(label) for label in self.labels]
-
-    def edge_texts(self) -> list[str]:
-        """Return the edge labels as they are drawn, empty where there is none."""
-        return ["" if edge is None else str(edge) for edge in self.edges]
+    def drawn(self) -> drawing.PlainTree:
+        """Return the outline as it is drawn."""
+        labels = [str(label) for label in self.labels]
+        edges = ["" if edge is None else str(edge) for edge in self.edges]
+        return drawing.PlainTree(labels, self.parents, edges, self.counts, self.hidden)
 
     def width(self) -> float:
         """Return the width of a picture, without margins."""
-        return drawing.tree_width(
-            self.label_texts(), self.parents, edge_labels=self.edge_texts(), counts=self.counts, hidden=self.hidden
-        )
+        return drawing.tree_width(self.drawn())

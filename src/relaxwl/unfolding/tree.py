@@ -372,11 +372,7 @@ class UnfoldingTree:
         """
         outline = self._drawn(collapse) if max_nodes is None else self.outline(max_nodes, collapse=collapse)
         return drawing.tree_svg(
-            outline.label_texts(),
-            outline.parents,
-            edge_labels=outline.edge_texts(),
-            counts=outline.counts,
-            hidden=outline.hidden,
+            outline.drawn(),
             title=title or f"Tree of {self._size:,} vertices and depth {self._depth}, root {self._label}",
             embed_style=embed_style,
         )
