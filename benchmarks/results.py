@@ -98,12 +98,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--only", nargs="+", choices=["auto", "small", "large", "splits"])
     parser.add_argument("--datasets", nargs="+", help="these alone")
+    parser.add_argument("--kernels", nargs="+", help="these alone, named as in the records")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     store = ResultStore(arguments.folder / "results.jsonl")
     for task in tasks():
-        wanted = arguments.only is None or task.stage in arguments.only
-        if wanted and (arguments.datasets is None or task.dataset in arguments.datasets):
+        asked = (
+            (task.stage, arguments.only), (task.dataset, arguments.datasets), (task.name, arguments.kernels)
+        )  # fmt: skip
+        if all(some is None or value in some for value, some in asked):
             try:
                 run(task, arguments.data, store)
             except ValueError as error:

@@ -1,12 +1,22 @@
 import numpy as np
 import pytest
 
-from relaxwl.learning.choosing import PENALTIES, Scores, chosen, decision_table, fit_slope, inner_folds
+from relaxwl.learning.choosing import (
+    FAVOURITE,
+    PENALTIES,
+    Scores,
+    chosen,
+    clearly_best,
+    decision_table,
+    fit_slope,
+    inner_folds,
+    score_kernel,
+)
 from relaxwl.learning.vectors import VectorKernel, as_table
 
 
 def scores(name, best):
-    return Scores(name, np.linspace(0, best, len(PENALTIES)))
+    return Scores(name, best, FAVOURITE)
 
 
 def test_folds_hold_out_each_example_of_common_classes_equally_often():
@@ -20,10 +30,23 @@ def test_folds_hold_out_each_example_of_common_classes_equally_often():
 
 
 def test_the_first_keeps_its_place_unless_another_is_clearly_better():
-    assert chosen([scores("all", 0.80), scores("other", 0.82)], 100).name == "all"
-    assert chosen([scores("all", 0.80), scores("other", 0.83)], 100).name == "other"
-    assert chosen([scores("all", 0.80), scores("other", 0.82)], 10_000).name == "other"
-    assert scores("all", 0.8).penalty == PENALTIES[-1]
+    assert chosen([scores("all", 0.80), scores("other", 0.83)], 100).name == "all"
+    assert chosen([scores("all", 0.80), scores("other", 0.85)], 100).name == "other"
+    assert chosen([scores("all", 0.80), scores("other", 0.83)], 10_000).name == "other"
+
+
+def test_the_favourite_penalty_keeps_its_place_unless_another_is_clearly_better():
+    assert clearly_best(np.array([0.80, 0.83, 0.84]), 1, 100) == 1
+    assert clearly_best(np.array([0.80, 0.83, 0.84]), 1, 10_000) == 2
+    assert clearly_best(np.array([1.0, 1.0]), 1, 5) == 1
+    rng = np.random.default_rng(0)
+    y = (np.arange(60) % 3 == 0).astype(np.int64)
+    points = y + rng.normal(scale=0.1, size=60)
+    easy = score_kernel("easy", np.outer(points, points), y, inner_folds(y, 0))
+    assert (easy.best, easy.penalty) == (1.0, FAVOURITE)
+    small = score_kernel("small", 1e-3 * np.outer(points, points), y, inner_folds(y, 0))
+    assert small.penalty > FAVOURITE
+    assert small.penalty in PENALTIES
 
 
 def test_slopes_make_probabilities_of_decisions():

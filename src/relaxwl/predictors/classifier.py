@@ -15,7 +15,7 @@ from relaxwl._validation import ParameterError
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.choosing import (
-    PENALTIES,
+    FAVOURITE,
     Folds,
     Scores,
     chosen,
@@ -34,8 +34,6 @@ from relaxwl.predictors.report import FitReport, Tried
 
 # Folds whose decisions say how sure the classifier is.
 CALIBRATION_FOLDS = 5
-# Where there are too few graphs of each class to hold any out.
-DEFAULT_PENALTY = 8.0
 
 
 class GraphClassifier(ClassifierMixin, GraphPredictor):
@@ -207,8 +205,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def _learn(self, blocks: dict[str, Float64], codes: Int64) -> tuple[list[Scores], Scores]:
         """Choose a combination and a penalty, learn how sure decisions are, and fit; return all scores and the best."""
         scores = self._tried(blocks, codes, inner_folds(codes, self._seed))
-        best = chosen(scores, len(codes)) if scores else Scores("all", np.zeros(len(PENALTIES)))
-        self._penalty = best.penalty if scores else DEFAULT_PENALTY
+        best = chosen(scores, len(codes)) if scores else Scores("all", float("nan"), FAVOURITE)
+        self._penalty = best.penalty
         self._choose(best.name)
         gram = self._gram(blocks)
         self._slope = self._calibrated(gram, codes)
@@ -282,13 +280,13 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         sizes = np.bincount(codes)
         left_out = list(self.kernel_.left_out_)
         if not scores:
-            left_out.append(f"choosing: no class but at most one has three graphs; C = {DEFAULT_PENALTY:g}")
+            left_out.append(f"choosing: no class but at most one has three graphs; C = {FAVOURITE:g}")
         return FitReport(
             f"{len(codes)} graphs, {len(self.classes_)} classes",
             "accuracy",
             tuple(Tried(one.name, one.best, f"C = {one.penalty:g}") for one in scores) or (Tried("all", np.nan),),
             best.name,
-            best.best if scores else float("nan"),
+            best.best,
             float(sizes.max() / sizes.sum()),
             "largest class",
             tuple(kernels),
