@@ -76,8 +76,17 @@ def test_two_classes_class_weights_and_other_libraries_graphs():
     assert decisions.shape == (24,)
     np.testing.assert_array_equal(decisions > 0, model.predict(graphs))
     assert model.score(graphs, y) == 1
-    weighted = GraphClassifier("quick", node_label="element", class_weight={True: 0.01}, random_state=0).fit(graphs, y)
-    assert weighted.report_.score <= 1
+
+
+def test_errors_in_a_heavy_class_are_avoided():
+    y = Y[TRAIN] == 1
+    plain, heavy = (
+        GraphClassifier("quick", class_weight=weights, random_state=0).fit(GRAPHS[TRAIN], y)
+        for weights in (None, {True: 50})
+    )
+    assert heavy.predict(GRAPHS[TEST]).sum() > plain.predict(GRAPHS[TEST]).sum()
+    assert "weighted accuracy" in str(heavy.report_)
+    assert heavy.report_.baseline == pytest.approx(50 * y.sum() / (50 * y.sum() + (~y).sum()))
 
 
 def rings(kinds, draw):

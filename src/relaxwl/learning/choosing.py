@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
+from sklearn.utils.class_weight import compute_sample_weight
 
 from relaxwl._execution import map_chunks
 from relaxwl.learning.svm import MAX_ITERATIONS, TOLERANCE, QuietSVC, score_path
@@ -66,18 +67,22 @@ def plain_folds(n: int, seed: int, n_folds: int) -> Folds:
 def score_kernel(
     name: str, gram: Float64, y: Int64, folds: Folds, class_weight: Any = None, n_jobs: int | None = None
 ) -> Scores:
-    """Return how a support vector machine does on one Gram matrix; ``y`` are class codes from 0 on."""
+    """Return how a support vector machine does on one Gram matrix; ``y`` are class codes from 0 on.
 
-    def correct(fold: tuple[Int64, Int64]) -> Int64:
+    With class weights right predictions count by them: who wants few errors in one class wants them here as well.
+    """
+    weights = compute_sample_weight(class_weight, y)
+
+    def correct(fold: tuple[Int64, Int64]) -> NDArray[Any]:
         train, test = fold
         if class_weight is None:
             return score_path(gram, y, train, test, 1.0, PENALTIES).correct
         machines = [machine(gram[np.ix_(train, train)], y[train], C, class_weight) for C in PENALTIES]
         values = gram[np.ix_(test, train)]
-        return np.array([np.count_nonzero(fitted.predict(values) == y[test]) for fitted in machines])
+        return np.array([weights[test] @ (fitted.predict(values) == y[test]) for fitted in machines])
 
     counts = np.sum(map_chunks(correct, folds, n_jobs), axis=0)
-    accuracy = counts / sum(len(test) for _, test in folds)
+    accuracy = counts / sum(weights[test].sum() for _, test in folds)
     place = clearly_best(accuracy, PENALTIES.index(FAVOURITE), len(y))
     return Scores(name, float(accuracy[place]), PENALTIES[place])
 

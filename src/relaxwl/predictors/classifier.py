@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -51,7 +52,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as in scikit-learn.
+        Weights of the classes, as in scikit-learn; right predictions count by them in the choice of combination and
+        penalty, too.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -277,13 +279,13 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         return self
 
     def _report(self, scores: list[Scores], best: Scores, codes: Int64, kernels: list[str]) -> FitReport:
-        sizes = np.bincount(codes)
+        sizes = np.bincount(codes, compute_sample_weight(self._weights, codes))
         left_out = list(self.kernel_.left_out_)
         if not scores:
             left_out.append(f"choosing: no class but at most one has three graphs; C = {FAVOURITE:g}")
         return FitReport(
             f"{len(codes)} graphs, {len(self.classes_)} classes",
-            "accuracy",
+            "accuracy" if self._weights is None else "weighted accuracy",
             tuple(Tried(one.name, one.best, f"C = {one.penalty:g}") for one in scores) or (Tried("all", np.nan),),
             best.name,
             best.best,

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
 
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
@@ -112,6 +113,7 @@ class LinearMachine(LinearFeatures):
         n_classes = len(np.unique(codes))
         accuracy = np.zeros(len(PENALTIES))
         held_out = np.concatenate([test for _, test in folds])
+        weights = compute_sample_weight(class_weight, codes)
         tables: list[Float64] = []
         for place, C in enumerate(PENALTIES):
 
@@ -121,7 +123,7 @@ class LinearMachine(LinearFeatures):
                 return decision_table(fitted.decision_function(features[test]))
 
             tables.append(np.concatenate(map_chunks(decide, folds, self.n_jobs)))
-            accuracy[place] = (tables[-1].argmax(axis=1) == codes[held_out]).mean()
+            accuracy[place] = np.average(tables[-1].argmax(axis=1) == codes[held_out], weights=weights[held_out])
             report(self.verbose, "linear machine with C = %g: %.1f %% right", C, 100 * accuracy[place])
         best = int(accuracy.argmax())
         self.slope_ = fit_slope(tables[best], codes[held_out]) if tables[best].shape[1] == n_classes else 1.0

@@ -21,7 +21,7 @@ class FitReport:
     task : str
         What was learned, in words.
     metric : str
-        What scores are: "accuracy" (larger is better) or "RMSE" (smaller is better).
+        What scores are: "accuracy" or "weighted accuracy" (larger is better), or "RMSE" (smaller is better).
     tried : tuple of Tried
         Everything that took part in the choice.
     chosen : str
@@ -64,4 +64,4 @@ class FitReport:
 
     def number(self, value: float) -> str:
         """Return a score as the report prints it."""
-        return f"{100 * value:5.1f} %" if self.metric == "accuracy" else f"{value:.4g}"
+        return f"{100 * value:5.1f} %" if self.metric.endswith("accuracy") else f"{value:.4g}"
