@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
     parser.add_argument("--folder", type=Path, help="where shards are written, and found again")
     parser.add_argument("--memory-limit", default="4GiB", help="of each worker")
-    parser.add_argument("--shard-nodes", type=int, default=100_000)
+    parser.add_argument("--shard-nodes", type=int, default=170_000)
     parser.add_argument("--only", nargs="*", default=["threads", *map(str, WORKERS)])
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -14,19 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relaxwl._validation import as_seed
-from relaxwl.costs import EditCost, Sketch, check_finite
+from relaxwl.costs import EditCost, Sketch
 from relaxwl.distances.ground import Ground
-from relaxwl.distributed.grouping import Grouped, SpreadCrowd, chunk_rows, distances_between, group, summarise
-from relaxwl.distributed.levels import Distinct, Level
+from relaxwl.distributed.grouping import SpreadCrowd, as_summary, distances_between, group
+from relaxwl.distributed.levels import Level
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.distributed.tasks import Handle, Tasks, current_tasks, hold, pick, reduce
-from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.chains import Encoded, Feeding, ground_of, largest_distance, looks_at_distances
+from relaxwl.kernels.chains import Encoded, Feeding, ground_of, looks_at_distances
 from relaxwl.kernels.counting import Counter, SubtreeCounter
-from relaxwl.kernels.partition import Fed, Partition, Summary, Trees
+from relaxwl.kernels.partition import Fed, Partition, Trees
 from relaxwl.kernels.relaxed import Progress
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import (
@@ -76,12 +75,12 @@ def _check_kind(kernel: CountKernel, shards: ShardedCollection) -> None:
 
 def _fit_exact(kernel: WeisfeilerLehman, shards: ShardedCollection, tasks: Tasks) -> None:
     kernel.rows_, kernel._counters = [], []
-    kernel._fit_vocabularies(_empty(tasks, shards))
+    kernel._fit_vocabularies(shards.nothing())
     sent = hold(tasks, _without(kernel, "rows_", "_counters"))
     ids: list[Handle] = [None] * len(shards)
     for depth in range(kernel.max_depth + 1):
         n_below = len(kernel.rows_[-1]) if depth else 0
-        level = Level(tasks, sent, shards, depth, ids, n_below, again=depth > 0)
+        level = Level(tasks, sent, shards, depth, ids, n_below, None, again=depth > 0)
         ids = level.ids() if _looks_at_ids(kernel, depth) else []
         # The trees are the features of this kernel: here they come together for the first time.
         rows = join_rows([found.rows for found in tasks.gather(level.rows())])
@@ -122,45 +121,29 @@ def _chain(
     kernel: RelaxedWeisfeilerLehman, sent: Handle, shards: ShardedCollection, tasks: Tasks, seed: int, first: int
 ) -> Iterator[tuple[Partition, Counter, int]]:
     """Yield the partition of each depth of a chain, what counts its groups, and the number of its trees."""
-    encoded = kernel._encode(_empty(tasks, shards))
+    encoded = kernel._encode(shards.nothing())
     costs = hold(tasks, encoded)
     every = [kernel._make_partitioners(first, depth)[0] for depth in range(kernel.max_depth + 1)]
     below = _Below([None] * len(shards), 0, hold(tasks, np.zeros((1, 1))), None)
     for depth, partitioner in enumerate(every):
-        level = Level(tasks, sent, shards, depth, below.ids, below.n_known, again=True)
-        feeding = kernel._feeding
+        feeding, deeper = kernel._feeding, every[depth + 1 :]
         ground = tasks.submit("ground", make_ground, below.distances, costs, feeding if depth else None)
-        rng = np.random.default_rng([seed, first, depth])
-        fitted, summary, drawn = _grouped(tasks, partitioner, level, ground, depth, rng)
-        trees = Trees(
-            drawn, None if depth and feeding.roots else encoded.symbols, encoded.edge_symbols.names, below.trees
-        )
-        deeper = every[depth + 1 :]
-        measured = feeding.roots or any(map(looks_at_distances, deeper))
-        distances = distances_between(tasks, fitted.centers, ground) if deeper and measured else hold(tasks, None)
-        fed = Fed(fitted.centers, *tasks.gather([distances])) if deeper else None
-        ids = (
-            level.values_of_vertices(pick(tasks, 0, fitted.places), chunk_rows())
-            if _looks_at_ids(kernel, depth)
-            else []
-        )
-        below, n_trees = _Below(ids, len(fitted.centers), distances, trees), level.n_rows
-        del level, ground  # what lies with the workers is let go before the next depth
+        level = Level(tasks, sent, shards, depth, below.ids, below.n_known, ground, again=True)
+        rows = SpreadCrowd(tasks, level, ground)
+        fitted = group(partitioner, rows, np.random.default_rng([seed, first, depth]))
+        looked_at = deeper and (feeding.roots or any(map(looks_at_distances, deeper)))
+        distances = distances_between(tasks, fitted.centers, ground) if looked_at else hold(tasks, None)
+        tally, known = tasks.gather([rows.summarised(fitted), distances])
+        summary, nearest = as_summary(tally, len(fitted.centers))
+        symbols = None if depth and feeding.roots else encoded.symbols
+        trees = Trees(_drawn(fitted.centers, nearest, rows), symbols, encoded.edge_symbols.names, below.trees)
+        fed = Fed(fitted.centers, known) if deeper else None
         partition = Partition(depth, first, fitted.partitioner, fitted.centers, fed, trees, summary)
+        labels = pick(tasks, 0, fitted.places) if _looks_at_ids(kernel, depth) else []
+        ids = level.values_of_vertices(labels, rows.chunk_sizes) if labels else []
+        below, n_trees = _Below(ids, len(fitted.centers), distances, trees), level.n_rows
+        del level, rows, fitted, labels, ground  # what lies with the workers is let go before the next depth
         yield partition, _counter(tasks, kernel, sent, shards, ids, below.n_known), n_trees
-
-
-def _grouped(
-    tasks: Tasks, partitioner: Any, level: Level, ground: Handle, depth: int, rng: np.random.Generator
-) -> tuple[Grouped, Summary, Rows]:
-    """Group the trees of a level; return the groups, who is in them, and centres to be drawn."""
-    size = chunk_rows()
-    chunks, sizes = level.chunks(size), level.chunk_sizes(size)
-    largest = tasks.gather([tasks.submit("check", largest_of, chunk, ground) for chunk in chunks])
-    check_finite(max(largest), depth)
-    fitted = group(tasks, partitioner, level, chunks, ground, rng)
-    summary, nearest = summarise(tasks, chunks, sizes, fitted.places, len(fitted.centers))
-    return fitted, summary, _drawn(fitted.centers, nearest, SpreadCrowd(tasks, chunks, sizes, ground))
 
 
 def _looks_at_ids(kernel: CountKernel, depth: int) -> bool:
@@ -171,11 +154,6 @@ def _looks_at_ids(kernel: CountKernel, depth: int) -> bool:
 def make_ground(distances: Any, encoded: Encoded, feeding: Feeding | None) -> Ground:
     """Return the costs between the points of a depth."""
     return ground_of(distances, encoded, feeding)
-
-
-def largest_of(chunk: Distinct, ground: Ground) -> float:
-    """Return a bound on the distances of the rows of a chunk."""
-    return largest_distance(chunk.rows, ground)
 
 
 def _drawn(centers: Rows, nearest: Int64, rows: SpreadCrowd) -> Rows:
@@ -302,19 +280,6 @@ def join_counters(parts: list[Any]) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------------------- inside
-
-
-def _empty(tasks: Tasks, shards: ShardedCollection) -> GraphCollection:
-    """Return no graphs, but of the kind of those in the shards."""
-    (graphs,) = tasks.gather([tasks.submit("kind", empty_of, shards[:1])])
-    assert isinstance(graphs, GraphCollection)
-    return graphs
-
-
-def empty_of(shard: ShardedCollection) -> GraphCollection:
-    """Return no graph of a shard."""
-    graphs: GraphCollection = shard[0]
-    return graphs[:0]
 
 
 def _without(kernel: Any, *fitted: str) -> Any:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from relaxwl._execution import spans
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering import crowd
-from relaxwl.clustering._search_compiled import SOLVED
 from relaxwl.clustering.crowd import Found, HeldCrowd, members_of_clusters
 from relaxwl.clustering.nearest import evenly
 from relaxwl.clustering.partitioners import KMeansPartitioner, Partitioner
@@ -31,8 +30,20 @@ from relaxwl.unfolding import Rows
 from relaxwl.unfolding.rows import join_rows
 
 Result = TypeVar("Result")
-# Groups whose centres one task updates, and rows of the matrix of their distances that one task fills.
-GROUPS_AT_ONCE = 32
+# Groups whose centres one task updates, and distances between centres that one task computes.
+GROUPS_AT_ONCE, PAIRS_AT_ONCE = 128, 1 << 16
+
+
+class Count(NamedTuple):
+    """Of the rows of a chunk: how many are at each centre, the sum of distances, and the number of exact solves."""
+
+    sizes: Int64
+    objective: float
+    n_solved: int
+
+
+# What a task of k-means returns: where the rows of a chunk are, and what is told of them to the client.
+Moved = tuple[Found, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,37 +55,16 @@ class Grouped:
     places: list[Handle]
 
 
-def chunk_rows() -> int:
-    """Return the number of rows in a chunk."""
-    return crowd.CHUNK_ROWS
-
-
-def group(
-    tasks: Tasks, partitioner: Any, level: Level, chunks: list[Handle], ground: Handle, rng: np.random.Generator
-) -> Grouped:
-    """Group the rows of a level: in one task if they fit into one chunk, else chunk by chunk, by k-means."""
-    if len(chunks) == 1:
-        whole = tasks.submit("group", group_whole, partitioner, chunks[0], ground, rng)
-        (fitted, centers), *_ = tasks.gather(pick(tasks, 0, [whole]))
-        return Grouped(fitted, centers, pick(tasks, 1, [whole]))
-    kmeans = partitioner.seeded(rng) if type(partitioner) is KMeansPartitioner else None
-    if kmeans is None or kmeans.init == "k-means++":
-        raise ValueError(
-            f"{level.n_rows} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
-            "once; use k-means (partitioner=None) with init='sample', or fit on a sample of the graphs"
-        )
-    rows = SpreadCrowd(tasks, chunks, level.chunk_sizes(chunk_rows()), ground)
-    partitioner.centers_, partitioner.n_iter_ = kmeans.settle(rows)
-    return Grouped(partitioner, partitioner.centers_, rows.places())
-
-
 class SpreadCrowd:
     """A :class:`relaxwl.clustering.crowd.Crowd` of rows of weight 1 in chunks that lie with the workers."""
 
-    def __init__(self, tasks: Tasks, chunks: list[Handle], chunk_sizes: list[int], ground: Handle) -> None:
-        self._tasks, self._chunks, self._ground = tasks, chunks, ground
-        self._starts = prefix_sums(np.array(chunk_sizes, np.int64))
-        self._found: list[Handle] = []
+    def __init__(self, tasks: Tasks, level: Level, ground: Handle) -> None:
+        self._tasks, self._ground = tasks, ground
+        # The sums of these chunks are those of one machine. At least one chunk, if an empty one.
+        self.chunk_sizes = [stop - start for start, stop in spans(level.n_rows, crowd.CHUNK_ROWS)] or [0]
+        self._chunks = level.chunks(self.chunk_sizes)
+        self._starts = prefix_sums(np.array(self.chunk_sizes, np.int64))
+        self._moved: list[Handle] = []  # of each chunk, where its rows are, and what is told of it here
         self._better: Int64 = np.empty(0, np.int64)
         self._sizes: NDArray[np.int64]  # by chunk and centre
         self.objective, self.n_solved = 0.0, 0
@@ -116,23 +106,25 @@ class SpreadCrowd:
     def assign(self, centers: Rows) -> None:
         """Give every row to its nearest centre."""
         sent = hold(self._tasks, centers)
-        self._found = [self._tasks.submit("assign", assign, chunk, self._ground, sent) for chunk in self._chunks]
-        self._look()
+        self._moved = [self._tasks.submit("assign", assign, chunk, self._ground, sent) for chunk in self._chunks]
+        self._note(self._told())
 
-    def _look(self) -> None:
-        """Bring here how many rows are at each centre."""
-        told = self._tasks.gather([self._tasks.submit("tally", tally, found) for found in self._found])
-        self._sizes = np.array([sizes for sizes, _, _ in told], np.int32)
-        self.objective = sum(objective for _, objective, _ in told)
-        self.n_solved = sum(solved for _, _, solved in told)
+    def _told(self) -> list[Any]:
+        """Bring here what was found of each chunk, but for where its rows are."""
+        return self._tasks.gather(pick(self._tasks, 1, self._moved, "tell"))
+
+    def _note(self, told: list[Count]) -> None:
+        self._sizes = np.array([one.sizes for one in told], np.int32)
+        self.objective = sum(one.objective for one in told)
+        self.n_solved = sum(one.n_solved for one in told)
 
     def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
         """Return a new centre for each group in ``which``, from some of its members."""
         tasks, sent = self._tasks, hold(self._tasks, centers)
         wanted = chosen_members(self._sizes, which, limit)
         picked = [
-            tasks.submit("pick", take_members, chunk, found, *some)
-            for chunk, found, some in zip(self._chunks, self._found, wanted, strict=True)
+            tasks.submit("pick", take_members, chunk, moved, *some)
+            for chunk, moved, some in zip(self._chunks, self._moved, wanted, strict=True)
         ]
         joined = tasks.submit("members", join_members, picked)
         parts = [
@@ -143,13 +135,11 @@ class SpreadCrowd:
 
     def measure(self, centers: Rows, which: Int64) -> tuple[Float64, Float64]:
         """Return the sum of distances of each group as it is, and with other centres for those in ``which``."""
-        sent = hold(self._tasks, centers)
-        made = self._mapped("measure", measure, sent, which)
+        self._moved = self._mapped("measure", measure, hold(self._tasks, centers), which)
         before, after = np.zeros((2, len(centers)))
-        for some_before, some_after in self._tasks.gather(pick(self._tasks, 1, made)):
+        for some_before, some_after in self._told():
             before += some_before
             after += some_after
-        self._found = pick(self._tasks, 0, made)
         return before, after
 
     def keep(self, better: Int64) -> None:
@@ -165,21 +155,49 @@ class SpreadCrowd:
     def reassign(self, old: Rows, new: Rows, moved: NDArray[np.bool_]) -> Int64:
         """Bring the assignment up to date after some centres moved; return how many came to or left each."""
         sent = [hold(self._tasks, centers) for centers in (old, new)]
-        made = self._mapped("reassign", reassign, self._better, *sent, moved)
-        self._found = pick(self._tasks, 0, made)
-        changes = np.sum(self._tasks.gather(pick(self._tasks, 1, made)), axis=0)
-        self._look()
-        return np.asarray(changes, np.int64)
+        self._moved = self._mapped("reassign", reassign, self._better, *sent, moved)
+        told = self._told()
+        self._note([count for count, _ in told])
+        return np.asarray(np.sum([changes for _, changes in told], axis=0), np.int64)
+
+    def grouped_whole(self, partitioner: Any, rng: np.random.Generator) -> Grouped:
+        """Group the rows of the only chunk as on one machine."""
+        (chunk,) = self._chunks
+        whole = [self._tasks.submit("group", group_whole, partitioner, chunk, self._ground, rng)]
+        ((fitted, centers),) = self._tasks.gather(pick(self._tasks, 0, whole))
+        return Grouped(fitted, centers, pick(self._tasks, 1, whole))
 
     def places(self) -> list[Handle]:
         """Return the labels and distances of the rows, chunk by chunk."""
-        return pick(self._tasks, slice(0, 2), self._found)
+        return [self._tasks.submit("part", places, moved) for moved in self._moved]
+
+    def summarised(self, grouped: Grouped) -> Handle:
+        """Return who is in the groups, as a :class:`Tally`."""
+        tallies = [
+            self._tasks.submit("summary", tally_chunk, chunk, found, start, len(grouped.centers))
+            for chunk, found, start in zip(self._chunks, grouped.places, self._starts[:-1].tolist(), strict=True)
+        ]
+        return reduce(self._tasks, "summary", join_tallies, tallies)
 
     def _mapped(self, name: str, function: Callable[..., Any], *arguments: Any) -> list[Handle]:
         return [
-            self._tasks.submit(name, function, chunk, self._ground, found, *arguments)
-            for chunk, found in zip(self._chunks, self._found, strict=True)
+            self._tasks.submit(name, function, chunk, self._ground, moved, *arguments)
+            for chunk, moved in zip(self._chunks, self._moved, strict=True)
         ]
+
+
+def group(partitioner: Any, rows: SpreadCrowd, rng: np.random.Generator) -> Grouped:
+    """Group the rows of a level: in one task if they fit into one chunk, else chunk by chunk, by k-means."""
+    if len(rows.chunk_sizes) == 1:
+        return rows.grouped_whole(partitioner, rng)
+    kmeans = partitioner.seeded(rng) if type(partitioner) is KMeansPartitioner else None
+    if kmeans is None or kmeans.init == "k-means++":
+        raise ValueError(
+            f"{len(rows)} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
+            "once; use k-means (partitioner=None) with init='sample', or fit on a sample of the graphs"
+        )
+    partitioner.centers_, partitioner.n_iter_ = kmeans.settle(rows)
+    return Grouped(partitioner, partitioner.centers_, rows.places())
 
 
 def chosen_members(sizes: NDArray[np.integer], which: Int64, limit: int | None) -> list[tuple[Int64, Int64]]:
@@ -224,21 +242,21 @@ def take(chunk: Distinct, numbers: Int64) -> Rows:
     return chunk.rows.take(numbers)
 
 
-def assign(chunk: Distinct, ground: Ground, centers: Rows) -> Found:
+def assign(chunk: Distinct, ground: Ground, centers: Rows) -> Moved:
     """Give the rows of a chunk to their nearest centres."""
     held = _held(chunk.rows, ground)
     held.assign(centers)
-    return held.found
+    return held.found, _count(held)
 
 
-def tally(found: Found) -> tuple[Int64, float, int]:
-    """Return how many rows are at each centre, the sum of distances, and the number of exact solves."""
-    held = np.bincount(found.labels, minlength=found.n_centers)
-    return held, float(found.distances.sum()), int(found.counters[SOLVED])
+def places(moved: Moved) -> tuple[Int32, Float64]:
+    """Return the group of each row of a chunk, and its distance to the centre."""
+    return moved[0].labels, moved[0].distances
 
 
-def take_members(chunk: Distinct, found: Found, groups: Int64, ranks: Int64) -> tuple[Rows, Int32]:
+def take_members(chunk: Distinct, moved: Moved, groups: Int64, ranks: Int64) -> tuple[Rows, Int32]:
     """Return some members of groups, by their place among those of the chunk, and their groups."""
+    found = moved[0]
     members = members_of_clusters(found.labels, found.n_centers)
     numbers = np.array(
         [members[one][rank] for one, rank in zip(groups.tolist(), ranks.tolist(), strict=True)], np.int64
@@ -262,30 +280,32 @@ def suggest(members: tuple[Rows, Int32], ground: Ground, centers: Rows, which: I
     return held.suggest(centers, which, method, None)
 
 
-def measure(
-    chunk: Distinct, ground: Ground, found: Found, centers: Rows, which: Int64
-) -> tuple[Found, tuple[Float64, Float64]]:
+def measure(chunk: Distinct, ground: Ground, moved: Moved, centers: Rows, which: Int64) -> Moved:
     """Measure the members of groups against other centres."""
-    held = _held(chunk.rows, ground, found)
+    held = _held(chunk.rows, ground, moved[0])
     sums = held.measure(centers, which)
     return held.found, sums
 
 
-def worst(chunk: Distinct, ground: Ground, found: Found, better: Int64, number: int) -> tuple[Float64, Rows]:
+def worst(chunk: Distinct, ground: Ground, moved: Moved, better: Int64, number: int) -> tuple[Float64, Rows]:
     """Return the rows of a chunk that are served worst, once the better centres are kept."""
-    held = _held(chunk.rows, ground, found)
+    held = _held(chunk.rows, ground, moved[0])
     held.keep(better)
     return held.losses(number)
 
 
 def reassign(
-    chunk: Distinct, ground: Ground, found: Found, better: Int64, old: Rows, new: Rows, moved: NDArray[np.bool_]
-) -> tuple[Found, Int64]:
+    chunk: Distinct, ground: Ground, moved: Moved, better: Int64, old: Rows, new: Rows, differ: NDArray[np.bool_]
+) -> Moved:
     """Keep the better centres, and bring the assignment up to date."""
-    held = _held(chunk.rows, ground, found)
+    held = _held(chunk.rows, ground, moved[0])
     held.keep(better)
-    changes = held.reassign(old, new, moved)
-    return held.found, changes
+    changes = held.reassign(old, new, differ)
+    return held.found, (_count(held), changes)
+
+
+def _count(held: HeldCrowd) -> Count:
+    return Count(held.sizes, held.objective, held.n_solved)
 
 
 def _held(rows: Rows, ground: Ground, found: Found | None = None) -> HeldCrowd:
@@ -302,18 +322,17 @@ def distances_between(tasks: Tasks, centers: Rows, ground: Handle) -> Handle:
         f"the distances between {len(centers)} groups",
         "make fewer groups (a smaller n_clusters, a larger radius), or use fewer graphs",
     )
-    sent = hold(tasks, centers)
-    parts = [
-        tasks.submit("distances", upper_distances, sent, ground, span) for span in spans(len(centers), GROUPS_AT_ONCE)
-    ]
+    sent, n_at_once = hold(tasks, centers), max(1, PAIRS_AT_ONCE // len(centers))
+    parts = [tasks.submit("distances", upper_distances, sent, ground, span) for span in spans(len(centers), n_at_once)]
     return tasks.submit("distances", whole_matrix, parts, sent, ground)
 
 
 def upper_distances(centers: Rows, ground: Ground, span: tuple[int, int]) -> Float64:
     """Return the distances of some centres to all that come behind them, one behind the other."""
-    measures = centers.measures()
-    pairs = np.array([(one, other) for one in range(*span) for other in range(one + 1, len(centers))], np.int64)
-    return paired_distances(measures, measures, pairs.reshape(-1, 2), ground, None)
+    measures, (start, stop) = centers.measures(), span
+    pairs = np.argwhere(np.arange(start, stop)[:, None] < np.arange(len(centers)))
+    pairs[:, 0] += start
+    return paired_distances(measures, measures, pairs, ground, None)
 
 
 def whole_matrix(parts: list[Float64], centers: Rows, ground: Ground) -> Float64:
@@ -343,16 +362,8 @@ class Tally(NamedTuple):
     vertices: Int64
 
 
-def summarise(
-    tasks: Tasks, chunks: list[Handle], chunk_sizes: list[int], places: list[Handle], n_groups: int
-) -> tuple[Summary, Int64]:
+def as_summary(total: Tally, n_groups: int) -> tuple[Summary, Int64]:
     """Return who is in the groups, and the number of the row that is nearest to each centre (-1 if there is none)."""
-    starts = prefix_sums(np.array(chunk_sizes, np.int64)).tolist()
-    tallies = [
-        tasks.submit("summary", tally_chunk, chunk, found, start, n_groups)
-        for chunk, found, start in zip(chunks, places, starts[:-1], strict=True)
-    ]
-    (total,) = tasks.gather([reduce(tasks, "summary", join_tallies, tallies)])
     examples = np.full((n_groups, N_EXAMPLES, 2), -1, np.int64)
     begins = np.searchsorted(total.groups, np.arange(n_groups))
     place = np.arange(len(total.groups)) - begins[total.groups]

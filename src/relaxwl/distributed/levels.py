@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl.costs import check_finite
+from relaxwl.distances.ground import Ground
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.distributed.tasks import Handle, Tasks, hold, pick
 from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
+from relaxwl.kernels.chains import largest_distance
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.rows import canonical_order, distinct, join_rows
 
@@ -69,7 +72,8 @@ class Level:
     """The distinct rows of a depth, in partitions that lie with the workers.
 
     ``ids`` are what each vertex of each shard has from the depth below (None at depth 0), ``kernel`` is the handle of
-    the kernel that says how shards are refined, and ``again`` says that they were read, and so checked, before.
+    the kernel that says how shards are refined, ``ground`` that of the costs between points, if somebody looks at
+    distances, and ``again`` says that shards were read, and so checked, before.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Level:
         depth: int,
         ids: list[Handle],
         n_below: int,
+        ground: Handle,
         again: bool,
     ) -> None:
         self._tasks = tasks
@@ -90,17 +95,18 @@ class Level:
         ]
         self._local_ids = pick(tasks, 1, found)
         self._merged = self._shuffled(found, shards.n_nodes)
-        self.sizes: list[int] = tasks.gather([tasks.submit("count", n_distinct, merged) for merged in self._merged])
+        told = tasks.gather([tasks.submit("count", extent, merged, ground) for merged in self._merged])
+        self.sizes: list[int] = [size for size, _ in told]
         self.n_rows = sum(self.sizes)
+        check_finite(max(largest for _, largest in told), depth)
 
     def _shuffled(self, found: list[Handle], n_nodes: int) -> list[Handle]:
-        tasks, n_rows = self._tasks, n_nodes
-        if n_rows > PARTITION_ROWS:
-            n_rows = sum(tasks.gather([tasks.submit("count", n_distinct, one) for one in found]))
-        n_partitions = -(-n_rows // PARTITION_ROWS)
+        tasks, n_partitions, samples = self._tasks, 1, []
+        if n_nodes > PARTITION_ROWS:
+            told = tasks.gather([tasks.submit("sample", sample, one) for one in found])
+            n_partitions, samples = -(-sum(size for size, _ in told) // PARTITION_ROWS), [some for _, some in told]
         if n_partitions <= 1:
             return [tasks.submit("merge", merge, pick(tasks, 0, found))]
-        samples = tasks.gather([tasks.submit("sample", sample, one) for one in found])
         borders = hold(tasks, splitters(samples, n_partitions))
         cuts = [tasks.submit("cut", cut, one, borders) for one in found]
         return [
@@ -112,13 +118,9 @@ class Level:
         """Return the rows, partition by partition."""
         return pick(self._tasks, 0, self._merged)
 
-    def chunks(self, size: int) -> list[Handle]:
-        """Return the rows in chunks of a fixed size, whatever the partitions are."""
-        return self._regrouped("chunk", join_spans, self.rows(), self.sizes, self.chunk_sizes(size))
-
-    def chunk_sizes(self, size: int) -> list[int]:
-        """Return the sizes of the chunks; at least one, if an empty one."""
-        return [min(size, self.n_rows - start) for start in range(0, self.n_rows, size)] or [0]
+    def chunks(self, sizes: list[int]) -> list[Handle]:
+        """Return the rows in chunks of other sizes than the partitions'."""
+        return self._regrouped("chunk", join_spans, self.rows(), self.sizes, sizes)
 
     def ids(self) -> list[Handle]:
         """Return, shard by shard, the number of the row of each vertex."""
@@ -129,9 +131,9 @@ class Level:
         ]
         return self._back(numbers)
 
-    def values_of_vertices(self, chunks: list[Handle], size: int) -> list[Handle]:
-        """Return, shard by shard, what each vertex has, given what the rows have, in chunks."""
-        return self._back(self._regrouped("part", join_values, chunks, self.chunk_sizes(size), self.sizes))
+    def values_of_vertices(self, chunks: list[Handle], sizes: list[int]) -> list[Handle]:
+        """Return, shard by shard, what each vertex has, given what the rows have, in chunks of these sizes."""
+        return self._back(self._regrouped("part", join_values, chunks, sizes, self.sizes))
 
     def _back(self, values: list[Handle]) -> list[Handle]:
         tasks = self._tasks
@@ -170,16 +172,17 @@ def refine_shard(
     return Distinct(rows, first, number), row_of_node
 
 
-def n_distinct(found: "Found | Merged") -> int:
-    """Return the number of rows of a shard, or of a partition."""
-    return len(found[0])
+def extent(merged: Merged, ground: Ground | None) -> tuple[int, float]:
+    """Return the number of rows of a partition, and a bound on their distances."""
+    rows = merged[0].rows
+    return len(rows), 0.0 if ground is None else largest_distance(rows, ground)
 
 
-def sample(found: Found) -> Rows:
-    """Return some rows, evenly spread; at least one, if there are any."""
-    n_rows = n_distinct(found)
-    n_taken = -(-n_rows * OVERSAMPLING // PARTITION_ROWS)
-    return found[0].rows.take((np.arange(n_taken) * 2 + 1) * n_rows // (2 * max(n_taken, 1)))
+def sample(found: Found) -> tuple[int, Rows]:
+    """Return the number of rows of a shard, and some of them, evenly spread; at least one, if there are any."""
+    rows = found[0].rows
+    n_taken = -(-len(rows) * OVERSAMPLING // PARTITION_ROWS)
+    return len(rows), rows.take((np.arange(n_taken) * 2 + 1) * len(rows) // (2 * max(n_taken, 1)))
 
 
 def splitters(samples: list[Rows], n_partitions: int) -> Rows:
@@ -191,8 +194,9 @@ def splitters(samples: list[Rows], n_partitions: int) -> Rows:
 
 def cut(found: Found, borders: Rows) -> list[Distinct]:
     """Return the rows of each partition; equal rows of different shards come into the same."""
-    cuts = [0, *found[0].rows.count_before(borders).tolist(), n_distinct(found)]
-    return [found[0].span(start, stop) for start, stop in pairwise(cuts)]
+    rows = found[0]
+    cuts = [0, *rows.rows.count_before(borders).tolist(), len(rows)]
+    return [rows.span(start, stop) for start, stop in pairwise(cuts)]
 
 
 def merge(parts: list[Distinct]) -> Merged:

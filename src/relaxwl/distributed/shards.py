@@ -190,7 +190,8 @@ class ShardWriter:
         graphs, y = self._taken(n_graphs)
         name = f"part-{len(self._manifest.parts):06d}.npz"
         with atomic_write(self.folder / name) as file:
-            np.savez_compressed(file, **_arrays(graphs, y))  # type: ignore[arg-type]
+            # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
+            np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
         part = Part(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
         self._manifest = self._manifest.grown(part, graphs, y)
         self._manifest.write(self.folder / UNFINISHED)
@@ -278,6 +279,10 @@ class ShardedCollection(Sequence[GraphCollection]):
         """Return collections of one shard each, which are small to send."""
         return [self[index : index + 1] for index in range(len(self))]
 
+    def nothing(self) -> GraphCollection:
+        """Return no graphs, but of the kind of those in the shards."""
+        return _recoded(GraphCollection([0], [0], [], directed=self.manifest.directed), self.manifest)
+
     def to_collection(self) -> GraphCollection:
         """Return all graphs as one collection in memory."""
         return GraphCollection.concatenate(self)
@@ -298,16 +303,15 @@ class ShardedCollection(Sequence[GraphCollection]):
         wanted = min(check_integer("n_graphs", n_graphs), self.n_graphs)
         chosen = np.sort(as_generator(random_state).choice(self.n_graphs, wanted, replace=False))
         starts = prefix_sums(np.array([part.n_graphs for part in self.manifest.parts], np.int64))
-        first = self.manifest.parts[0]
-        graphs, targets = [self._read(first)[:0]], []
+        graphs, targets = [self.nothing()], []
         if self.manifest.target is not None:
-            targets = [self._load(first)["y"][:0]]
+            targets = [self._targets(self.manifest.parts[0])[:0]]
         for part, (start, stop) in zip(self.manifest.parts, pairwise(starts), strict=True):
             mine = chosen[(chosen >= start) & (chosen < stop)] - start
             if len(mine):
                 graphs.append(self._read(part)[mine])
             if len(mine) and self.manifest.target is not None:
-                targets.append(self._load(part)["y"][mine])
+                targets.append(self._targets(part)[mine])
         return GraphCollection.concatenate(graphs), np.concatenate(targets) if targets else None
 
     # Kernels do not know shards: they ask the collection to do what they would do.

@@ -5,6 +5,7 @@ one is computed again elsewhere. What tasks return stays where it was made; a *h
 other tasks, also within lists.
 """
 
+import pickle
 import secrets
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,8 @@ from relaxwl._execution import one_thread
 Handle = Any
 # Results that one task puts together.
 FAN_IN = 16
+# What is sent along with every task that takes it.
+SMALL_BYTES = 1 << 13
 
 
 class Tasks(Protocol):
@@ -125,8 +128,11 @@ def current_tasks() -> Tasks:
 
 
 def hold(tasks: Tasks, value: Any) -> Handle:
-    """Send a value that many tasks take, once."""
-    return tasks.submit("send", _itself, value)
+    """Return what many tasks can take for a value: a handle of one that is sent once, or if it is small itself.
+
+    Dask lets a task run where the handles that it takes are, so it is better not to make one for next to nothing.
+    """
+    return value if len(pickle.dumps(value)) <= SMALL_BYTES else tasks.submit("send", _itself, value)
 
 
 def pick(tasks: Tasks, place: Any, handles: Iterable[Handle], name: str = "part") -> list[Handle]:
