@@ -218,12 +218,12 @@ def start_bounds(root, total, centers, side, costs, starts, root_costs):
     ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
     ``root_costs`` (float32, padded): the cost between the roots alone.
     """
-    k = len(side.numbers)
-    n_lighter = np.searchsorted(side.totals, total)
-    for center in range(k):
+    n_lighter = 0
+    for center in range(len(side.numbers)):
         root_cost = costs.roots[root, centers.roots[center]]
         root_costs[center] = side.scale * root_cost
-        if center < n_lighter:
+        if side.totals[center] < total:
+            n_lighter += 1
             starts[center] = side.scale * (root_cost + side.discount * (total - side.totals[center]))
         else:
             missing = side.totals[center] - total
@@ -274,7 +274,8 @@ def _least(values):
 @njit(nogil=True, cache=True)
 def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds, minima):
     """Write the first bounds on the distance of one row to all centres, and the least of each block of them."""
-    bounds[:] = starts
+    for center in range(len(bounds)):  # an assignment of arrays takes a second to compile
+        bounds[center] = starts[center]
     for entry in range(begin, end):
         slot, factor = rows.slots[entry], rows.factors[entry]
         _add(bounds[:n_lighter], side.heavy[slot][:n_lighter], factor)

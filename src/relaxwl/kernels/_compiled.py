@@ -40,13 +40,13 @@ def count_ids(offsets, ids, n_ids):
             counts[slot] = 1
             filled[graph] += 1
     indptr = np.zeros(n_graphs + 1, np.int64)
+    end = 0
     for graph in range(n_graphs):
-        length = filled[graph] - offsets[graph]
-        begin = indptr[graph]
-        found[begin : begin + length] = found[offsets[graph] : filled[graph]]
-        counts[begin : begin + length] = counts[offsets[graph] : filled[graph]]
-        indptr[graph + 1] = begin + length
-    return indptr, found[: indptr[n_graphs]].copy(), counts[: indptr[n_graphs]].copy()
+        for slot in range(offsets[graph], filled[graph]):
+            found[end], counts[end] = found[slot], counts[slot]
+            end += 1
+        indptr[graph + 1] = end
+    return indptr, found[:end].copy(), counts[:end].copy()
 
 
 @njit(nogil=True, cache=True)

@@ -79,8 +79,10 @@ def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
 
 
 def compressed(matrix: csr_array) -> _compiled.Compressed:
-    """Return a sparse matrix as compiled code takes it."""
-    return _compiled.Compressed(matrix.indptr, matrix.indices, matrix.data)
+    """Return a sparse matrix as compiled code takes it: with short indices wherever they suffice."""
+    index = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
+    indptr, indices = (array.astype(index, copy=False) for array in (matrix.indptr, matrix.indices))
+    return _compiled.Compressed(indptr, indices, matrix.data)
 
 
 def _sparse_rows(a, firsts, columns, minimum, out, span):  # type: ignore[no-untyped-def]

@@ -57,6 +57,13 @@ def put(target, positions, values):
 
 
 @njit(nogil=True, cache=True)
+def copy(values, target):
+    """Write ``target[:] = values``, which in itself takes a second to compile."""
+    for t in range(len(values)):
+        target[t] = values[t]
+
+
+@njit(nogil=True, cache=True)
 def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
     """Solve the dual of a support vector machine by sequential minimal optimisation; return (bias, converged).
 
@@ -70,7 +77,12 @@ def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
     ``max_iter`` bounds the steps by pairs.
     """
     n = len(signs)
-    upper, lower = np.where(signs > 0, C, 0.0), np.where(signs > 0, 0.0, -C)
+    upper, lower = np.zeros(n), np.zeros(n)
+    for t in range(n):
+        if signs[t] > 0:
+            upper[t] = C
+        else:
+            lower[t] = -C
     active, part = np.arange(n), gram
     spent, credit = 0, 0.0
     while spent < max_iter:
@@ -366,7 +378,7 @@ def add_rows(matrix, rows, weights, out):
 def refresh(gram, signs, coefficients, residuals):
     """Write the residuals of all coefficients anew."""
     used = np.flatnonzero(coefficients)
-    residuals[:] = signs
+    copy(signs, residuals)
     add_rows(gram, used, -taken(coefficients, used), residuals)
 
 
@@ -426,8 +438,9 @@ def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
         bias, converged = solve(training, signs, C[position], tolerance, max_iter, coefficients, residuals)
         n_fits += 1
         n_unconverged += not converged
-        path[position:] = coefficients
         biases[position:] = bias
+        for later in range(position, len(C)):
+            copy(coefficients, path[later])
         if converged and np.abs(coefficients).max() < C[position]:
             break
     return decide(gram, fit, held_out, scale, path, biases), n_fits, n_unconverged
@@ -437,7 +450,8 @@ def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
 def decide(gram, fit, held_out, scale, path, biases):
     """Return the decision values (c, m) of ``held_out`` for c solutions: ``path`` (c, n) and ``biases`` (c,)."""
     decisions = np.empty((len(biases), len(held_out)))
-    decisions[:] = biases[:, np.newaxis]
+    for c in range(len(biases)):
+        decisions[c, :] = biases[c]
     unseen = np.empty((1, len(held_out)))
     for t in range(len(fit)):
         row = gather(gram, fit[t : t + 1], held_out, scale, unseen)[0]

@@ -49,50 +49,45 @@ def counting_order(ids, n_ids):
 
 
 @njit(nogil=True, cache=True)
-def gather_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
+def gather_rows(start, stop, adjacency, previous, n_children, n_total):
     """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
-    The vertices must be closed under adjacency (whole graphs), and it must be symmetric. ``previous`` int32 (n_nodes,)
-    holds the ids of the depth below, all < n_total. A known (edge code, id) becomes ``edge_code * n_children + id``;
-    one that was not known at fitting lies behind all of these.
+    The vertices must be closed under adjacency (whole graphs), and it must be symmetric and without edge codes.
+    ``previous`` int32 (n_nodes,) holds the ids of the depth below, all < n_total; the point of an id is the id itself,
+    and of one that was not known at fitting (from n_children on) one that lies behind all of these.
     """
-    indptr, indices, edge_codes = adjacency
+    indptr, indices, _ = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
     filled = indptr[start : stop + 1] - first
-    labelled = len(edge_codes) > 0
-    n_points = n_children * n_edge_codes
     # Every vertex hands its id to its neighbours. As vertices come in the order of their ids, each neighbour receives
     # them sorted, and no row needs a sort of its own.
     for local in counting_order(previous[start:stop], n_total):
         child = previous[start + local]
+        point = child if child < n_children else n_children + child
         for entry in range(indptr[start + local], indptr[start + local + 1]):
-            edge = edge_codes[entry] if labelled else 0
-            if child < n_children and edge < n_edge_codes:
-                point = edge * n_children + child
-            else:
-                point = n_points + edge * n_total + child
             parent = indices[entry] - start
             points[filled[parent]] = point
             filled[parent] += 1
-    if labelled:  # sorted by id, but edge labels come first
-        for local in range(stop - start):
-            _sort(points[indptr[start + local] - first : indptr[start + local + 1] - first])
     return _run_lengths(indptr[start : stop + 1] - first, points)
 
 
 @njit(nogil=True, cache=True)
-def gather_directed_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
-    """Return what ``gather_rows`` returns, for an adjacency of any kind: every vertex asks for itself."""
+def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
+    """Return what ``gather_rows`` returns, for an adjacency of any kind, with edge codes or without.
+
+    A known (edge code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all of
+    these. Every vertex asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
+    """
     indptr, indices, edge_codes = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
-    labelled = len(edge_codes) > 0
+    coded = len(edge_codes) > 0
     n_points = n_children * n_edge_codes
     for local in range(stop - start):
         for entry in range(indptr[start + local], indptr[start + local + 1]):
             child = previous[indices[entry]]
-            edge = edge_codes[entry] if labelled else 0
+            edge = edge_codes[entry] if coded else 0
             if child < n_children and edge < n_edge_codes:
                 points[entry - first] = edge * n_children + child
             else:
@@ -246,7 +241,8 @@ def _merge_sort(order, scratch, begin, end, rows):
                 else:
                     scratch[slot] = order[j]
                     j += 1
-        order[begin:end] = scratch[begin:end]
+        for slot in range(begin, end):  # an assignment of slices takes a second to compile
+            order[slot] = scratch[slot]
         width *= 2
 
 

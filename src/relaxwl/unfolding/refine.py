@@ -107,10 +107,14 @@ def _distinct_of_span(
 ) -> Part:
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
-    gather = _compiled.gather_directed_rows if graphs.directed else _compiled.gather_rows
     adjacency = _compiled.Adjacency(graphs.indptr, graphs.indices, edge_codes)
-    indptr, points, counts = gather(start, stop, adjacency, previous, n_children, n_edge_codes, n_total)
-    rows = Rows(roots[start:stop], indptr, points, counts, n_children, n_edge_codes)
+    if graphs.directed or len(edge_codes):
+        gathered = _compiled.gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total)
+    else:
+        gathered = _compiled.gather_rows(start, stop, adjacency, previous, n_children, n_total)
+    indptr, points, counts = gathered
+    # A copy, because graphs' arrays are read only, and for such compiled code would be made a second time.
+    rows = Rows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
     return rows, *distinct(rows)
 
 
