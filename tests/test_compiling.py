@@ -259,7 +259,7 @@ def test_machine_code_from_disk_needs_nothing_that_it_calls(tmp_path):
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout.split())
     assert [line[-2:] for line in printed] == [["0", "1"], ["1", "0"]]
-    assert all(line[:5] == "there is no such place".split() for line in printed)
+    assert all(line[:5] == ["there", "is", "no", "such", "place"] for line in printed)
 
 
 def test_the_garbage_collector_goes_on_as_before():

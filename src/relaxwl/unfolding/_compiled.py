@@ -76,8 +76,8 @@ def gather_rows(start, stop, adjacency, previous, n_children, n_total):
 def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
     """Return what ``gather_rows`` returns, for an adjacency of any kind, with edge codes or without.
 
-    A known (edge code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all of
-    these. Every vertex asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
+    A known (edge code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all
+    of these. Every vertex asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
     """
     indptr, indices, edge_codes = adjacency
     first = indptr[start]
