@@ -84,7 +84,7 @@ class _NoMachineCode:
 
 @contextmanager
 def no_garbage_collected() -> Iterator[None]:
-    """Let the garbage collector rest: compiling makes many small objects that live, and it would look at all of them."""
+    """Let the garbage collector rest: compiling makes many small objects that live, and it looks at all of them."""
     active = gc.isenabled()
     gc.disable()
     try:
