@@ -79,7 +79,7 @@ def test_shortest_paths_have_a_bound(monkeypatch):
 def test_out_of_time_less_is_fitted_and_said():
     kernel = AveragedKernel(time_limit=1e-9, random_state=0).fit(TRAIN)
     assert [family.name for family in kernel.families_] == ["WL"]
-    assert "R-WL* with few groups: the time limit of 1e-09 s was reached" in kernel.left_out_
+    assert "R-WL* with few groups: the time limit for kernels of 1e-09 s was reached" in kernel.left_out_
     assert kernel.combinations() == ["all"]
     assert kernel.kernel_matrix(TEST, TRAIN).shape == (6, 14)
 

@@ -238,7 +238,7 @@ class AveragedKernel(GraphKernel):
         left = deadline.remaining()
         started = time.perf_counter()
         if self.families_ and left == 0:
-            self.left_out_.append(f"{family.name}: the time limit of {self.time_limit:g} s was reached")
+            self.left_out_.append(f"{family.name}: the time limit for kernels of {self.time_limit:.2g} s was reached")
             return
         try:
             with time_limit(left if self.families_ else None):
@@ -247,7 +247,7 @@ class AveragedKernel(GraphKernel):
         except TimeLimitReached:
             if not self.families_ or deadline.remaining() != 0:  # the limit of whoever called
                 raise
-            self.left_out_.append(f"{family.name}: not finished within the time limit of {self.time_limit:g} s")
+            self.left_out_.append(f"{family.name}: not finished within the time limit for kernels of {self.time_limit:.2g} s")
             return
         self.families_.append(family)
         self.scales_.append([_scale(matrix) for matrix in matrices])
