@@ -86,8 +86,8 @@ WITH_ATTRIBUTES = """\
 ## (f) Attributes
 
 R-WL\\* with 10 partitions without a round of k-means on vertex labels, and on labels and attributes together
-(`EditCost.from_attributes`, 16 codes, inserting a vertex costs the spread of the attributes). Our copy of PROTEINS has no
-attributes, so BZR stands alone.
+(`EditCost.from_attributes`, 16 codes, inserting a vertex costs the spread of the attributes). Our copy of PROTEINS
+has no attributes, so BZR stands alone.
 
 """
 RUNTIMES = """\

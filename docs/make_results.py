@@ -128,9 +128,9 @@ DISCUSSION = """\
   kernels are. Without it, R-WL\\* gave 67.9, 71.3 and 86.1 on EGO-1, IMDB-BINARY and REDDIT-BINARY, whose graphs
   differ most in size. More rounds of k-means, updates of every centre in every round, and larger C did not help there.
 - **auto** took the place of rwl-auto, which chose among forty settings of R-WL\\* and lost a point or two by choosing.
-- **R-WL\\* with 50 partitions on IMDB-BINARY** was once measured with 75.8 %. The kernel is the same to the digit, and it
-  does reach 75.5 % at depth 4 with C = 4, scaled to variance 1 (four runs of 10-fold cross-validation with fixed C); but
-  with a quarter or four times that C it loses one to two points, and inner folds, which choose depths too, miss the peak.
+- **R-WL\\* with 50 partitions on IMDB-BINARY** was once measured with 75.8 %. The kernel is the same to the digit, and
+  it does reach 75.5 % at depth 4 with C = 4, scaled to variance 1 (four runs of 10-fold cross-validation with fixed C);
+  but a quarter or four times that C loses one to two points, and inner folds, which choose depths too, miss the peak.
   `auto` therefore chooses less ([predictors](predictors.md)).
 
 Cells with "…" have not been run, or not to the end: the run went on at the lowest priority beside other work and was

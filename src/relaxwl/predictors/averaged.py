@@ -247,7 +247,9 @@ class AveragedKernel(GraphKernel):
         except TimeLimitReached:
             if not self.families_ or deadline.remaining() != 0:  # the limit of whoever called
                 raise
-            self.left_out_.append(f"{family.name}: not finished within the time limit for kernels of {self.time_limit:.2g} s")
+            self.left_out_.append(
+                f"{family.name}: not finished within the time limit for kernels of {self.time_limit:.2g} s"
+            )
             return
         self.families_.append(family)
         self.scales_.append([_scale(matrix) for matrix in matrices])
