@@ -50,16 +50,36 @@ def test_likelihood_is_at_least_scikit_learns_best(sample):
     assert process.log_likelihood_ >= reference.log_marginal_likelihood_value_ - 1e-3
 
 
-def test_gradient_is_that_of_the_likelihood(sample):
+@pytest.fixture
+def problem(sample):
     X, y, _, _ = sample
-    problem = _Problem(_kernels(X, X), np.array([1.0, 2.0]), y / y.std())
-    point = np.log([0.5, 0.3, 0.1])
+    return _Problem(_kernels(X, X), np.array([1.0, 2.0]), y / y.std())
 
-    def likelihood(parameters):
-        return _Covariance.of(problem, np.exp(parameters[:-1]), np.exp(parameters[-1])).log_likelihood
 
-    found = _Covariance.of(problem, np.exp(point[:-1]), np.exp(point[-1])).gradient(problem)
-    np.testing.assert_allclose(found, approx_fprime(point, likelihood, 1e-6), rtol=1e-4, atol=1e-4)
+def test_slopes_are_those_of_the_likelihood(problem):
+    point = np.array([0.5, 0.3, 0.1])
+    found, _ = _Covariance.of(problem, point).derivatives(problem)
+    expected = approx_fprime(point, lambda variances: _Covariance.of(problem, variances).log_likelihood, 1e-7)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_information_is_the_mean_of_observed_and_expected(problem):
+    point = np.array([0.5, 0.3, 0.1])
+    covariance = _Covariance.of(problem, point)
+    _, found = covariance.derivatives(problem)
+    n = len(problem.targets)
+    parts = [kernel / scale for kernel, scale in zip(problem.kernels, problem.scales, strict=True)] + [np.eye(n)]
+    inverse = np.linalg.inv(problem.covariance(point))
+    ones = inverse.sum(axis=1)
+    projected = inverse - np.outer(ones, ones) / ones.sum()
+    dual = projected @ problem.targets
+    np.testing.assert_allclose(covariance.dual, dual)
+    expected = [[0.5 * dual @ a @ projected @ b @ dual for b in parts] for a in parts]
+    np.testing.assert_allclose(found, expected)
+    # The definition: half the sum of -d²L/dadb, whose trace term is +½tr(PaPb), and of the expectation of it.
+    observed = approx_fprime(point, lambda v: _Covariance.of(problem, v).derivatives(problem)[0], 1e-6)
+    fisher = np.array([[0.5 * np.trace(inverse @ a @ inverse @ b) for b in parts] for a in parts])
+    np.testing.assert_allclose(found, (-observed + fisher) / 2, rtol=1e-3, atol=1e-2)
 
 
 def test_units_of_targets_and_kernels_do_not_matter(sample):

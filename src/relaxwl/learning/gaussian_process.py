@@ -2,22 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack, solve_triangular
-from scipy.optimize import fmin_l_bfgs_b
+from scipy.optimize import lsq_linear
 
 from relaxwl._deadline import check_time
 from relaxwl._progress import report
 
 Float64 = NDArray[np.float64]
 
-# Bounds of the logarithms of weights and noise, for targets of variance 1 and kernels of mean diagonal 1.
-LOG_WEIGHTS = (-14.0, 7.0)
-LOG_NOISE = (-12.0, 2.0)
+# Bounds of weights and noise, for targets of variance 1 and kernels of mean diagonal 1.
+MOST_WEIGHT = 1e3
+NOISE = (5e-6, 8.0)
 # A weight below this share of the variance of the targets is no better than none.
 NEGLIGIBLE = 1e-5
 # Shares of the variance that the starting points take for noise.
@@ -25,8 +24,12 @@ STARTING_NOISE = (0.1, 0.5, 0.02)
 # Starting points are tried on the first number of examples, evenly spread. The best is followed on the second, then on
 # all of them: a step on all costs the cube of their number, and few are left to take.
 STAGES = (500, 1500)
-# Steps end when the logarithm of the likelihood grows by less than this share of itself: hundredths, mostly.
-LEAST_GROWTH = 2e-5
+# Steps end when the logarithm of the likelihood is not expected to grow by more than this.
+LEAST_GROWTH = 0.02
+# Logarithms of the factors by which a step may change weights and noise: at first, and at most.
+REACHES = (2.0, 4.0)
+# Kernels that say nearly the same would trade huge weights; this share of their information keeps them apart.
+RIDGE = 1e-3
 # Shares of the mean diagonal that are added to it, one after the other, until a matrix is positive definite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 
@@ -86,7 +89,9 @@ class GaussianProcess:
     def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike) -> Self:
         """Learn weights, noise and mean from the kernel matrices (n, n) of n examples and their targets."""
         problem, center, unit = _standardised(kernels, y)
-        return self._settle(problem, center, unit, *_weights_and_noise(self._maximised(problem)))
+        variances = self._maximised(problem)
+        weights = np.where(variances[:-1] < NEGLIGIBLE, 0.0, variances[:-1])
+        return self._settle(problem, center, unit, np.append(weights, variances[-1]))
 
     def condition(self, kernels: Sequence[ArrayLike], y: ArrayLike, weights: ArrayLike, noise: float) -> Self:
         """Take weights and noise as given, and learn the rest, as :meth:`fit` does with those that it finds."""
@@ -96,14 +101,14 @@ class GaussianProcess:
             raise ValueError(f"weights must be {problem.n_kernels} finite numbers >= 0, one for each kernel")
         if not 0 < noise < np.inf:
             raise ValueError(f"noise must be a finite number > 0, not {noise!r}")
-        return self._settle(problem, center, unit, given * problem.scales / unit**2, noise / unit**2)
+        return self._settle(problem, center, unit, np.append(given * problem.scales, noise) / unit**2)
 
-    def _settle(self, problem: "_Problem", center: float, unit: float, weights: Float64, noise: float) -> Self:
+    def _settle(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
         """Keep what predictions need, in the units of the targets."""
-        fitted = _Covariance.of(problem, weights, noise)
+        fitted = _Covariance.of(problem, variances)
         targets = center + unit * problem.targets
-        self.weights_: Float64 = fitted.weights / problem.scales * unit**2
-        self.noise_ = fitted.noise * unit**2
+        self.weights_: Float64 = variances[:-1] / problem.scales * unit**2
+        self.noise_ = float(variances[-1]) * unit**2
         self.jitter_ = fitted.jitter * unit**2
         self.mean_ = center + unit * fitted.mean
         self.log_likelihood_ = fitted.log_likelihood - len(targets) * np.log(unit)
@@ -153,19 +158,15 @@ class GaussianProcess:
         return -0.5 * (np.log(2 * np.pi * prediction.variance) + (targets - prediction.mean) ** 2 / prediction.variance)
 
     def _maximised(self, problem: "_Problem") -> Float64:
-        """Return the logarithms of weights and noise with the largest likelihood that was found."""
+        """Return the weights and the noise with the largest likelihood that was found."""
         screened, *larger = problem.stages()
         starts = [_start(problem.n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
         found = [_climb(screened, start, self.max_iter) for start in starts]
-        best = max(range(len(found)), key=lambda place: (found[place][1], -place))
-        parameters = found[best][0]
+        best = max(range(len(found)), key=lambda place: (found[place].log_likelihood, -place))
+        variances = found[best].variances
         for stage in larger:
-            # Examples that contradict each other may all have been left out before. Without noise the others would be
-            # absurdly unlikely, and the first step away would end where everything is noise.
-            noisier = [np.append(parameters[:-1], max(parameters[-1], np.log(share))) for share in STARTING_NOISE]
-            likeliest = max([parameters, *noisier], key=partial(_likelihood, stage))
-            parameters = _climb(stage, likeliest, self.max_iter)[0]
-        return parameters
+            variances = _climb(stage, variances, self.max_iter).variances
+        return variances
 
     def _summed(self, arrays: list[Float64]) -> Float64:
         if len(arrays) != len(self.weights_):
@@ -209,94 +210,124 @@ class _Problem:
         grid = np.ix_(kept, kept)
         return _Problem([kernel[grid] for kernel in self.kernels], self.scales, self.targets[kept])
 
-    def covariance(self, weights: Float64, noise: float) -> Float64:
+    def covariance(self, variances: Float64) -> Float64:
+        """Return the sum of the kernels by their weights, with the noise, which stands last, on its diagonal."""
         total = np.zeros_like(self.kernels[0])
-        for kernel, weight in zip(self.kernels, weights / self.scales, strict=True):
+        for kernel, weight in zip(self.kernels, variances[:-1] / self.scales, strict=True):
             if weight:
                 total += weight * kernel
-        total.flat[:: len(total) + 1] += noise
+        total.flat[:: len(total) + 1] += variances[-1]
         return total
+
+    def factored(self, variances: Float64) -> tuple[Float64, float]:
+        """Return the lower Cholesky factor, and what was added to the diagonal where rounding made it singular."""
+        for share in JITTERS:
+            covariance = self.covariance(variances)
+            jitter = share * float(np.trace(covariance)) / len(covariance)
+            covariance.flat[:: len(covariance) + 1] += jitter
+            # LAPACK writes by columns: transposed, which changes nothing here, the matrix is factored in its place.
+            factor, failed = lapack.dpotrf(covariance.T, lower=1, clean=1, overwrite_a=1)
+            if not failed:
+                return factor, jitter
+        raise ValueError(
+            "the sum of the kernels has eigenvalues well below 0: the kernels must be positive semidefinite; "
+            f"adding {JITTERS[-1]:g} of the mean variance did not help"
+        )
 
 
 @dataclass(frozen=True)
 class _Covariance:
-    """A factored covariance with what follows from it; ``dual`` is A⁻¹(y - mean)."""
+    """A factored covariance A with what follows from it; ``dual`` is A⁻¹(y - mean), ``ones`` is A⁻¹1."""
 
-    weights: Float64
-    noise: float
+    variances: Float64
     jitter: float
     factor: Float64
     dual: Float64
+    ones: Float64
     mean: float
     log_likelihood: float
 
     @classmethod
-    def of(cls, problem: _Problem, weights: Float64, noise: float) -> "_Covariance":
-        factor, jitter = _factored(problem.covariance(weights, noise))
+    def of(cls, problem: _Problem, variances: Float64) -> "_Covariance":
+        factor, jitter = problem.factored(variances)
         right = np.column_stack([problem.targets, np.ones(len(problem.targets))])
-        (solved_y, solved_ones) = lapack.dpotrs(factor, right, lower=1)[0].T
+        (solved_y, ones) = lapack.dpotrs(factor, right, lower=1)[0].T
         # The best mean for this covariance, by generalised least squares.
-        mean = float(solved_y.sum() / solved_ones.sum())
-        dual = solved_y - mean * solved_ones
+        mean = float(solved_y.sum() / ones.sum())
+        dual = solved_y - mean * ones
         residuals = problem.targets - mean
         half_log_determinant = float(np.log(np.diag(factor)).sum())
         fit = float(residuals @ dual)
         value = -0.5 * fit - half_log_determinant - 0.5 * len(residuals) * np.log(2 * np.pi)
-        return cls(weights, noise, jitter, factor, dual, mean, float(value))
+        return cls(variances, jitter, factor, dual, ones, mean, float(value))
 
-    def gradient(self, problem: _Problem) -> Float64:
-        """Return the derivatives by the logarithms of weights and noise; the mean is at its best, so it adds none."""
+    def derivatives(self, problem: _Problem) -> tuple[Float64, Float64]:
+        """Return the slopes of the likelihood by weights and noise, and the average information.
+
+        The information is the mean of the negative second derivatives and of what they are expected to be, in which
+        all that is costly cancels out. The mean is at its best, so it adds nothing to the slopes.
+        """
         inverse = lapack.dpotri(self.factor, lower=1)[0]
         traces = [_symmetric_dot(inverse, kernel) for kernel in problem.kernels]
-        fits = [float(self.dual @ (kernel @ self.dual)) for kernel in problem.kernels]
-        by_weight = 0.5 * (np.array(fits) - np.array(traces)) * self.weights / problem.scales
-        by_noise = 0.5 * (float(self.dual @ self.dual) - float(np.trace(inverse))) * self.noise
-        return np.append(by_weight, by_noise)
+        moved = [kernel @ self.dual for kernel in problem.kernels]
+        units = np.append(problem.scales, 1.0)
+        by_variance = np.column_stack([*moved, self.dual]) / units
+        solved = lapack.dpotrs(self.factor, by_variance, lower=1)[0]
+        solved -= np.outer(self.ones, self.ones @ by_variance) / self.ones.sum()
+        slopes = 0.5 * (by_variance.T @ self.dual - np.array([*traces, float(np.trace(inverse))]) / units)
+        return slopes, 0.5 * by_variance.T @ solved
 
 
-def _likelihood(problem: _Problem, parameters: Float64) -> float:
-    return _Covariance.of(problem, np.exp(parameters[:-1]), float(np.exp(parameters[-1]))).log_likelihood
+def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
+    """Raise the likelihood, step by step, and return where that ends.
 
-
-def _climb(problem: _Problem, start: Float64, max_iter: int) -> tuple[Float64, float]:
-    """Follow the gradient of the likelihood; return where that ends, and the likelihood there."""
-
-    def loss(parameters: Float64) -> tuple[float, Float64]:
+    Each step goes where a parabola with the slopes and the information is highest, within reach. The reach grows while
+    parabolas foretell the growth, and shrinks where they do not.
+    """
+    here = _Covariance.of(problem, start)
+    slopes, information = here.derivatives(problem)
+    reach, farthest = REACHES
+    for _ in range(max_iter):
         check_time()
-        covariance = _Covariance.of(problem, np.exp(parameters[:-1]), float(np.exp(parameters[-1])))
-        return -covariance.log_likelihood, -covariance.gradient(problem)
+        there_at, growth = _highest(here.variances, slopes, information, reach)
+        if growth < LEAST_GROWTH:
+            break
+        there = _Covariance.of(problem, there_at)
+        grown = there.log_likelihood - here.log_likelihood
+        reach = min(2 * reach, farthest) if grown > growth / 2 else reach if grown > growth / 10 else reach / 4
+        if grown > 0:
+            here = there
+            slopes, information = here.derivatives(problem)
+    return here
 
-    bounds = [LOG_WEIGHTS] * problem.n_kernels + [LOG_NOISE]
-    growth = LEAST_GROWTH / np.finfo(np.float64).eps
-    found, value, _ = fmin_l_bfgs_b(loss, start, bounds=bounds, maxiter=max_iter, factr=growth, pgtol=1e-3)
-    return np.asarray(found, np.float64), -float(value)
+
+def _highest(variances: Float64, slopes: Float64, information: Float64, reach: float) -> tuple[Float64, float]:
+    """Return the weights and the noise within reach where the parabola is highest, and how much it grows to there."""
+    least, most = _within_reach(variances, reach)
+    # A constant kernel, which is no different from the mean, has no information but for rounding.
+    units = np.sqrt(np.maximum(np.diag(information), 1e-9))
+    scaled = information / np.multiply.outer(units, units) + RIDGE * np.eye(len(units))
+    # Completed to a square, the parabola is a problem of least squares.
+    root = np.linalg.cholesky(scaled).T
+    right = solve_triangular(root, slopes / units, trans="T")
+    bounds = (least - variances) * units, (most - variances) * units
+    step = lsq_linear(root, right, bounds, method="bvls").x / units
+    growth = float(slopes @ step - 0.5 * step @ information @ step)
+    return np.clip(variances + step, least, most), growth
+
+
+def _within_reach(variances: Float64, reach: float) -> tuple[Float64, Float64]:
+    """Return what weights and noise may become in a step; a weight below the noise may vanish or rise to it at once."""
+    least, most = variances * np.exp(-reach), variances * np.exp(reach)
+    noise = variances[-1]
+    least[:-1][variances[:-1] < noise] = 0
+    most[:-1] = np.minimum(np.maximum(most[:-1], noise * min(reach, 1.0)), MOST_WEIGHT)
+    least[-1], most[-1] = np.clip([least[-1], most[-1]], *NOISE)
+    return least, most
 
 
 def _start(n_kernels: int, noise: float) -> Float64:
-    start: Float64 = np.log(np.append(np.full(n_kernels, (1 - noise) / n_kernels), noise))
-    return start
-
-
-def _weights_and_noise(parameters: Float64) -> tuple[Float64, float]:
-    weights = np.exp(parameters[:-1])
-    return np.where(weights < NEGLIGIBLE, 0.0, weights), float(np.exp(parameters[-1]))
-
-
-def _factored(covariance: Float64) -> tuple[Float64, float]:
-    """Return the lower Cholesky factor, and what was added to the diagonal where rounding left the matrix singular."""
-    size = float(np.trace(covariance)) / len(covariance)
-    for share in JITTERS:
-        shifted = covariance
-        if share:
-            shifted = covariance.copy()
-            shifted.flat[:: len(covariance) + 1] += share * size
-        factor, failed = lapack.dpotrf(shifted, lower=1, clean=1)
-        if not failed:
-            return factor, share * size
-    raise ValueError(
-        "the sum of the kernels has eigenvalues well below 0: the kernels must be positive semidefinite; "
-        f"adding {JITTERS[-1]:g} of the mean variance did not help"
-    )
+    return np.append(np.full(n_kernels, (1 - noise) / n_kernels), noise)
 
 
 def _symmetric_dot(lower: Float64, symmetric: Float64) -> float:
