@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from relaxwl import as_collection
 from relaxwl.molecules import Descriptors, MoleculeError, MorganFingerprints, descriptors, fingerprints
+from relaxwl.molecules.descriptors import KINDS, descriptor_names, kind_of
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -49,3 +51,25 @@ def test_what_is_no_molecule_is_named():
         descriptors(as_collection([(1, [])]))
     with pytest.raises(ValueError, match="no molecules"):
         Descriptors().fit([])
+
+
+def test_descriptors_are_normal_scores_of_their_ranks():
+    texts = ["C" * n for n in (1, 2, 3, 30, 2)]
+    model = Descriptors().fit(texts)
+    place = model.names_.index("HeavyAtomCount")
+    column = model.transform(texts)[:, place]
+    # Ranks, of which the two of length 2 share the middle: how far the longest lies from the others does not matter.
+    scores = norm.ppf(np.array([0.5, 2, 3.5, 4.5, 2]) / 5)
+    np.testing.assert_allclose(column, (scores - scores.mean()) / scores.std())
+    between, beyond = model.transform(["C" * 10, "C" * 60])[:, place]
+    assert column[2] < between < column[3] == beyond
+
+
+def test_every_descriptor_is_of_a_kind():
+    kinds = [kind_of(name) for name in descriptor_names()]
+    assert set(kinds) == set(KINDS)
+    assert kind_of("fr_COO") == "fragments"
+    assert kind_of("NumHDonors") == "counts"
+    assert kind_of("SMR_VSA1") == "surfaces"
+    assert kind_of("Chi0") == "topology"
+    assert kind_of("MolLogP") == "the whole"

@@ -1,9 +1,11 @@
 """RDKit's descriptors of whole molecules, brought to one scale on the training molecules."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,14 +16,24 @@ from relaxwl.molecules.reading import as_molecules
 
 # A weighted mean of others of the list that takes a quarter of the time of all.
 LEFT_OUT = frozenset({"qed"})
+# Values that differ by less than this many decimals (of their logarithms) differ by rounding.
+DECIMALS = 9
+# What descriptors tell of, and how their names begin.
+BEGINNINGS = {
+    "fragments": ("fr_",),
+    "topology": ("Chi", "Kappa", "BCUT", "Bertz", "Balaban", "Hall", "Ipc", "AvgIpc", "Phi"),
+    "counts": ("Num", "Ring", "Heavy", "NHOH", "NO"),
+}
+KINDS = (*BEGINNINGS, "surfaces", "the whole")
 
 
 class Descriptors(TransformerMixin, BaseEstimator):
     """RDKit's descriptors (about 200: sizes, charges, surfaces, fragments) as columns of like scale.
 
-    Fitted on training molecules: descriptors that are constant or undefined there are dropped. The others are taken to
-    logarithms, sign kept, as most are counts and sizes with long tails, then standardised and clipped. A value that is
-    undefined for a new molecule counts as the mean.
+    Fitted on training molecules: descriptors that are constant or undefined there are dropped. Most of the others are
+    counts and sizes with long tails, so each is replaced by its normal score (the quantile of the normal distribution
+    that belongs to its rank; between ranks, by interpolation), then standardised and clipped. A value that is undefined
+    for a new molecule counts as the mean.
 
     Parameters
     ----------
@@ -33,7 +45,7 @@ class Descriptors(TransformerMixin, BaseEstimator):
     names_ : list of str
         The descriptors kept.
     mean_, deviation_ : array (n_kept,)
-        Of the logarithms.
+        Of the normal scores.
 
     Examples
     --------
@@ -70,18 +82,22 @@ class Descriptors(TransformerMixin, BaseEstimator):
         table = raw_descriptors(as_molecules(X), names)
         if not len(table):
             raise ValueError("there are no molecules to fit descriptors on")
-        logarithms = _signed_log(table)
-        defined = np.isfinite(logarithms).all(axis=0)
-        logarithms[:, ~defined] = 0
-        mean, deviation = logarithms.mean(axis=0), logarithms.std(axis=0)
-        # Relative to the mean: rounding alone must not make a constant vary.
-        self._kept: NDArray[np.bool_] = defined & (deviation > 1e-9 * (1 + np.abs(mean)))
+        values = _comparable(table)
+        self._kept: NDArray[np.bool_] = np.isfinite(values).all(axis=0) & (values != values[0]).any(axis=0)
         self.names_ = [name for name, kept in zip(names, self._kept, strict=True) if kept]
-        self.mean_, self.deviation_ = mean[self._kept], deviation[self._kept]
+        self._ranks = [_ranked(column) for column in values[:, self._kept].T]
+        scores = self._scored(table[:, self._kept])
+        self.mean_, self.deviation_ = scores.mean(axis=0), scores.std(axis=0)
         return table
 
+    def _scored(self, table: Float64) -> Float64:
+        scores = np.empty_like(table)
+        for place, (column, (values, known)) in enumerate(zip(_comparable(table).T, self._ranks, strict=True)):
+            scores[:, place] = np.interp(column, values, known)
+        return scores
+
     def _scaled(self, table: Float64) -> Float64:
-        scaled = (_signed_log(table) - self.mean_) / self.deviation_
+        scaled = (self._scored(table) - self.mean_) / self.deviation_
         scaled[np.isnan(scaled)] = 0
         clipped: Float64 = np.clip(scaled, -self.clip, self.clip)
         return clipped
@@ -101,6 +117,13 @@ def descriptors(X: Any) -> Float64:
 def descriptor_names() -> list[str]:
     """Return the names of RDKit's descriptors that are computed."""
     return [name for name in _functions() if name not in LEFT_OUT]
+
+
+def kind_of(name: str) -> str:
+    """Return what a descriptor tells of: one of ``KINDS``."""
+    if "VSA" in name:  # surfaces, by charge, lipophilicity, …
+        return "surfaces"
+    return next((kind for kind, beginnings in BEGINNINGS.items() if name.startswith(beginnings)), "the whole")
 
 
 def raw_descriptors(molecules: list[Any], names: list[str]) -> Float64:
@@ -124,7 +147,11 @@ def _functions() -> dict[str, Any]:
     import_rdkit()
     import rdkit.Chem.Descriptors
 
-    return dict(rdkit.Chem.Descriptors.descList)
+    # Each of these would compute again what RDKit keeps with the molecule.
+    return {
+        name: partial(function, force=False) if name.endswith("EStateIndex") else function
+        for name, function in rdkit.Chem.Descriptors.descList
+    }
 
 
 def _value(function: Any, molecule: Any) -> float:
@@ -134,8 +161,14 @@ def _value(function: Any, molecule: Any) -> float:
         return float("nan")
 
 
-def _signed_log(table: Float64) -> Float64:
-    # Infinite and absurd values are no values.
+def _comparable(table: Float64) -> Float64:
+    """Return logarithms, sign kept, without what rounding adds; infinite and absurd values are no values."""
     usable = np.where(np.abs(table) < 1e100, table, np.nan)
-    result: Float64 = np.sign(usable) * np.log1p(np.abs(usable))
+    result: Float64 = np.round(np.sign(usable) * np.log1p(np.abs(usable)), DECIMALS)
     return result
+
+
+def _ranked(column: Float64) -> tuple[Float64, Float64]:
+    """Return the values of a column, ascending, and the normal score of each: that of the middle of its ranks."""
+    values, counts = np.unique(column, return_counts=True)
+    return values, ndtri((np.cumsum(counts) - counts / 2) / len(column))

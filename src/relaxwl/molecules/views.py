@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
@@ -18,12 +19,14 @@ from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.gram import gram
-from relaxwl.molecules.descriptors import Descriptors
+from relaxwl.molecules.descriptors import KINDS, Descriptors, kind_of
 from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Squares of the widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
+# Those of the kernels on one kind of descriptors each, beside those on all: what kinds do may add up.
+KIND_WIDTHS = (1.0, 4.0)
 # Pairs of molecules from which that median is taken.
 N_MEDIAN = 1000
 
@@ -131,35 +134,54 @@ class GraphView:
         return [{"max_depth": depth} for depth in self.depths]
 
 
+class Gaussians:
+    """Gaussian kernels of several widths on some columns of a table."""
+
+    def __init__(self, table: Float64, columns: NDArray[np.bool_], widths: Sequence[float]) -> None:
+        self.columns, self.widths = columns, widths
+        self.table: Float64 = table[:, columns]
+        some = self.table[np.linspace(0, len(table) - 1, min(N_MEDIAN, len(table))).astype(np.int64)]
+        squares = pdist(some, "sqeuclidean") if len(some) > 1 else np.ones(1)
+        self.unit = float(np.median(squares)) or float(squares.mean()) or 1.0
+
+    def compare(self, table: Float64) -> list[Float64]:
+        """Return the kernel matrices between the rows of a table and those of the fit, a matrix a width."""
+        new = table[:, self.columns]
+        squares = (new**2).sum(axis=1)[:, None] + (self.table**2).sum(axis=1) - 2 * new @ self.table.T
+        scaled = np.maximum(squares, 0) / (-2 * self.unit)
+        return [np.exp(scaled / width) for width in self.widths]
+
+
 class DescriptorView:
-    """Gaussian kernels of several widths on RDKit's descriptors."""
+    """Gaussian kernels of several widths on RDKit's descriptors: on all of them, and on each kind alone."""
 
     def __init__(self) -> None:
         self.names = [f"descriptors, width {width:g}" for width in WIDTHS]
+        self.names += [f"descriptors of {kind}, width {width:g}" for kind in KINDS for width in KIND_WIDTHS]
 
     def fit(self, batch: Batch) -> list[Float64]:
-        """Fit the scales of the descriptors, and the unit of the widths."""
+        """Fit the scales of the descriptors, and the units of the widths."""
         self.descriptors = Descriptors()
-        self.table: Float64 = self.descriptors.fit_transform(batch.molecules)
-        some = self.table[np.linspace(0, len(self.table) - 1, min(N_MEDIAN, len(self.table))).astype(np.int64)]
-        self.unit = float(np.median(pdist(some, "sqeuclidean"))) if len(some) > 1 else 1.0
-        return self._kernels(self.table)
+        table = self.descriptors.fit_transform(batch.molecules)
+        kinds = np.array([kind_of(name) for name in self.descriptors.names_])
+        self.kernels = [Gaussians(table, kinds != "", WIDTHS)]
+        self.kernels += [Gaussians(table, kinds == kind, KIND_WIDTHS) for kind in KINDS]
+        own = self._compared(table)
+        for matrix in own:
+            np.fill_diagonal(matrix, 1)  # but for rounding it is
+        return own
 
     def compare(self, batch: Batch) -> list[Float64]:
         """Compare with the descriptors of the training molecules."""
-        return self._kernels(self.descriptors.transform(batch.molecules))
+        return self._compared(self.descriptors.transform(batch.molecules))
 
     def masked(self, batch: Batch) -> list[Float64]:
         """Put a dummy in the place of each atom."""
         (molecule,) = batch.molecules
-        return self._kernels(self.descriptors.transform(_with_dummies(molecule)))
+        return self._compared(self.descriptors.transform(_with_dummies(molecule)))
 
-    def _kernels(self, table: Float64) -> list[Float64]:
-        squares = (table**2).sum(axis=1)[:, None] + (self.table**2).sum(axis=1) - 2 * table @ self.table.T
-        if table is self.table:
-            np.fill_diagonal(squares, 0)
-        scaled = np.maximum(squares, 0) / (-2 * (self.unit or 1.0))
-        return [np.exp(scaled / width) for width in WIDTHS]
+    def _compared(self, table: Float64) -> list[Float64]:
+        return [matrix for kernel in self.kernels for matrix in kernel.compare(table)]
 
 
 class FingerprintView:
