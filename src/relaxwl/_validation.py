@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 # What scikit-learn calls random_state, and the ways of NumPy to say the same.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
@@ -114,6 +115,19 @@ def _checked_seed(random_state: Any) -> int:
             f"random_state must be an integer >= 0, a NumPy random generator or None, not {random_state!r}"
         )
     return int(random_state)
+
+
+def as_targets(y: Any, n_examples: int, examples: str) -> NDArray[np.float64]:
+    """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
+    try:
+        targets = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("y must hold numbers; for classes there are classifiers") from None
+    if targets.shape != (n_examples,):
+        raise ParameterError(f"y must hold one number for each of {n_examples} {examples}, not {targets.shape}")
+    if not np.isfinite(targets).all():
+        raise ParameterError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
+    return targets
 
 
 def looks_continuous(distinct: Any, n_values: int) -> bool:

@@ -80,7 +80,7 @@ def test_skipping_and_keeping_tell_what_was_lost():
         graphs, index = from_smiles(texts, errors="skip", return_index=True)
     assert [graph.n_nodes for graph in graphs] == [1, 2]
     assert index.tolist() == [0, 2]
-    with pytest.warns(UserWarning, match="kept as graphs without vertices"):
+    with pytest.warns(UserWarning, match="kept, without atoms"):
         assert [graph.n_nodes for graph in from_smiles(texts, errors="nan")] == [1, 0, 2, 0]
     with pytest.warns(UserWarning, match="1 of 2"):
         assert len(from_rdkit([Chem.MolFromSmiles("C"), None], errors="nan")) == 2

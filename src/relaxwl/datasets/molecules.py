@@ -23,6 +23,10 @@ from relaxwl.datasets.smiles import (
 )
 
 
+# What to do about a row that cannot be read, in Python and on the command line.
+ADVICE = 'errors="skip" (--errors skip) leaves such rows out'
+
+
 class MoleculeTableError(ValueError):
     """A table that cannot be read; the message names the file and the line."""
 
@@ -96,7 +100,7 @@ def read_molecules(
         molecules = read_smiles(texts, errors, lines)
     except MoleculeError as error:
         place = f"{path}, line {lines[error.index]}, column {smiles!r}"
-        raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}") from None
+        raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
     y = None if target is None else _targets(values, lines, path, target, errors)
     if errors == "skip":
         kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(y, row)]
@@ -121,7 +125,8 @@ def _columns(path: Path, smiles: str, target: str | None, errors: str) -> tuple[
     for line, row in rows:
         is_whole = len(row) == len(names)
         if not is_whole and errors == "raise":
-            raise MoleculeTableError(f"{path}, line {line}: {len(row)} fields, but the header has {len(names)}")
+            fields = f"{len(row)} fields, but the header has {len(names)}"
+            raise MoleculeTableError(f"{path}, line {line}: {fields}; {ADVICE}")
         lines.append(line)
         texts.append(row[place].strip() if is_whole else "")
         values.append(row[target_place].strip() if is_whole and target_place is not None else "")
@@ -156,7 +161,7 @@ def _targets(values: list[str], lines: list[int], path: Path, target: str, error
         wanted = "a class" if are_classes else "a finite number"
         problem = f"{path}, line {lines[row]}, column {target!r}: {values[row]!r} is not {wanted}"
         if errors == "raise":
-            raise MoleculeTableError(problem)
+            raise MoleculeTableError(f"{problem}; {ADVICE}")
         warnings.warn(f"{int(unreadable.sum())} of {len(values)} targets are missing: {problem}", stacklevel=4)
     return np.array(values) if are_classes else numbers
 

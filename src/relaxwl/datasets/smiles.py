@@ -311,7 +311,7 @@ def _told(found: list[Any], errors: str, places: Sequence[str] | None = None) ->
             f"{index if places is None else places[index]}, {shortened(item.text)}: {item.problem}"
             for index, item in lost[:NAMED]
         )
-        what = "left out" if errors == "skip" else "kept as graphs without vertices"
+        what = "left out" if errors == "skip" else "kept, without atoms"
         more = f"; and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
         message = f"{len(lost)} of {len(found)} molecules could not be read and are {what}: {names}{more}"
         warnings.warn(message, UserWarning, stacklevel=4)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import lsq_linear
 
 from relaxwl._deadline import check_time
@@ -24,8 +24,8 @@ STARTING_NOISE = (0.1, 0.5, 0.02)
 # Starting points are tried on the first number of examples, evenly spread. The best is followed on the second, then on
 # all of them: a step on all costs the cube of their number, and few are left to take.
 STAGES = (500, 1500)
-# Steps end when the logarithm of the likelihood is not expected to grow by more than this.
-LEAST_GROWTH = 0.02
+# Steps end when the logarithm of the likelihood is not expected to grow by more than this for each example.
+LEAST_GROWTH = 1e-4
 # Logarithms of the factors by which a step may change weights and noise: at first, and at most.
 REACHES = (2.0, 4.0)
 # Kernels that say nearly the same would trade huge weights; this share of their information keeps them apart.
@@ -178,8 +178,8 @@ class GaussianProcess:
         return total
 
     def _report(self) -> None:
-        shares = ", ".join(f"{weight:.3g}" for weight in self.weights_)
-        report(self.verbose, "Gaussian process: weights %s, noise %.3g, mean %.3g", shares, self.noise_, self.mean_)
+        counted = f"{np.count_nonzero(self.weights_)} of {len(self.weights_)} kernels count"
+        report(self.verbose, "Gaussian process: %s, noise %.3g, mean %.3g", counted, self.noise_, self.mean_)
         if self.jitter_:
             report(self.verbose, "the covariance was singular: %.1e was added to each variance", self.jitter_)
 
@@ -212,12 +212,13 @@ class _Problem:
 
     def covariance(self, variances: Float64) -> Float64:
         """Return the sum of the kernels by their weights, with the noise, which stands last, on its diagonal."""
-        total = np.zeros_like(self.kernels[0])
+        total = np.zeros(self.kernels[0].size)
         for kernel, weight in zip(self.kernels, variances[:-1] / self.scales, strict=True):
             if weight:
-                total += weight * kernel
-        total.flat[:: len(total) + 1] += variances[-1]
-        return total
+                total = blas.daxpy(kernel.ravel(), total, a=weight)  # in its place: one way through memory
+        covariance: Float64 = total.reshape(self.kernels[0].shape)
+        covariance.flat[:: len(covariance) + 1] += variances[-1]
+        return covariance
 
     def factored(self, variances: Float64) -> tuple[Float64, float]:
         """Return the lower Cholesky factor, and what was added to the diagonal where rounding made it singular."""
@@ -290,7 +291,7 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
     for _ in range(max_iter):
         check_time()
         there_at, growth = _highest(here.variances, slopes, information, reach)
-        if growth < LEAST_GROWTH:
+        if growth < LEAST_GROWTH * len(problem.targets):
             break
         there = _Covariance.of(problem, there_at)
         grown = there.log_likelihood - here.log_likelihood

@@ -102,7 +102,7 @@ def _restored(kind: Any, content: dict[str, Any]) -> Any:
     if content["classes"] is not None:
         model.classes_ = np.array(content["classes"])
     model._targets = np.array(content["targets"])
-    kernels = model._fit_kernels(content["smiles"], len(model._targets))
+    kernels = model._fit_kernels(model._batch(content["smiles"]))
     learned = zip(model._process_targets(), content["processes"], strict=True)
     model._keep(kernels, [GaussianProcess().condition(kernels, y, one["weights"], one["noise"]) for y, one in learned])
     return model

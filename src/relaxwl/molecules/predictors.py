@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
-from relaxwl._validation import as_seed, check_integer
+from relaxwl._validation import as_seed, as_targets, check_integer
 from relaxwl.datasets.smiles import AtomLabels
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -24,6 +24,7 @@ from relaxwl.molecules.explaining import GroupEffect, MoleculeExplanation, merge
 from relaxwl.molecules.persistence import read_model, write_model
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.views import Batch, DescriptorView, FingerprintView, GraphView, View
+from relaxwl.predictors.novelty import QUANTILE
 from relaxwl.predictors.report import FitReport, Tried
 
 # Kernels that make up less than this share of a covariance are not named in reports.
@@ -53,10 +54,10 @@ class _MoleculeModel(BaseEstimator):
         self.verbose = verbose
 
     def novelty(self, X: Any) -> Float64:
-        """Return how far molecules lie from all that were fitted: 1 is as far as these lie from each other.
+        """Say how far molecules lie from those of the fit, so that one sees when a prediction is a guess.
 
-        The distance to the nearest, in the similarity that the model found, is divided by the median of the training
-        molecules' own. From 2 or so on a prediction is a guess.
+        The distance to the nearest, in the similarity that the model found, in units of what 95 % of the fitted
+        molecules stay below among each other: a molecule with a value above 1 is stranger than these.
         """
         check_is_fitted(self)
         nearest: Float64 = self._similarity(self._compare(X)).max(axis=1)
@@ -77,24 +78,24 @@ class _MoleculeModel(BaseEstimator):
         model: Self = read_model(path, {kind.__name__: kind for kind in (cls, *cls.__subclasses__())})
         return model
 
-    def _fit_kernels(self, X: Any, n_targets: int) -> list[Float64]:
+    def _batch(self, X: Any) -> Batch:
+        return Batch(as_molecules(X), self.atom_labels)
+
+    def _fit_kernels(self, batch: Batch) -> list[Float64]:
         self._started = time.monotonic()
-        batch = Batch(as_molecules(X), self.atom_labels)
         self.seed_ = as_seed(self.random_state)
-        if len(batch.molecules) != n_targets:
-            raise ValueError(f"X has {len(batch.molecules)} molecules, but y has {n_targets} values")
+        self.n_molecules_in_ = n = len(batch.molecules)
         self.views_: list[View] = self._make_views(self.seed_)
         self.kernel_names_ = [name for view in self.views_ for name in view.names]
         refuse_beyond_memory(
-            (len(self.kernel_names_) + 3) * 8.0 * n_targets**2,
-            f"{len(self.kernel_names_)} kernel matrices of {n_targets} molecules",
+            (len(self.kernel_names_) + 3) * 8.0 * n**2,
+            f"{len(self.kernel_names_)} kernel matrices of {n} molecules",
             "fit on fewer molecules, or with fewer views",
         )
         kernels: list[Float64] = []
-        for view in self.views_:
+        for place, view in enumerate(self.views_, 1):
             kernels += view.fit(batch)
-            report(self.verbose, "%s: done", view.names[0].partition(",")[0])
-        self.n_molecules_in_ = n_targets
+            report(self.verbose, "%s: done", view.title, share=place / (len(self.views_) + 1))
         self._smiles = [_smiles(molecule) for molecule in batch.molecules]
         return kernels
 
@@ -117,11 +118,11 @@ class _MoleculeModel(BaseEstimator):
         return [made[name] for name in VIEWS if name in self.views]
 
     def _compare(self, X: Any) -> list[Float64]:
-        batch = Batch(as_molecules(X), self.atom_labels)
+        batch = self._batch(X)
         return [matrix for view in self.views_ for matrix in view.compare(batch)]
 
     def _masked(self, molecule: Any) -> list[Float64]:
-        batch = Batch([molecule], self.atom_labels)
+        batch = self._batch([molecule])
         return [matrix for view in self.views_ for matrix in view.masked(batch)]
 
     def _explain(self, molecule: Any, process: GaussianProcess, sign: int = 1) -> MoleculeExplanation:
@@ -133,7 +134,7 @@ class _MoleculeModel(BaseEstimator):
 
     def _group_effects(self, molecule: Any, process: GaussianProcess, sign: int) -> list[GroupEffect]:
         """Return what the groups of its atoms do to a prediction, the strongest first."""
-        batch = Batch([molecule], self.atom_labels)
+        batch = self._batch([molecule])
         kernels = {view: view.compare(batch) for view in self.views_}
         whole = float(_predicted(process, [matrix for found in kernels.values() for matrix in found]).mean[0])
         effects = []
@@ -158,15 +159,16 @@ class _MoleculeModel(BaseEstimator):
         self._weights = weights
         own = self._similarity(kernels)
         np.fill_diagonal(own, 0)
-        distance = float(np.median(1 - own.max(axis=1)))
+        distance = float(np.quantile(1 - own.max(axis=1), QUANTILE))
         self._own_distance = distance if distance > 0 else 1.0
 
     def _summary(self, task: str, metric: str, score: float, baseline: tuple[float, str]) -> FitReport:
         """Return what the fit came to: the score of leaving one out, and how much each kernel counts."""
         total = float(self._weights.sum()) or 1.0
         shares = {name: weight / total for name, weight in zip(self.kernel_names_, self._weights, strict=True)}
-        counted = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share >= LEAST_SHARE)
-        tried = Tried("Gaussian process", score, f"weights: {counted or 'none'}")
+        largest = sorted(shares, key=lambda name: -shares[name])
+        counted = "; ".join(f"{name}: {shares[name]:.0%}" for name in largest if shares[name] >= LEAST_SHARE)
+        tried = Tried("Gaussian process", score, f"by {counted or 'none of the kernels'}")
         seconds = time.monotonic() - self._started
         return FitReport(
             f"{self.n_molecules_in_} molecules, {task}",
@@ -175,7 +177,7 @@ class _MoleculeModel(BaseEstimator):
             tried.name,
             score,
             *baseline,
-            tuple(self.kernel_names_),
+            tuple(f"{len(view.names)} of {view.title}" for view in self.views_),
             (),
             seconds,
         )
@@ -232,12 +234,10 @@ class MoleculeRegressor(RegressorMixin, _MoleculeModel):
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from SMILES (or RDKit molecules) and one number for each."""
-        targets = np.asarray(y, np.float64)
-        if targets.ndim != 1:
-            raise ValueError(f"y must be a vector, not an array of shape {targets.shape}")
-        kernels = self._fit_kernels(X, len(targets))
-        self._targets = targets
-        self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, targets)])
+        batch = self._batch(X)
+        self._targets = as_targets(y, len(batch.molecules), "molecules")
+        kernels = self._fit_kernels(batch)
+        self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, self._targets)])
         return self
 
     def _process_targets(self) -> list[Float64]:
@@ -299,7 +299,10 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         self.classes_, codes = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, not only {self.classes_[0]!r}")
-        kernels = self._fit_kernels(X, len(targets))
+        batch = self._batch(X)
+        if len(batch.molecules) != len(targets):
+            raise ValueError(f"y must hold one class for each of {len(batch.molecules)} molecules, not {len(targets)}")
+        kernels = self._fit_kernels(batch)
         self._targets = codes.astype(np.int64)
         self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, y) for y in self._process_targets()])
         return self

@@ -57,6 +57,7 @@ class AtomGroup(NamedTuple):
 class View(Protocol):
     """One way to look at molecules; ``names`` has one entry for each of its kernels."""
 
+    title: str
     names: list[str]
 
     def fit(self, batch: Batch) -> list[Float64]:
@@ -72,10 +73,11 @@ class View(Protocol):
 class GraphView:
     """A graph kernel, cut at several depths: the smaller the depth, the coarser the look."""
 
-    def __init__(self, name: str, kernel: WeisfeilerLehman | RelaxedWeisfeilerLehman, depths: Sequence[int]) -> None:
+    def __init__(self, title: str, kernel: WeisfeilerLehman | RelaxedWeisfeilerLehman, depths: Sequence[int]) -> None:
+        self.title = title
         self.kernel = kernel
         self.depths = depths
-        self.names = [f"{name}, depth {depth}" for depth in depths]
+        self.names = [f"{title}, depth {depth}" for depth in depths]
 
     def fit(self, batch: Batch) -> list[Float64]:
         """Fit the kernel, and keep the counts of the training molecules."""
@@ -155,6 +157,8 @@ class Gaussians:
 class DescriptorView:
     """Gaussian kernels of several widths on RDKit's descriptors: on all of them, and on each kind alone."""
 
+    title = "descriptors"
+
     def __init__(self) -> None:
         self.names = [f"descriptors, width {width:g}" for width in WIDTHS]
         self.names += [f"descriptors of {kind}, width {width:g}" for kind in KINDS for width in KIND_WIDTHS]
@@ -186,6 +190,8 @@ class DescriptorView:
 
 class FingerprintView:
     """The Tanimoto similarity of unfolded Morgan counts, with atoms told apart by what they are and by what they do."""
+
+    title = "Morgan counts"
 
     def __init__(self, radius: int = 2) -> None:
         self.kinds = [MorganFingerprints(radius, atoms) for atoms in ATOMS]

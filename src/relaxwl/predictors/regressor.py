@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._validation import as_targets
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
@@ -106,7 +107,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
             Numbers that are known of each graph besides: a kernel on them joins the covariance.
         """
         graphs, table = self._checked_input(X, extra)
-        targets = _targets(y, len(graphs))
+        targets = as_targets(y, len(graphs), "graphs")
         if self._is_large(graphs) or len(graphs) > PROCESS_UP_TO:
             return self._fit_linear(graphs, table, targets)
         blocks = self._fit_kernels(graphs, table)
@@ -229,15 +230,3 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
             tuple(self.kernel_.left_out_),
             self._elapsed(),
         )
-
-
-def _targets(y: Any, n_graphs: int) -> Float64:
-    try:
-        targets = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("y must hold numbers; for classes there is GraphClassifier") from None
-    if targets.shape != (n_graphs,):
-        raise ValueError(f"y must hold one number for each of {n_graphs} graphs, not an array of {targets.shape}")
-    if not np.isfinite(targets).all():
-        raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
-    return targets
