@@ -22,7 +22,6 @@ from relaxwl.datasets.smiles import (
     shortened,
 )
 
-
 # What to do about a row that cannot be read, in Python and on the command line.
 ADVICE = 'errors="skip" (--errors skip) leaves such rows out'
 
