@@ -13,8 +13,8 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
-NAMES = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa", "rwl", "rwl-star", "auto"]
-NAMES += ["molecules", "stats-rf"]
+NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
+NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "auto", "molecules", "stats-rf"]
 
 
 def graphs_for(name):
@@ -32,7 +32,7 @@ def test_names():
 
 
 def test_unknown_names_list_the_known_ones():
-    with pytest.raises(ValueError, match=r"'wll'.*ve-hist, wl, gs"):
+    with pytest.raises(ValueError, match=r"'wll'.*ve-hist, wl, wl-tanimoto, gs"):
         get_kernel("wll")
 
 
@@ -58,6 +58,7 @@ def test_every_kernel_runs_in_every_variant(name):
 PROTOCOL = {  # number of variants, and of candidates from each
     "ve-hist": (1, 6),
     "wl": (1, 5),
+    "wl-tanimoto": (1, 5),
     "gs": (3, 1),
     "sp": (1, 1),
     "wwl": (1, 6),
@@ -67,6 +68,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "gwl-oa": (4, 10),
     "rwl": (1, 4),
     "rwl-star": (1, 4),
+    "rwl-star-tanimoto": (1, 4),
 }
 
 
@@ -83,6 +85,16 @@ def test_seeds_and_threads_reach_the_kernels_that_know_them():
     assert get_kernel("gs").make(random_state=5).random_state == 5
     assert get_kernel("rwl-star").make(random_state=5, n_jobs=2).n_jobs == 2
     assert "random_state" not in get_kernel("wl").make(random_state=5).get_params()
+
+
+@pytest.mark.parametrize("name", ["wl", "rwl", "rwl-star"])
+def test_tanimoto_by_name_is_the_kernel_with_that_similarity(name):
+    named = get_kernel(f"{name}-tanimoto").make(random_state=0)
+    given = get_kernel(name).make(random_state=0, similarity="tanimoto")
+    np.testing.assert_array_equal(
+        named.fit_kernel_matrix(small_graphs()),
+        given.fit_kernel_matrix(small_graphs()),
+    )
 
 
 def test_names_of_old_still_mean_something():

@@ -26,8 +26,8 @@ def run(arguments: Namespace, console: Console) -> None:
         console.note(f"compiling {name}")
         work()
         seconds[name] = round(time.perf_counter() - start, 1)
-    lines = [f"{name:<14}{spent:6.1f} s" for name, spent in seconds.items()]
-    console.result("\n".join([*lines, f"{'total':<14}{sum(seconds.values()):6.1f} s"]), seconds)
+    lines = [f"{name:<18}{spent:6.1f} s" for name, spent in seconds.items()]
+    console.result("\n".join([*lines, f"{'total':<18}{sum(seconds.values()):6.1f} s"]), seconds)
 
 
 def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:

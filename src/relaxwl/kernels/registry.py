@@ -147,6 +147,14 @@ ENTRIES = (
         settings=_depths(1, 5),
     ),
     _entry(
+        "wl-tanimoto",
+        "WL tanimoto",
+        "Weisfeiler-Lehman counts compared by Σ min / Σ max, depths 1 to 5",
+        "wl:WeisfeilerLehman",
+        fixed={"max_depth": 5, "similarity": "tanimoto"},
+        settings=_depths(1, 5),
+    ),
+    _entry(
         "gs",
         "GS",
         "graphlet sampling, graphlets of up to 3, 4 or 5 vertices",
@@ -213,12 +221,28 @@ ENTRIES = (
         settings=_depths(1, 4),
     ),
     _entry(
+        "rwl-tanimoto",
+        "R-WL tanimoto",
+        "counts of R-WL compared by Σ min / Σ max, depths 1 to 4",
+        _RELAXED,
+        fixed={"max_depth": 4, "n_partitions": 3, "approximate": False, "similarity": "tanimoto"},
+        settings=_depths(1, 4),
+    ),
+    _entry(
         "rwl-star",
         "R-WL*",
         "relaxed Weisfeiler-Lehman kernel on chains of clusters, depths 1 to 4",
         _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3},
         grid=NORMALIZED,
+        settings=_depths(1, 4),
+    ),
+    _entry(
+        "rwl-star-tanimoto",
+        "R-WL* tanimoto",
+        "counts of R-WL* compared by Σ min / Σ max, depths 1 to 4",
+        _RELAXED,
+        fixed={"max_depth": 4, "n_partitions": 3, "similarity": "tanimoto"},
         settings=_depths(1, 4),
     ),
     Entry(
