@@ -34,8 +34,10 @@ def start_cluster(n_workers, **settings):
 
 @pytest.fixture(scope="module")
 def cluster():
-    # Who asks a dead worker for data tries for 30 seconds, unless told otherwise.
-    with dask.config.set({"distributed.comm.timeouts.connect": "3s"}), start_cluster(2, memory_limit=0) as cluster:
+    # Who asks a dead worker for data tries for 30 seconds, unless told otherwise. With less than 10, those that start
+    # workers anew give up on a busy machine; there are none then, and without the second setting Dask waits for ever.
+    timeouts = {"distributed.comm.timeouts.connect": "10s", "distributed.scheduler.no-workers-timeout": "120s"}
+    with dask.config.set(timeouts), start_cluster(2, memory_limit=0) as cluster:
         yield cluster
 
 

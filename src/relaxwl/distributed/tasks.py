@@ -86,9 +86,14 @@ class Cluster:
             ) from error
 
     def cancel(self) -> None:
-        """Cancel what runs; tasks that have begun end by themselves, soon, and nobody waits for them."""
-        with suppress(Exception):  # where the scheduler is gone, so are the tasks
-            self._client.cancel(list(self._futures), force=True)
+        """Let go of all handles: what nobody wants is not begun, and what has begun ends by itself, soon.
+
+        Not by ``client.cancel``: it fails in the scheduler, and takes the client along, where a task that is cancelled
+        feeds one whose handle was dropped before.
+        """
+        for future in list(self._futures):
+            with suppress(Exception):  # where the scheduler is gone, so are the tasks
+                future.release()
 
     def check(self, folder: Path) -> None:
         """Compare versions, and see whether workers can read the folder."""
