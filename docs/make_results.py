@@ -136,9 +136,9 @@ DISCUSSION = """\
 Cells with "…" have not been run, or not to the end: the run went on at the lowest priority beside other work and was
 often paused, so what its limit of time ended is not called out of time. R-WL with exact distances is not run on EGO-1,
 REDDIT-BINARY and DD, and shortest paths of groups not on the last two: there are too many distinct trees, or pairs of
-vertices. All rows of R-WL, R-WL\\* and `auto` are of one state of the code, that of 16 November 2026; those of the
-other kernels, which have not changed, are some hours older. Times are seconds on one thread of a shared machine, at the
-lowest priority: they serve for orders of magnitude only.
+vertices. The rows of R-WL, R-WL\\* and `auto` are of one state of the code, that of 16 November 2026; those of R-WL\\*
+without rounds of k-means and of other kernels, which have not changed since, are in part some hours older. Times are
+seconds on one thread of a shared machine, at the lowest priority: they serve for orders of magnitude only.
 """
 
 
