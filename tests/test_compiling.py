@@ -224,6 +224,22 @@ def test_what_compiled_code_calls_has_no_machine_code_of_its_own():
         _looked_up(2)
 
 
+def test_an_unknown_numba_compiles_its_own_way(monkeypatch):
+    monkeypatch.setattr("relaxwl._compiling.linking.AS_KNOWN", False)
+
+    @njit
+    def halved(number):
+        return number / 2
+
+    @njit
+    def quartered(number):
+        return halved(halved(number))
+
+    assert quartered(8) == 2
+    (made,) = (each.library for each in quartered.overloads.values())
+    assert type(made) is JITCodeLibrary
+
+
 KEPT = """
 import sys, numpy as np
 from relaxwl._compiling import njit

@@ -20,6 +20,11 @@ _ENVIRONMENT = "_ZN08NumbaEnv"
 _Library: Any = codegen.JITCodeLibrary
 
 
+# What is changed here has stood in Numba unchanged from 0.61 to 0.68; where a later one lacks it, its own way is taken.
+_STEPS = "_optimize_final_module", "_finalize_final_module", "_verify_declare_only_symbols", "get_pointer_to_function"
+AS_KNOWN = hasattr(codegen.JITCPUCodegen, "_library_class") and all(hasattr(_Library, name) for name in _STEPS)
+
+
 class LinkedLibrary(_Library):
     """A library of code that is made into machine code when an address in it is asked for."""
 
@@ -103,6 +108,9 @@ def machine_code_later(dispatcher: Any) -> Iterator[None]:
     dispatcher : numba dispatcher
         The function that is compiled within; it tells what generates code.
     """
+    if not AS_KNOWN:
+        yield
+        return
     with global_compiler_lock, no_garbage_collected():  # other threads compile as they are used to
         generator = dispatcher.targetctx.codegen()
         before = vars(generator).get("_library_class")
