@@ -60,15 +60,21 @@ def by_pot(x, y, ground):
     return ot.emd2(a / total, b / b.sum(), np.ascontiguousarray(ground, float), numItermax=10**7) * total
 
 
-def solve_twice(x, y, ground):
-    """Return the distance with closed forms, and by shortest paths alone."""
+def spans_of(x, y):
+    """Return two vectors of masses as points, masses, start and end of each."""
     spans = []
     for masses in (x, y):
         points = np.flatnonzero(masses).astype(np.int32)
         spans += [points, masses[points].astype(float), 0, len(points)]
+    return spans
+
+
+def solve_twice(x, y, ground):
+    """Return the distance with closed forms, and by shortest paths alone."""
+    spans = spans_of(x, y)
     scratch = _compiled.make_scratch(len(x) + len(y))
     quick = _compiled.pair_distance(*spans, ground, np.inf, *scratch)
-    return quick, _compiled.pair_plan(*spans, ground, *scratch)[0]
+    return quick, _compiled.pair_plan(*spans[:2], *spans[4:6], ground, *scratch)[0]
 
 
 @pytest.mark.parametrize("masses", MASSES)
@@ -230,11 +236,7 @@ def test_plan_has_the_marginals_and_the_cost(drawn):
 @given(problem(), st.integers(0, 60))
 def test_early_end_never_passes_the_distance(drawn, cutoff):
     x, y, ground = drawn
-    spans = []
-    for masses in (x, y):
-        points = np.flatnonzero(masses).astype(np.int32)
-        spans += [points, masses[points].astype(float), 0, len(points)]
-    value = _compiled.pair_distance(*spans, ground, float(cutoff), *_compiled.make_scratch(20))
+    value = _compiled.pair_distance(*spans_of(x, y), ground, float(cutoff), *_compiled.make_scratch(20))
     distance = transport_distance(x, y, ground, check=False)
     assert value == distance if distance <= cutoff else cutoff < value <= distance
 

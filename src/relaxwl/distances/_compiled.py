@@ -67,6 +67,32 @@ RESIDUE = 2.0**-50
 # Rows that one pass over the units of another row serves together.
 LANES = 256
 
+# How the listed rows of two sets lie to each other; see `listed_distances`.
+APART, MIRRORED = -2, -1
+
+
+class UnitRows(NamedTuple):
+    """Rows spread out into units of mass, for `unit_block`.
+
+    Parameters
+    ----------
+    slots : int32 (n_rows, width)
+        Units as indices into ``used``, at the end of each row, ⊥ before them.
+    degrees, changes : int64 (n_rows,)
+        Number of units; first column that differs from the row before.
+    roots, rows : int (n_rows,)
+        Root codes and the rows of the matrix to write.
+    used : int32 (n_slots,)
+        The points that occur.
+    """
+
+    slots: Any
+    degrees: Any
+    changes: Any
+    roots: Any
+    rows: Any
+    used: Any
+
 
 # Rows of the scratch arrays. `vectors` (float64, 8 × side):
 SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
@@ -428,18 +454,14 @@ def match_unit(states, subset, n, lanes, slot):
 
 
 @njit(nogil=True, cache=True)
-def write_run(out, row, column, states, subset, root_lanes, root, start, stop):
-    """Write the finished lanes `start` to `stop`, plus their root costs, side by side into a row of `out`."""
-    # Views, not sums of indices: those might be negative, and testing for it would keep the loop scalar.
-    target = out[row, column : column + stop - start]
-    matched = states[subset, start:stop]
-    added = root_lanes[root, start:stop]
-    for lane in range(stop - start):
+def write_run(target, matched, added):
+    """Write the cost of finished lanes plus that of their roots; three views of one length, `target` is written."""
+    for lane in range(len(target)):
         target[lane] = matched[lane] + added[lane]
 
 
 @njit(nogil=True, cache=True)
-def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_roots, lane_rows, root_cost, out):
+def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out):
     """Write the distances of many rows to one block of at most `LANES` rows, all of few units, into `out`.
 
     Every row is spread out into units of mass; matching the units (padded with ⊥) one to one is then optimal. For
@@ -449,12 +471,7 @@ def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_ro
 
     Parameters
     ----------
-    slots : int32 (n_rows, width)
-        Units as indices into the first axis of `lanes`, at the end of each row, ⊥ before them.
-    degrees, changes : int64 (n_rows,)
-        Number of units; first column that differs from the row before.
-    roots, rows : int (n_rows,)
-        Root codes and the rows of `out` to write.
+    units : UnitRows
     lanes : (n_slots, width, LANES), the dtype of `out`
         Costs as of `gather_lanes`; the block's rows have at most `lane_degree` units, ⊥ behind them.
     lane_roots, lane_rows : int (n_lanes,)
@@ -463,6 +480,7 @@ def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_ro
     out : any dtype that holds the cost of every matching, optimal or not
         Written.
     """
+    slots, degrees, changes, roots, rows, _ = units
     n_rows, width = slots.shape
     states = np.zeros((1 << width, LANES), out.dtype)
     root_lanes = np.empty((root_cost.shape[0], len(lane_roots)), out.dtype)
@@ -494,32 +512,34 @@ def unit_block(slots, degrees, changes, roots, rows, lanes, lane_degree, lane_ro
         start = 0
         for run in range(n_runs):
             stop = run_ends[run]
-            write_run(out, rows[x], lane_rows[start], states, end - 1, root_lanes, roots[x], start, stop)
+            column = lane_rows[start]
+            # Views, not sums of indices: those might be negative, and testing for it would keep the loop scalar.
+            write_run(
+                out[rows[x], column : column + stop - start],
+                states[end - 1, start:stop],
+                root_lanes[roots[x], start:stop],
+            )
             start = stop
 
 
 @njit(nogil=True, cache=True)
-def listed_distances(
-    roots_a, indptr_a, points_a, masses_a, list_a,
-    roots_b, indptr_b, points_b, masses_b, list_b,
-    ground, root_cost, below_diagonal, mirror, out,
-):  # fmt: skip
+def listed_distances(a, list_a, b, list_b, ground, root_cost, symmetry, out):
     """Write the distances between the listed rows of two sets, one exact solve a pair, into `out`.
 
     Parameters
     ----------
-    roots, indptr, points, masses : arrays
+    a, b : RowArrays
         The two sets of rows.
     list_a, list_b : int64
         The rows wanted, of each set.
-    below_diagonal : int
-        If not negative, the two lists are the same, list_a beginning `below_diagonal` entries later: only pairs
-        below the diagonal are computed.
-    mirror : bool
-        Write ``out[j, i]`` as well.
+    symmetry : int
+        `APART`, or `MIRRORED` to write ``out[j, i]`` as well. Not negative, it means the same, and that the two lists
+        are one, list_a beginning so many entries later: only pairs below the diagonal are computed.
     out : any dtype that holds the distances
         Written.
     """
+    roots_a, indptr_a, points_a, masses_a = a
+    roots_b, indptr_b, points_b, masses_b = b
     widest = 1
     for i in list_a:
         widest = max(widest, indptr_a[i + 1] - indptr_a[i])
@@ -528,22 +548,25 @@ def listed_distances(
     vectors, indices, tables = make_scratch(widest)
     for position in range(len(list_a)):
         i = list_a[position]
-        for j in list_b[: below_diagonal + position] if below_diagonal >= 0 else list_b:
+        for j in list_b[: symmetry + position] if symmetry >= 0 else list_b:
             distance = root_cost[roots_a[i], roots_b[j]] + pair_distance(
                 points_a, masses_a, indptr_a[i], indptr_a[i + 1],
                 points_b, masses_b, indptr_b[j], indptr_b[j + 1],
                 ground, np.inf, vectors, indices, tables,
             )  # fmt: skip
             out[i, j] = distance
-            if mirror:
+            if symmetry != APART:
                 out[j, i] = distance
 
 
 @njit(nogil=True, cache=True)
-def paired_distances(
-    roots_a, indptr_a, points_a, masses_a, roots_b, indptr_b, points_b, masses_b, pairs, ground, root_cost, out
-):  # fmt: skip
-    """Write the distance of each pair (row of a, row of b) in `pairs` (int64, n × 2) into `out` (float64, n)."""
+def paired_distances(a, b, pairs, ground, root_cost, out):
+    """Write the distance of each pair (row of a, row of b) in `pairs` (int64, n × 2) into `out` (float64, n).
+
+    The rows are `RowArrays`.
+    """
+    roots_a, indptr_a, points_a, masses_a = a
+    roots_b, indptr_b, points_b, masses_b = b
     vectors, indices, tables = make_scratch(max(widest_row(indptr_a), widest_row(indptr_b)))
     for position in range(len(pairs)):
         i = pairs[position, 0]
@@ -568,15 +591,15 @@ def copy_lower_triangle(matrix):
 
 
 @njit(nogil=True, cache=True)
-def pair_plan(points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, vectors, indices, tables):
+def pair_plan(points_a, masses_a, points_b, masses_b, ground, vectors, indices, tables):
     """Return the distance of two measures and the moves of an optimal plan: from points, to points, amounts.
 
     Common mass, which stays, is not listed; ⊥ is the last ground point.
     """
-    blank = blank_point(ground)
     load_difference(
-        points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
-    )
+        points_a, masses_a, 0, len(points_a), points_b, masses_b, 0, len(points_b), blank_point(ground),
+        vectors, indices, tables,
+    )  # fmt: skip
     load_costs(ground, vectors, indices, tables)
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]

@@ -6,7 +6,7 @@ each); all others are solved one by one (about a microsecond each).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -119,15 +119,11 @@ def paired_distances(
     """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
     pairs = np.ascontiguousarray(pairs, np.int64)
     out = np.empty(len(pairs))
-    arrays_a = rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts
-    arrays_b = rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts
+    work = partial(_compiled.paired_distances, rows_a.arrays, rows_b.arrays)
     tasks = [
-        partial(
-            _compiled.paired_distances, *arrays_a, *arrays_b, pairs[start:stop], ground.costs, ground.roots,
-            out[start:stop],
-        )
+        partial(work, pairs[start:stop], ground.costs, ground.roots, out[start:stop])
         for start, stop in spans(len(pairs), CHUNK_LISTED)
-    ]  # fmt: skip
+    ]
     map_chunks(_run, tasks, n_jobs)
     return out
 
@@ -187,27 +183,14 @@ def _single_tasks(
     """Cut the listed pairs into tasks for the one-by-one solver."""
     if not (len(list_a) and len(list_b)):
         return []
+    apart = _compiled.MIRRORED if mirror else _compiled.APART
     return [
         partial(
-            _compiled.listed_distances,
-            rows_a.roots, rows_a.indptr, rows_a.points, rows_a.counts, list_a[start:stop],
-            rows_b.roots, rows_b.indptr, rows_b.points, rows_b.counts, list_b,
-            ground.costs, ground.roots, start if triangle else -1, mirror, out,
+            _compiled.listed_distances, rows_a.arrays, list_a[start:stop], rows_b.arrays, list_b, ground.costs,
+            ground.roots, start if triangle else apart, out,
         )
         for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
     ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _UnitRows:
-    """Rows spread out into units of mass for the unit engine (see `_compiled.unit_block`)."""
-
-    slots: NDArray[np.int32]
-    degrees: Int64
-    changes: Int64
-    roots: NDArray[Any]
-    rows: Int64
-    used: NDArray[Any]
 
 
 def _unit_tasks(
@@ -230,7 +213,7 @@ def _unit_tasks(
 
 
 def _fill_lanes(
-    units: _UnitRows,
+    units: _compiled.UnitRows,
     lane_units: NDArray[np.int32],
     lane_degree: int,
     lane_roots: NDArray[Any],
@@ -244,10 +227,7 @@ def _fill_lanes(
     padded[:, : len(lane_units)] = lane_units.T
     lanes = np.empty((len(units.used), width, _compiled.LANES), out.dtype)
     _compiled.gather_lanes(ground.costs, units.used, padded, lanes)
-    _compiled.unit_block(
-        units.slots, units.degrees, units.changes, units.roots, units.rows,
-        lanes, lane_degree, lane_roots, lane_rows, ground.roots, out,
-    )  # fmt: skip
+    _compiled.unit_block(units, lanes, lane_degree, lane_roots, lane_rows, ground.roots, out)
 
 
 def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
@@ -260,7 +240,7 @@ def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray
     return units, degrees
 
 
-def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitRows:
+def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _compiled.UnitRows:
     """Spread rows out in the order of the rows: canonical order makes neighbours begin with the same units."""
     selected = np.sort(selected)
     units, degrees = _units(rows, selected, width, blank)
@@ -271,4 +251,4 @@ def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _UnitR
     changes[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
     used, positions = np.unique(units, return_inverse=True)
     slots = positions.reshape(units.shape).astype(np.int32)
-    return _UnitRows(slots, degrees, changes, rows.roots[selected], selected, used)
+    return _compiled.UnitRows(slots, degrees, changes, rows.roots[selected], selected, used)

@@ -555,8 +555,8 @@ class _SubtreeDistances(_LabelCosts):
         points = np.arange(n_left + n_right, dtype=np.int32)
         masses = np.array([b.multiplicity for b in (*left, *right)], np.float64)
         cost, sources, sinks, amounts = _compiled.pair_plan(
-            points[:n_left], masses[:n_left], 0, n_left, points[n_left:], masses[n_left:], 0, n_right,
-            ground, *_compiled.make_scratch(n_left + n_right),
+            points[:n_left], masses[:n_left], points[n_left:], masses[n_left:], ground,
+            *_compiled.make_scratch(n_left + n_right),
         )  # fmt: skip
         # The first unit of each branch that is not matched yet, among those of its side.
         free = [*prefix_sums(masses[:n_left])[:-1].tolist(), *prefix_sums(masses[n_left:])[:-1].tolist()]
