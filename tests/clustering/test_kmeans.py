@@ -9,7 +9,7 @@ from sklearn.base import clone
 import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
-from relaxwl.clustering.kmeans import number_of_clusters
+from relaxwl.clustering.kmeans import SUGGESTING, _updated, number_of_clusters
 from relaxwl.clustering.nearest import Search
 from relaxwl.distances.ground import Ground
 
@@ -339,6 +339,7 @@ def test_scikit_learn_habits():
         (0.5, 100, 5),
         (2.0, 100, 20),
         (7, 3, 3),
+        (7, 1, 1),
         (np.int64(4), 10, 4),
         (lambda rows: rows // 3, 10, 3),
         (lambda rows: 0, 10, 1),
@@ -414,3 +415,53 @@ def test_rows_that_would_crash_are_refused(change, message, root_cost):
     kmeans = WassersteinKMeans(3, random_state=0).fit(rows, ground=ground, root_cost=root_cost)
     with pytest.raises(ValueError, match=message):
         kmeans.predict(change(rows))
+
+
+def test_what_a_round_did_is_logged(caplog):
+    rows, ground = tree_rows(random_content(60, 6), 6), random_ground(6)
+    before, after = (
+        WassersteinKMeans(5, init="random", max_iter=rounds, random_state=0, verbose=1) for rounds in (0, 1)
+    )
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        before.fit(rows, ground=ground)
+        after.fit(rows, ground=ground)
+    changed, moved = (before.labels_ != after.labels_).sum(), 5 - after.centers_.same_as(before.centers_).sum()
+    solved = 2 * after.n_solves_ - before.n_solves_  # averages over two rounds and one
+    assert caplog.messages == [
+        f"  round 1: objective {after.inertia_:.6g}, {moved} centres moved, {changed} rows changed cluster, "
+        f"{solved:.2f} exact solves a row"
+    ]
+
+
+def test_a_sample_has_some_rows_for_each_cluster(caplog, monkeypatch):
+    monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 100)
+    rows, ground = tree_rows(random_content(101, 6), 6), random_ground(6)
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        WassersteinKMeans(3, random_state=0, verbose=1).fit(rows, ground=ground)
+    assert "48 rows as a sample" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "relaxwl"):
+        WassersteinKMeans(3, random_state=0, verbose=1).fit(rows.take(np.arange(100)), ground=ground)
+    assert "sample" not in caplog.text
+
+
+def test_all_members_suggest_a_centre_unless_there_are_many_or_a_sample(monkeypatch):
+    rows, ground, limits = tree_rows(random_content(60, 6), 6), random_ground(6), []
+
+    def spying(crowd, centers, due, method, limit):
+        limits.append(limit)
+        return _updated(crowd, centers, due, method, limit)
+
+    monkeypatch.setattr("relaxwl.clustering.kmeans._updated", spying)
+    for many, init in ((60, "random"), (59, "random"), (60, "sample"), (60, "k-means++")):
+        monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", many)
+        limits.append(init)
+        WassersteinKMeans(3, init=init, max_iter=1, random_state=0).fit(rows, ground=ground)
+    assert limits == ["random", None, "random", SUGGESTING, "sample", SUGGESTING, "k-means++", None]
+
+
+def test_room_for_the_costs_of_roots_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr("relaxwl.clustering.kmeans.refuse_beyond_memory", lambda *words: asked.append(words))
+    WassersteinKMeans(1, random_state=0).fit(tree_rows([(9, {0: 1}), (2, {1: 1})], 5), ground=random_ground(5))
+    assert asked[0] == (1600.0, "the costs between root codes up to 9", "give root_cost")

@@ -16,6 +16,7 @@ from relaxwl.kernels.chains import (
     apply_chain,
     fit_chain,
     group_distances,
+    largest_distance,
 )
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -269,3 +270,14 @@ def test_distances_beyond_floating_point_are_refused(cost, depth, feed_groups):
     complete = [(300, [(a, b) for a in range(300) for b in range(a)], None, None)]
     with pytest.raises(ValueError, match="makes distances larger than floating point holds; use a smaller depth"):
         chain(encoded(complete, cost=cost), depth, feed_groups)
+
+
+def test_no_distance_exceeds_its_bound():
+    parts = [(0, [0], [1.0]), (1, [1], [2.0]), (1, [], [])]
+    rows = Rows.from_parts([(root, np.array(points, np.int32), np.array(masses)) for root, points, masses in parts], 2)
+    costs = np.array([[0.0, 7.0, 5.0], [7.0, 0.0, 5.0], [5.0, 5.0, 0.0]])
+    ground = Ground(costs, np.array([[0.0, 6.0, 3.0], [6.0, 0.0, 3.0], [3.0, 3.0, 0.0]]))
+    deletions = blank_distances(rows, ground)
+    assert deletions.tolist() == [8.0, 13.0, 3.0]
+    assert largest_distance(rows, ground) == 2 * 13.0 + 7.0 + 6.0
+    assert row_distances(rows, rows, ground).max() <= largest_distance(rows, ground)

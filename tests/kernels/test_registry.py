@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,6 +108,8 @@ def test_the_choice_of_depths_can_be_restricted():
     assert get_kernel("pwl").within((1, 2)).settings == ({"max_depth": 5},)  # one depth is no choice
     assert get_kernel("sp").within((1, 2)).settings == ({},)
     assert len(get_kernel("wwl").within(None).settings) == 6
+    of_two = replace(get_kernel("wl"), settings=({"max_depth": 1}, {"max_depth": 2}))
+    assert of_two.within((2,)).settings == ({"max_depth": 2},)
     with pytest.raises(ValueError, match="depths 8, 9 were asked for, but the kernel wl offers 1, 2, 3, 4, 5"):
         get_kernel("wl").within((8, 9))
 

@@ -16,6 +16,7 @@ from strategies import EDGES, LABELS, plain_graphs
 def depths(graphs, max_depth, edges=None, n_jobs=None):
     """Refine several times; return the rows and ids of every depth."""
     rows, ids = leaves(graphs.node_codes)
+    assert rows.n_points == 0  # there is nothing below
     result = [(rows, ids)]
     for _ in range(max_depth):
         n_edge_codes = 1 if edges is None else len(graphs.edge_vocabulary)

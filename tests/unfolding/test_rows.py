@@ -141,3 +141,5 @@ def test_rows_that_only_look_different_are_admitted(dtype):
     assert [array.dtype for array in admitted.arrays] == types
     assert all(array.flags.c_contiguous for array in admitted.arrays)
     assert check_rows(make_rows([]), 5, 3) == make_rows([])
+    nothing = replace(GOOD, counts=0 * GOOD.counts)
+    assert check_rows(nothing, 5, 3) is nothing

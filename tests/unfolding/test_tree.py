@@ -59,6 +59,11 @@ def test_labels_and_edges_do_not_run_together():
     assert UnfoldingTree("None") != UnfoldingTree(("None",))
 
 
+def test_trees_that_differ_in_an_edge_are_ordered_by_it():
+    for text in ("0(9:1(5:2),9:1(7:2))", "0(9:1(7:2),9:1(5:2))"):
+        assert str(parse(text)) == "0(9:1(5:2),9:1(7:2))"
+
+
 @settings(max_examples=60, deadline=None)
 @given(nested_trees(edges=EDGES, max_leaves=12), st.randoms(use_true_random=False))
 def test_order_of_children_does_not_matter(nested, random):

@@ -95,7 +95,7 @@ def _fit_exact(kernel: WeisfeilerLehman, shards: ShardedCollection, tasks: Tasks
 
 def _fit_relaxed(kernel: RelaxedWeisfeilerLehman, shards: ShardedCollection, tasks: Tasks) -> None:
     seed = as_seed(kernel.random_state)
-    _fit_encodings(kernel, shards, tasks, seed % 2**32)
+    _fit_encodings(kernel, shards, tasks, seed)
     sent = hold(tasks, _without(kernel, "partitions_", "_counters"))
     progress = Progress(kernel)
     kernel.partitions_, kernel._counters = [], []

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -321,9 +322,9 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def _features(self, counts: list[Counts]) -> csr_array:
         if self.normalize == "depth":
-            return self._joined([_of_length_one(part) for part in counts]).matrix
+            return self._joined([replace(part, matrix=_of_length_one(part)) for part in counts]).matrix
         joined = self._joined(counts)
-        return _of_length_one(joined).matrix if self.normalize else joined.matrix
+        return _of_length_one(joined) if self.normalize else joined.matrix
 
     def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> Float64:
         if self.normalize == "depth":
@@ -397,12 +398,12 @@ def _squared_norms(joined: Counts, intersect: bool) -> Float64:
     return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
 
 
-def _of_length_one(counts: Counts) -> Counts:
-    """Divide the counts of each graph by their length, to which unknown columns belong."""
+def _of_length_one(counts: Counts) -> csr_array:
+    """Return the counts of each graph divided by their length, to which unknown columns belong."""
     lengths = _lengths(_squared_norms(counts, intersect=False))
     matrix = counts.matrix.copy()
     matrix.data = matrix.data / np.repeat(lengths, np.diff(matrix.indptr))
-    return Counts(matrix, counts.unknown_squares / lengths**2, counts.unknown_sums / lengths)
+    return matrix
 
 
 def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:

@@ -190,10 +190,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
             raise ValueError("the graphs have no vertices: there is nothing to fit")
         cost = EditCost() if self.cost is None else self.cost
         seed = as_seed(self.random_state)
-        self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed % 2**32)
+        self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed)
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         edges_count = self.edge_labels or (graphs.directed and self.directions == "both")
-        self.edge_encoding_ = EdgeEncoding.fit(seen, cost, edges_count, seed % 2**32)
+        self.edge_encoding_ = EdgeEncoding.fit(seen, cost, edges_count, seed)
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from kernels.baselines.graph_forms import random_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman, load_kernel
-from relaxwl.kernels.baselines.gradual import GradualWL, neighbor_counts, split_groups
+from relaxwl.kernels.baselines.gradual import GradualWL, _checked_centers, neighbor_counts, split_groups
 from relaxwl.unfolding import refine
 
 
@@ -97,3 +97,13 @@ def test_saved_and_loaded_and_named(tmp_path):
         loaded.transform(graphs)
     with pytest.raises(ValueError, match="n_clusters must be an integer >= 1, not 0"):
         GradualWL(n_clusters=0).fit(graphs)
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_centres_of_a_damaged_model_are_refused(index):
+    bounds = np.array([0, 1, 2])
+    parts = np.ones(2), np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
+    assert _checked_centers(parts, bounds).shape == (2, 2)
+    parts[1][1] = index
+    with pytest.raises(ValueError, match="indices"):
+        _checked_centers(parts, bounds)

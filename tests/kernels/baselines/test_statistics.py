@@ -40,6 +40,7 @@ def test_labels_count_and_unseen_ones_do_no_harm():
     assert forest.predict(GraphCollection.from_edges([labelled("c")])).shape == (1,)
     again = clone(forest).set_params(n_jobs=2).fit(graphs, y)
     assert np.array_equal(again.predict_proba(graphs), forest.predict_proba(graphs))
+    assert clone(forest).set_params(random_state=2**32 + 7).fit(graphs, y).forest_.random_state == 7
 
 
 def test_numbers_and_attributes():
