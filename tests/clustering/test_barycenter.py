@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from relaxwl.clustering import _compiled
-from relaxwl.clustering.barycenter import bregman_barycenter, center_update, transport_barycenter
+from relaxwl.clustering.barycenter import Cluster, bregman_barycenter, center_update, transport_barycenter
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import transport_distance
 from strategies import metric_matrices
@@ -84,7 +84,7 @@ def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
     members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
     start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))
     pairs = [
-        center_update(method)(*arrays, Ground(costs, np.zeros((1, 1))), *start)
+        center_update(method)(Cluster(*arrays, Ground(costs, np.zeros((1, 1)))), start)
         for costs in (ground.astype(dtype), ground)
     ]
     if method == "median":  # k-means takes no round of matched medians
@@ -270,7 +270,7 @@ def test_center_update_improves_or_keeps(method):
     members, weights = np.array([1, 3, 4, 7, 10]), np.array([1.0, 0.0, 2.0, 1.0, 1.0])
     current = sparse(rows[0])
     arrays = *csr(rows), Ground(ground, np.zeros((1, 1)))
-    points, masses = center_update(method)(members, weights, *arrays, *current)
+    points, masses = center_update(method)(Cluster(members, weights, *arrays), current)
     assert points.dtype == np.int32
     assert masses.dtype == np.float64
     assert (np.diff(points) > 0).all()
@@ -280,7 +280,7 @@ def test_center_update_improves_or_keeps(method):
         assert cost(rows[members], center, ground, weights) < cost(rows[members], rows[0], ground, weights)
     else:
         assert center == pytest.approx(transport_barycenter(rows[members], ground, method, weights))
-    kept = center_update(method)(members, np.zeros(5), *arrays, *current)
+    kept = center_update(method)(Cluster(members, np.zeros(5), *arrays), current)
     assert np.array_equal(kept[0], current[0])
 
 
@@ -291,7 +291,7 @@ def test_center_update_in_threads():
 
     def run(cluster):
         members = np.arange(cluster, 60, 6)
-        out[cluster] = update(members, np.ones(len(members)), *arrays, *sparse(rows[cluster]))
+        out[cluster] = update(Cluster(members, np.ones(len(members)), *arrays), sparse(rows[cluster]))
 
     threads = [threading.Thread(target=run, args=(cluster,)) for cluster in range(6)]
     for thread in threads:
@@ -309,7 +309,7 @@ def test_center_update_in_threads():
     [
         ({"method": "best"}, "method must be one of median, lp"),
         ({"points": [[0.5, 1]]}, "'median' needs points with whole-number masses; for real ones use method 'lp'"),
-        ({"points": [[-1, 1]]}, "points must hold finite masses of at least 0, got -1.0 in row 0"),
+        ({"points": [[-1, 1]]}, "points must hold finite masses of at least 0, not -1.0 in row 0"),
         ({"points": [[1, 1], [np.nan, 1]]}, "got nan in row 1"),
         ({"points": [[1, 1, 1]]}, r"points must have shape \(n, 2\)"),
         ({"points": [1, 1]}, r"points must have shape \(n, 2\)"),

@@ -309,7 +309,7 @@ def test_pseudo_metrics_pass_the_check():
     [
         ([1.0], "one mass for each of the 2 points"),
         ([1.0, 1.0, 1.0], "one mass for each of the 2 points"),
-        ([1.0, -1.0], "at least 0, got -1.0 at point 1"),
+        ([1.0, -1.0], "at least 0, not -1.0 at point 1"),
         ([np.nan, 1.0], "finite"),
         ([[1.0, 1.0]], "one vector"),
         (scipy.sparse.csr_array(np.eye(2)), "one sparse row vector"),

@@ -1,5 +1,6 @@
 """The reference lists every public name, and every name that it lists is there."""
 
+import pkgutil
 import re
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 import relaxwl
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "api.md").read_text(encoding="utf-8")
 TABLES = re.findall(r"autosummary::.*?```", TEXT, re.S)
 LISTED = [line.strip() for table in TABLES for line in table.splitlines() if re.match(r" {3}\w", line)]
 
@@ -32,3 +34,13 @@ def test_every_public_name_is_listed():
 
 def test_no_name_is_listed_twice():
     assert sorted(LISTED) == sorted(set(LISTED))
+
+
+def test_every_stop_of_the_way_through_the_code_is_there():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    stops = re.findall(r"^\| \d+ \| `([\w.]+)` \| (.*) \|$", page, re.M)
+    assert len(stops) > 10
+    for stop, words in stops:
+        for name in (stop, *re.findall(r"`(\w+\.[\w.]+)`", words)):
+            if not name.endswith(".jsonl"):
+                assert callable(pkgutil.resolve_name(f"relaxwl.{name}")), name

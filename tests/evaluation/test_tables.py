@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.records import SETTINGS, described, given_up, key, repetitions, table_of_four
 from relaxwl.evaluation import Results, dataset_table, results_table, runtime_table
-from relaxwl.evaluation.paper import DATASETS, PAPER_ACCURACIES
+from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_published_numbers_are_those_of_the_paper(shared):
     found = {}
     for name, *cells in (line.strip().split(" & ") for line in lines if r"\pm" in line and line.count(" & ") == 6):
         pairs = (tuple(map(float, re.findall(r"\d+\.\d+", cell))) or None for cell in cells)
-        found[names[name]] = dict(zip(DATASETS, pairs, strict=True))
+        found[names[name]] = dict(zip(PAPER_DATASETS, pairs, strict=True))
     assert found == PAPER_ACCURACIES
 
 

@@ -227,7 +227,7 @@ def test_a_single_graph_is_not_a_list():
         GraphCollection.from_adjacency(np.zeros((2, 2)))
     with pytest.raises(TypeError, match="single csr_array"):
         GraphCollection.from_adjacency(sparse.csr_array((2, 2)))
-    with pytest.raises(TypeError, match="expected a list of"):
+    with pytest.raises(TypeError, match="graphs must be a list of"):
         GraphCollection.from_edges(5)
     with pytest.raises(GraphError, match="graph 0: expected"):
         GraphCollection.from_edges((2, [(0, 1)]))

@@ -448,13 +448,13 @@ def test_directed_graphs_make_a_directed_collection(graph):
     ids=lambda graph: type(graph).__name__,
 )
 def test_a_single_graph_is_not_a_list(graph):
-    with pytest.raises(TypeError, match=r"expected a list of graphs, got .* put .* in a list, \[graph\]"):
+    with pytest.raises(TypeError, match=r"graphs must be a list, not .* put .* in a list, \[graph\]"):
         as_collection(graph)
 
 
 @pytest.mark.parametrize("nonsense", [None, 5, {0: [1]}, {(0, 1)}, object()])
 def test_what_is_no_list_at_all(nonsense):
-    with pytest.raises(TypeError, match="expected a list of graphs, got"):
+    with pytest.raises(TypeError, match="graphs must be a list of graphs, not"):
         as_collection(nonsense)
 
 

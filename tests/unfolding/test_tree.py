@@ -400,7 +400,7 @@ def test_bad_vertices_and_depths():
         with pytest.raises(ValueError, match="node must be an integer >= 0"):
             unfolding_tree(graph, node, 1)
     assert unfolding_tree(graph, np.int32(1), np.int64(1)) == parse("0(0)")
-    with pytest.raises(ValueError, match="node must be a vertex index below 2, got 2"):
+    with pytest.raises(ValueError, match="node must be a vertex index below 2, not 2"):
         unfolding_tree(graph, 2, 1)
     with pytest.raises(ValueError, match="edge_labels=True needs"):
         unfolding_tree(graph, 0, 1, edge_labels=True)

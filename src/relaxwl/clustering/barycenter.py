@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse
@@ -36,28 +36,8 @@ UNDERFLOW = 1e-280
 NEGLIGIBLE = 1e-10
 
 
-class CenterUpdate(Protocol):
-    """One improvement of the centre of one cluster; safe to call from several threads.
-
-    The members are rows of ``indptr``, ``points`` and ``masses``. The result is a measure with ascending points. It may
-    be worse than the current one: the caller compares.
-    """
-
-    def __call__(  # noqa: D102
-        self,
-        members: Int64,
-        weights: Float64,
-        indptr: Int64,
-        points: Int32,
-        masses: Float64,
-        ground: Ground,
-        current_points: Int32,
-        current_masses: Float64,
-    ) -> Center: ...
-
-
 @dataclass(frozen=True)
-class _Cluster:
+class Cluster:
     """Weighted members (rows of a CSR structure) over a ground cost with ⊥ last."""
 
     members: Int64
@@ -69,30 +49,30 @@ class _Cluster:
 
     def cost(self, center: Center) -> float:
         """Return the weighted sum of the exact distances of all members to a centre."""
-        return float(_compiled.center_cost(*self._arrays(), *center, self.ground.costs))
+        return float(_compiled.center_cost(*self.arrays, *center, self.ground.costs))
 
     def descend(self, start: Center) -> Center:
         """Return the centre after rounds of matched medians and moves of single units, as long as they improve it."""
         center: Any = start
         for improve in IMPROVEMENTS:
             for _ in range(MEDIAN_ROUNDS):
-                *center, saved = improve(*self._arrays(), *center, self.ground.costs)
+                *center, saved = improve(*self.arrays, *center, self.ground.costs)
                 if saved <= 0:
                     break
         return center[0], center[1]
 
     def mean(self) -> Float64:
         """Return the weighted mean as masses over all points."""
-        mean: Float64 = _compiled.weighted_mean(*self._arrays(), self.ground.n_points)
+        mean: Float64 = _compiled.weighted_mean(*self.arrays, self.ground.n_points)
         return mean
 
     def medoid(self) -> Center:
         """Return the best member."""
-        row = self.members[int(_compiled.medoid(*self._arrays(), self.ground.costs))]
+        row = self.members[int(_compiled.medoid(*self.arrays, self.ground.costs))]
         span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return self.points[span], self.masses[span]
 
-    def part(self, places: Int64) -> "_Cluster":
+    def part(self, places: Int64) -> "Cluster":
         """Return the cluster of the members at some places of ``members``."""
         return replace(self, members=self.members[places], weights=self.weights[places])
 
@@ -108,8 +88,15 @@ class _Cluster:
         kept = np.append(support, self.ground.n_points)
         return matrix, self.ground.between(kept, kept), support.astype(np.int64)
 
-    def _arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
+    @property
+    def arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
+        """The members, as compiled code takes them."""
         return self.members, self.weights, self.indptr, self.points, self.masses
+
+
+# One improvement of a cluster's centre, safe to call from several threads: a measure with ascending points. It may be
+# worse than the current one: the caller compares.
+CenterUpdate = Callable[[Cluster, Center], Center]
 
 
 def transport_barycenter(
@@ -159,7 +146,7 @@ def transport_barycenter(
     measures = _measures(points, len(costs) - 1)
     importance = _importance(weights, measures.shape[0])
     members = np.flatnonzero(importance > 0)
-    cluster = _Cluster(
+    cluster = Cluster(
         members,
         importance[members],
         measures.indptr.astype(np.int64),
@@ -182,46 +169,24 @@ def center_update(method: str) -> CenterUpdate:
         return _median_update
     solve = _solver(method)
 
-    def update(
-        members: Int64,
-        weights: Float64,
-        indptr: Int64,
-        points: Int32,
-        masses: Float64,
-        ground: Ground,
-        current_points: Int32,
-        current_masses: Float64,
-    ) -> Center:
-        weighted = np.flatnonzero(weights > 0)
-        if len(weighted) == 0:
-            return current_points, current_masses
-        return solve(_Cluster(members, weights, indptr, points, masses, ground).part(weighted))
+    def update(cluster: Cluster, current: Center) -> Center:
+        weighted = np.flatnonzero(cluster.weights > 0)
+        return solve(cluster.part(weighted)) if len(weighted) else current
 
     return update
 
 
-def _median_update(
-    members: Int64,
-    weights: Float64,
-    indptr: Int64,
-    points: Int32,
-    masses: Float64,
-    ground: Ground,
-    current_points: Int32,
-    current_masses: Float64,
-) -> Center:
+def _median_update(cluster: Cluster, current: Center) -> Center:
     """Improve a centre by the best moves of single units.
 
     A round of matched medians before it gains little here: k-means comes back with the next round anyway.
     """
-    new_points, new_masses, _ = _compiled.best_moves(
-        members, weights, indptr, points, masses, current_points, current_masses, ground.costs
-    )
-    return new_points, new_masses
+    points, masses, _ = _compiled.best_moves(*cluster.arrays, *current, cluster.ground.costs)
+    return points, masses
 
 
-def _solver(method: str) -> Callable[[_Cluster], Center]:
-    solvers = {"median": _median, "lp": _lp, "entropic": _entropic, "medoid": _Cluster.medoid, "mean": _mean}
+def _solver(method: str) -> Callable[[Cluster], Center]:
+    solvers = {"median": _median, "lp": _lp, "entropic": _entropic, "medoid": Cluster.medoid, "mean": _mean}
     if method not in solvers:
         raise ValueError(f"method must be one of {', '.join(solvers)}, not {method!r}")
     return solvers[method]
@@ -230,11 +195,11 @@ def _solver(method: str) -> Callable[[_Cluster], Center]:
 # ------------------------------------------------------------------------------------------------------ methods
 
 
-def _mean(cluster: _Cluster) -> Center:
+def _mean(cluster: Cluster) -> Center:
     return _sparse(cluster.mean())
 
 
-def _median(cluster: _Cluster) -> Center:
+def _median(cluster: Cluster) -> Center:
     """Descend from the rounded mean; with few members, where it is cheap, also from the medoid."""
     if (cluster.masses != np.rint(cluster.masses)).any():
         raise ValueError(
@@ -246,7 +211,7 @@ def _median(cluster: _Cluster) -> Center:
     return min(ends, key=cluster.cost)
 
 
-def _lp(cluster: _Cluster) -> Center:
+def _lp(cluster: Cluster) -> Center:
     """Solve the linear program of the barycentre.
 
     Variables are the masses b of the barycentre and x[i, q, p], what member i sends from q to p. All that a member does
@@ -288,7 +253,7 @@ def _lp(cluster: _Cluster) -> Center:
     return _spread(solution.x[:n_points] * unit, support)
 
 
-def _entropic(cluster: _Cluster, regularization: float = REGULARIZATION) -> Center:
+def _entropic(cluster: Cluster, regularization: float = REGULARIZATION) -> Center:
     """Return the entropic barycentre by iterative Bregman projections.
 
     All members are filled up at ⊥ to one total, the larger of the greatest mass and twice the mean mass: the former so
@@ -391,10 +356,10 @@ def _measures(points: Any, n_points: int) -> Any:
     """Return the measures as a canonical CSR array of positive float64 masses; refuse what is none."""
     array: Any = points if scipy.sparse.issparse(points) else np.asarray(points)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"points must hold real numbers, got dtype {array.dtype}")
+        raise TypeError(f"points must hold real numbers, not dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != n_points:
         raise ValueError(
-            f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, got {array.shape}"
+            f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, not {array.shape}"
         )
     if array.shape[0] == 0:
         raise ValueError("points must have at least one row: nothing has no barycentre")
@@ -404,7 +369,7 @@ def _measures(points: Any, n_points: int) -> Any:
     wrong = np.flatnonzero(~(np.isfinite(measures.data) & (measures.data > 0)))
     if len(wrong):
         row = int(np.searchsorted(measures.indptr, wrong[0], side="right")) - 1
-        raise ValueError(f"points must hold finite masses of at least 0, got {measures.data[wrong[0]]} in row {row}")
+        raise ValueError(f"points must hold finite masses of at least 0, not {measures.data[wrong[0]]} in row {row}")
     return measures
 
 

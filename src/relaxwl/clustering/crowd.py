@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl.clustering._search_compiled import SOLVED
-from relaxwl.clustering.barycenter import CenterUpdate, center_update
+from relaxwl.clustering.barycenter import CenterUpdate, Cluster, center_update
 from relaxwl.clustering.nearest import Plan, Search, evenly
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
@@ -219,14 +219,14 @@ def _new_center(
 
     ``task`` is the members and the present centre. Of more than ``limit`` members some are taken, evenly spread.
     """
-    members, (_, points, masses) = task
+    members, (_, *current) = task
     if limit is not None and len(members) > limit:
         members = members[weights[members] > 0]
         members = members[evenly(len(members), limit)]
     rows, weight = search.rows, weights[members]
     root = _median_root(rows.roots[members], weight, search.ground.roots)
-    points, masses = update(members, weight, rows.indptr, rows.points, search.masses, search.ground, points, masses)
-    return root, points, masses
+    cluster = Cluster(members, weight, rows.indptr, rows.points, search.masses, search.ground)
+    return root, *update(cluster, tuple(current))
 
 
 def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:

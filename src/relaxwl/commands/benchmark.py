@@ -3,6 +3,7 @@
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,9 @@ from relaxwl.evaluation import (
     runtime_table,
 )
 from relaxwl.evaluation.contestants import resolve
-from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.kernels.registry import ALIASES, kernel_names
 
-# The kernels and data sets of the paper's table.
-PAPER_KERNELS = ["ve-hist", "wl", "gs", "sp", "odd-sth", "wwl", "pwl", "rwl-star"]
-PAPER_DATASETS = ["IMDB-BINARY", "REDDIT-BINARY", "EGO-1", "EGO-2", "EGO-3", "EGO-4"]
 RESULTS_FILE = "results.jsonl"
 # The forms in which the table of accuracies is written, and the endings of their files.
 TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
@@ -158,7 +156,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     datasets, kernels = list(arguments.dataset), arguments.kernels
     if arguments.paper:
         datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
-        kernels = kernels or PAPER_KERNELS
+        kernels = kernels or list(PAPER_ACCURACIES)
     kernels = kernels or _usual_kernels(arguments.task, are_molecules=all(map(is_table, datasets)))
     kernels = [name for part in kernels for name in part.split(",") if name]
     unknown = [name for name in kernels if name not in kernel_names() and name not in ALIASES]
@@ -186,7 +184,7 @@ def _usual_kernels(task: str, *, are_molecules: bool) -> list[str]:
     return ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
 
 
-def _available(names: list[str], folder: Path, console: Console) -> list[str]:
+def _available(names: Iterable[str], folder: Path, console: Console) -> list[str]:
     """Return the paper's data sets that are there, as paths."""
     found = []
     for name in names:

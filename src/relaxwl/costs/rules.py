@@ -216,7 +216,7 @@ class AttributeRule:
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "attribute costs need labels that are numbers, tuples of as many numbers each, or pairs (label, "
-                f"tuple of numbers); got {listing(labels)}"
+                f"tuple of numbers), not {listing(labels)}"
             ) from error
         names = [label[0] for label in labels] if any(paired) else None
         distances = vector_distances(rows, rows, self.metric, self.missing)

@@ -175,7 +175,7 @@ def load_costs(ground, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def two_rows(tables, row_step, column_step, first_supply, vectors, side, n):
-    """Return the exact cost when two nodes face `n`: node 0 takes, by cost difference, what suits it best.
+    """Return the exact cost when two points face `n`: the first takes, by cost difference, what suits it best.
 
     The cost of pair (r, j) is ``tables[COST, r * row_step + j * column_step]``; the masses of the `n`, which are
     ``vectors[side]``, are used up (written).

@@ -199,7 +199,7 @@ def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
             f"nodes must be whole numbers of shape (n, 2), pairs of graph and vertex index, "
-            f"got shape {pairs.shape} and dtype {pairs.dtype}"
+            f"not of shape {pairs.shape} and dtype {pairs.dtype}"
         )
     graph, node = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
     known = (graph >= 0) & (graph < graphs.n_graphs)

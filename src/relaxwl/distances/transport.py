@@ -138,10 +138,10 @@ def as_square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Fl
     """Return ground as a C-contiguous square array of a type the solver reads."""
     costs = np.asarray(ground)
     if costs.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be an array of real numbers, got dtype {costs.dtype}")
+        raise TypeError(f"{name} must be an array of real numbers, not dtype {costs.dtype}")
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1] or costs.shape[0] == 0:
         points = "one row a point and ⊥ last" if blank else "one row a point"
-        raise ValueError(f"{name} must be square with {points}, got shape {costs.shape}")
+        raise ValueError(f"{name} must be square with {points}, not of shape {costs.shape}")
     return np.ascontiguousarray(costs, np.float64)
 
 
@@ -151,24 +151,24 @@ def _measure(name: str, masses: Any, n_points: int) -> tuple[NDArray[np.int32], 
         sparse: Any = masses
         entries = sparse.tocoo()
         if entries.ndim == 2 and entries.shape[0] != 1:
-            raise ValueError(f"{name} must be one sparse row vector, got shape {entries.shape}")
+            raise ValueError(f"{name} must be one sparse row vector, not of shape {entries.shape}")
         length, positions, values = entries.shape[-1], entries.coords[-1], entries.data
     else:
         values = np.asarray(masses)
         if values.ndim != 1:
-            raise ValueError(f"{name} must be one vector of masses, got shape {values.shape}")
+            raise ValueError(f"{name} must be one vector of masses, not of shape {values.shape}")
         length, positions = len(values), np.arange(len(values))
     if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+        raise TypeError(f"{name} must hold real numbers, not dtype {values.dtype}")
     if length != n_points:
         raise ValueError(
-            f"{name} must have one mass for each of the {n_points} points other than ⊥, got {length}; "
+            f"{name} must have one mass for each of the {n_points} points other than ⊥, not {length}; "
             "ground has one row and column more, for ⊥"
         )
     dense: Float64 = np.bincount(positions, values.astype(np.float64), n_points).astype(np.float64)
     wrong = np.flatnonzero(~(np.isfinite(dense) & (dense >= 0)))
     if len(wrong):
-        raise ValueError(f"{name} must hold finite masses of at least 0, got {dense[wrong[0]]} at point {wrong[0]}")
+        raise ValueError(f"{name} must hold finite masses of at least 0, not {dense[wrong[0]]} at point {wrong[0]}")
     points = np.flatnonzero(dense)
     return points.astype(np.int32), dense[points]
 

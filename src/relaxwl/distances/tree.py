@@ -445,7 +445,7 @@ class _LabelCosts:
     def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost) -> None:
         for name, tree in (("a", a), ("b", b)):
             if not isinstance(tree, UnfoldingTree):
-                raise TypeError(f"{name} must be an UnfoldingTree, got {type(tree).__name__}")
+                raise TypeError(f"{name} must be an UnfoldingTree, not {type(tree).__name__}")
         if {a.has_edge_labels, b.has_edge_labels} == {True, False}:
             raise ValueError("one tree has edge labels and the other has none: they cannot be compared")
         self.subtrees = {tree.digest: tree for root in (a, b) for tree in root.distinct_subtrees()}

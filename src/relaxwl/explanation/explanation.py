@@ -74,7 +74,7 @@ class ClusterEvidence:
 
     @property
     def importance(self) -> float:
-        """What clusters are ranked by: ``share`` times ``effect``."""
+        """What groups are ranked by: ``share`` times ``effect``."""
         return self.share * self.effect
 
     @cached_property
@@ -85,7 +85,7 @@ class ClusterEvidence:
     def __repr__(self) -> str:
         chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not better than chance"
         return (
-            f"<cluster {self.rank}: depth {self.depth}, partition {self.partition}, group {self.group}, {self.size} "
+            f"<group {self.group} of depth {self.depth}, partition {self.partition}, rank {self.rank}: {self.size} "
             f"vertices, {chance}>"
         )
 
@@ -166,7 +166,7 @@ class GraphExplanation:
             highlight={int(vertex): float(hits[vertex]) / len(telling) for vertex in lit},
             max_nodes=max_nodes,
             size=size,
-            title=title or f"Graph {self.graph}; {len(lit)} vertices highlighted, which are in clusters {words}",
+            title=title or f"Graph {self.graph}; {len(lit)} vertices highlighted, which are in groups {words}",
             embed_style=embed_style,
         )
 
@@ -233,7 +233,7 @@ class Explanation:
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
-            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
+            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} groups, "
             f"{better} better than chance>"
         )
 
@@ -348,7 +348,7 @@ class Explanation:
     def summary(self, n_clusters: int = 10) -> str:
         """Return the most telling groups in words, one a line."""
         better = sum(cluster.better_than_chance for cluster in self.clusters)
-        lines = [f"{len(self.clusters)} clusters, {better} {self.telling} better than chance."]
+        lines = [f"{len(self.clusters)} groups, {better} {self.telling} better than chance."]
         lines += [self.quality] if self.quality else []
         for cluster in self.clusters[:n_clusters]:
             tree = str(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} vertices"

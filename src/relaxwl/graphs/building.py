@@ -67,7 +67,7 @@ class CollectionBuilder:
         node_attributes: Any = None,
         edge_attributes: Any = None,
     ) -> None:
-        """Add a graph with local vertex numbers; labels and attributes are sequences aligned with nodes and edges."""
+        """Add a graph with local vertex numbers; labels and attributes are in line with vertices and edges."""
         index = len(self._sizes)
         size = _node_count(n_nodes, index)
         pairs, partial = _edge_array(edges, size, index), self._missing is not None
@@ -237,11 +237,13 @@ def check_node_count(n_nodes: int) -> None:
 def as_list(graphs: Any, what: str) -> list[Any]:
     """Consume an iterable once; say clearly when a single graph was given instead."""
     if hasattr(graphs, "nodes") or hasattr(graphs, "toarray") or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
-        raise TypeError(f"expected a list of {what}, got a single {type(graphs).__name__}: put it in a list, [graph]")
+        raise TypeError(
+            f"graphs must be a list of {what}, not a single {type(graphs).__name__}: put it in a list, [graph]"
+        )
     try:
         return list(graphs)
     except TypeError:
-        raise TypeError(f"expected a list of {what}, got {type(graphs).__name__}") from None
+        raise TypeError(f"graphs must be a list of {what}, not {type(graphs).__name__}") from None
 
 
 def _node_count(n_nodes: Any, index: int) -> int:

@@ -168,12 +168,12 @@ def _items(graphs: Any) -> list[Any]:
     if single == pyg.KIND and any(base.__name__ == "Dataset" for base in type(graphs).__mro__):
         single = None  # a data set hands out the arrays of all its graphs by the same names
     if single is not None:
-        raise TypeError(f"expected a list of graphs, got {single}: put a single graph in a list, [graph]")
+        raise TypeError(f"graphs must be a list, not {single}: put a single graph in a list, [graph]")
     if isinstance(graphs, (Mapping, Set)) or not isinstance(graphs, Iterable):
-        raise TypeError(f"expected a list of graphs, got {type(graphs).__name__}; graphs may be {ACCEPTED}")
+        raise TypeError(f"graphs must be a list of graphs, not {type(graphs).__name__}; they may be {ACCEPTED}")
     items = pyg.unbatched(list(graphs))
     if isinstance(graphs, (list, tuple)) and items and _begins_like_a_graph(items):
-        raise TypeError("expected a list of graphs, got what looks like one graph's edges: put it in a list, [graph]")
+        raise TypeError("graphs must be a list, not what looks like one graph's edges: put it in a list, [graph]")
     return items
 
 

@@ -260,7 +260,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         from relaxwl.kernels.registry import import_kernels
 
         import_kernels()
-        kinds = [kind for kind in (cls, *_subclasses(cls)) if kind._column_names is not CountKernel._column_names]
+        kinds = [kind for kind in (cls, *descendants(cls)) if kind._column_names is not CountKernel._column_names]
         kernel: Self = load_model(path, {kind.__name__: kind for kind in kinds})
         return kernel
 
@@ -387,8 +387,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         return prefixes
 
 
-def _subclasses(kind: Any) -> list[Any]:
-    return [found for child in kind.__subclasses__() for found in (child, *_subclasses(child))]
+def descendants(kind: Any) -> list[Any]:
+    """Return all classes derived from a class."""
+    return [found for child in kind.__subclasses__() for found in (child, *descendants(child))]
 
 
 def _squared_norms(joined: Counts, intersect: bool) -> Float64:

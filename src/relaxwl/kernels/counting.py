@@ -96,7 +96,7 @@ class SubtreeCounter:
         return _in_columns(indptr, keys, counts, keys < self.n_columns, self.n_columns)
 
     def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
-        """Name the tree or cluster."""
+        """Name the tree or group."""
         return name_of[column]
 
 

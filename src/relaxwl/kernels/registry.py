@@ -231,7 +231,7 @@ ENTRIES = (
     _entry(
         "rwl-star",
         "R-WL*",
-        "relaxed Weisfeiler-Lehman kernel on chains of clusters, depths 1 to 4",
+        "relaxed Weisfeiler-Lehman kernel on chains of groups, depths 1 to 4",
         _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3},
         grid=NORMALIZED,

@@ -370,7 +370,7 @@ def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
 
 
 def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) -> list[NumberOfClusters]:
-    """Return the numbers of clusters that the partitions take in turn."""
+    """Return the numbers of groups that the partitions take in turn."""
     if not isinstance(n_clusters, (list, tuple)):
         return [n_clusters]  # type: ignore[list-item]
     if not n_clusters:

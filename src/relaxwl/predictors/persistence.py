@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl.kernels.base import SIMILARITIES, CountKernel
+from relaxwl.kernels.base import SIMILARITIES, CountKernel, descendants
 from relaxwl.kernels.model_schema import of, register, require, texts, vector, whole
 from relaxwl.kernels.persistence import ModelFileError, load_model
 from relaxwl.kernels.registry import import_kernels
@@ -26,7 +26,7 @@ MOST_CLASSES = 10_000
 def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any:
     """Read a predictor of one of these classes; nothing in the file is executed."""
     import_kernels()
-    inside = [AveragedKernel, *_descendants(CountKernel)]
+    inside = [AveragedKernel, *descendants(CountKernel)]
     model = load_model(path, {kind.__name__: kind for kind in (*kinds, *inside)})
     if not isinstance(model, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
@@ -36,10 +36,6 @@ def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not hold a complete model: {error}") from None
     return model
-
-
-def _descendants(kind: Any) -> list[Any]:
-    return [found for child in kind.__subclasses__() for found in (child, *_descendants(child))]
 
 
 # ---------------------------------------------------------------------------------------------------- parts

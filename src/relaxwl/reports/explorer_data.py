@@ -19,7 +19,7 @@ from relaxwl.unfolding.tree import Branch, UnfoldingTree
 KEPT, RELABELLED, DELETED, INSERTED = range(4)
 # Larger graphs are cut around the vertices with most evidence.
 MAX_DRAWN_NODES = 300
-# Clusters named as neighbours of each.
+# Groups named as neighbours of each.
 N_NEIGHBORS = 4
 
 
@@ -153,7 +153,7 @@ def _uses_attributes(explanation: Explanation) -> bool:
 
 
 def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], table: TreeTable) -> dict[str, Any]:
-    """Return one list for each property of the clusters; those of classes are lists of lists."""
+    """Return one list for each property of the groups; those of classes are lists of lists."""
     return {
         "depth": [cluster.depth for cluster in shown],
         "partition": [cluster.partition for cluster in shown],
@@ -195,7 +195,7 @@ def _member(far: int, member: Member, table: TreeTable) -> list[Any]:
 def _maps(
     explanation: Explanation, shown: tuple[ClusterEvidence, ...], place: dict[int, int]
 ) -> tuple[list[dict[str, Any]], list[list[int]]]:
-    """Return a map for each grouping with centres, and the nearest clusters of each cluster."""
+    """Return a map for each grouping with centres, and the nearest groups of each group."""
     maps: list[dict[str, Any]] = []
     neighbors: list[list[int]] = [[] for _ in shown]
     for grouping in explanation.groupings:
@@ -235,7 +235,7 @@ def _typical_graphs(explanation: Explanation, n_graphs: int) -> list[int]:
 def _graph(
     explanation: Explanation, found: GraphExplanation, place: dict[int, int], table: TreeTable
 ) -> dict[str, Any]:
-    """Return a graph with positions, and for each level the cluster of every vertex (-1 for none on the page)."""
+    """Return a graph with positions, and for each level the group of every vertex (-1 for none on the page)."""
     graph = explanation.graphs[found.graph]
     all_edges = [(a, b) for a, b in graph.edges.tolist()]
     telling = np.argsort(-found.evidence[:, found.predicted], kind="stable")[: MAX_DRAWN_NODES // 3]

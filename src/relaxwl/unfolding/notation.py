@@ -32,7 +32,7 @@ class Reader(Generic[Tree]):
 
     def __init__(self, text: str, make: Callable[[Label, list[tuple[Tree, Label]]], Tree]) -> None:
         if not isinstance(text, str):
-            raise TypeError(f"text must be a string, got {type(text).__name__}")
+            raise TypeError(f"text must be a string, not {type(text).__name__}")
         self.text, self.make = text, make
         self.place = 0
 

@@ -105,7 +105,7 @@ class UnfoldingTree:
             raise ValueError(f"edge_labels has {len(edges)} entries for {len(children)} children")
         for child in children:
             if not isinstance(child, UnfoldingTree):
-                raise TypeError(f"children must be UnfoldingTree objects, got {type(child).__name__}")
+                raise TypeError(f"children must be UnfoldingTree objects, not {type(child).__name__}")
         self._fill(_checked(label), _group(zip(children, edges, strict=True)))
 
     def _fill(self, label: Label, branches: tuple[Branch, ...]) -> None:
@@ -237,7 +237,7 @@ class UnfoldingTree:
         number of its children, and returns the positions of those that are listed, in order; all by default.
         """
         if max_nodes < 1:
-            raise ValueError(f"max_nodes must be at least 1, got {max_nodes}")
+            raise ValueError(f"max_nodes must be at least 1, not {max_nodes}")
         outline = Outline([self._label], [-1], [0], [None], [1], [0])
         queue = deque([(0, self)])
         while queue:
@@ -490,7 +490,7 @@ def unfolding_tree(
         edge_labels = edge_labels or directions == "both"
     node, depth = check_integer("node", node), check_integer("depth", depth)
     if node >= graph.n_nodes:
-        raise ValueError(f"node must be a vertex index below {graph.n_nodes}, got {node}")
+        raise ValueError(f"node must be a vertex index below {graph.n_nodes}, not {node}")
     if node_labels is not None and len(node_labels) != graph.n_nodes:
         raise ValueError(f"node_labels has {len(node_labels)} entries for {graph.n_nodes} vertices")
     neighbors: dict[int, list[int]] = {}

@@ -36,7 +36,7 @@ class GradualWL(CountKernel):
     group, and every group is split by k-means on these counts; so vertices that differ a little may stay together for a
     while, but those that were once apart stay apart. A graph is the histogram of its vertices' groups at all steps.
 
-    With more clusters than there are different neighbourhoods it is the Weisfeiler-Lehman subtree kernel.
+    With more groups than there are different neighbourhoods it is the Weisfeiler-Lehman subtree kernel.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-// One cluster: its centre, classes, members, and where it is found.
+// One group: its centre, classes, members, and where it is found.
 import { C, DELETED, INSERTED, RELABELLED, graphs, levels, meta } from "./data.js";
 import {
   button,
@@ -30,7 +30,7 @@ export function showDetail() {
     detail = byId("detail");
   detail.replaceChildren();
   if (c === null) {
-    if (!listed.clusters.length) detail.append(h("p", { class: "note" }, "No cluster has all of these properties."));
+    if (!listed.clusters.length) detail.append(h("p", { class: "note" }, "No group has all of these properties."));
     return;
   }
   const at = listed.clusters.indexOf(c);
@@ -43,13 +43,13 @@ export function showDetail() {
     h(
       "div",
       { class: "head" },
-      h("h2", { tabindex: "-1" }, `Cluster ${c + 1}`, C.better[c] ? `: most in ${className(C.typical[c])}` : ""),
+      h("h2", { tabindex: "-1" }, `Group ${c + 1}`, C.better[c] ? `: most in ${className(C.typical[c])}` : ""),
       h(
         "div",
         { class: "tools" },
-        button("← All clusters", close, { class: "tool back" }),
-        button("↑", step(-1), { "aria-label": "Previous cluster", disabled: at <= 0 }),
-        button("↓", step(1), { "aria-label": "Next cluster", disabled: at < 0 || at >= listed.clusters.length - 1 }),
+        button("← All groups", close, { class: "tool back" }),
+        button("↑", step(-1), { "aria-label": "Previous group", disabled: at <= 0 }),
+        button("↓", step(1), { "aria-label": "Next group", disabled: at < 0 || at >= listed.clusters.length - 1 }),
         mapOf(c) >= 0 ? button("On the map", () => go({ view: "map", cluster: c, map: mapOf(c) })) : "",
       ),
     ),
@@ -58,13 +58,13 @@ export function showDetail() {
       : h(
           "p",
           { class: "warning" },
-          `Not better than chance: with the classes dealt out at random, some cluster does as well in ${percent(C.p[c])} of the cases.`,
+          `Not better than chance: with the classes dealt out at random, some group does as well in ${percent(C.p[c])} of the cases.`,
         ),
     h(
       "ul",
       { class: "facts" },
       fact(percent(C.share[c]), "of what separates the classes"),
-      fact(`p = ${short(C.p[c])}`, `against chance, for all clusters together`),
+      fact(`p = ${short(C.p[c])}`, `against chance, for all groups together`),
       fact(whole(C.size[c]), `vertices, in ${counted(C.in_graphs[c], "graph", "graphs")}`),
       fact(String(C.depth[c]), `depth, in partition ${C.partition[c]}`),
     ),
@@ -76,7 +76,7 @@ export function showDetail() {
 }
 
 function centerFigure(c, limit = 45) {
-  const title = `Centre of cluster ${c + 1}: a tree of ${counted(C.vertices[c], "vertex", "vertices")}, depth ${C.depth[c]}`;
+  const title = `Centre of group ${c + 1}: a tree of ${counted(C.vertices[c], "vertex", "vertices")}, depth ${C.depth[c]}`;
   const nodes = outline(C.tree[c], limit),
     placed = place(nodes, "after");
   const cut = nodes.some((node) => node.hidden.after);
@@ -143,7 +143,7 @@ function classTable(c) {
     h(
       "p",
       { class: "note" },
-      "Vertices per graph are means; the class with most of them names the cluster. Positive weights speak for a class, negative ones against it, beside all other clusters: so a weight can differ from what the means suggest.",
+      "Vertices per graph are means; the class with most of them names the group. Positive weights speak for a class, negative ones against it, beside all other groups: so a weight can differ from what the means suggest.",
     ),
   );
 }
@@ -223,15 +223,15 @@ function graphSection(c) {
       .filter(([count, i]) => count > 0 && graphs[i].class === k);
     chosen.push(...own.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, each));
   });
-  if (!chosen.length) return h("p", { class: "note" }, "None of the graphs on this page has a vertex in this cluster.");
+  if (!chosen.length) return h("p", { class: "note" }, "None of the graphs on this page has a vertex in this group.");
   return h(
     "section",
-    { "aria-label": "Graphs with this cluster" },
+    { "aria-label": "Graphs with this group" },
     h("h3", {}, "Where it is found"),
     h(
       "p",
       { class: "note" },
-      `Vertices in this cluster are lit. Of the ${graphs.length} graphs on this page, those with most of it in each class.`,
+      `Vertices in this group are lit. Of the ${graphs.length} graphs on this page, those with most of it in each class.`,
     ),
     h(
       "div",
@@ -261,8 +261,8 @@ function nearSection(c) {
   if (!C.near[c].length) return "";
   return h(
     "section",
-    { "aria-label": "Similar clusters" },
-    h("h3", {}, "Most similar clusters of the same depth and partition"),
+    { "aria-label": "Similar groups" },
+    h("h3", {}, "Most similar groups of the same depth and partition"),
     h("div", { class: "cards" }, C.near[c].map(card)),
   );
 }

@@ -1,4 +1,4 @@
-// One graph: evidence for a class, and the clusters in it.
+// One graph: evidence for a class, and the groups in it.
 import { C, graphs, labels, levels, meta } from "./data.js";
 import { button, byId, chip, className, counted, h, toneOf, touch, withSign } from "./elements.js";
 import { go, state } from "./state.js";
@@ -78,7 +78,7 @@ export function showGraphs() {
           : h(
               "p",
               { class: "note" },
-              `Lit: vertices in cluster ${c + 1}. `,
+              `Lit: vertices in group ${c + 1}. `,
               button("Show the evidence instead", () => go({ cluster: null })),
             ),
       ),
@@ -125,8 +125,8 @@ function vertexInfo(panel, graph, v, k) {
         "p",
         { class: "note" },
         touch()
-          ? "Tap a vertex to see the clusters it is in."
-          : "Point at a vertex, or focus the picture and use the arrow keys, to see the clusters it is in.",
+          ? "Tap a vertex to see the groups it is in."
+          : "Point at a vertex, or focus the picture and use the arrow keys, to see the groups it is in.",
       ),
     );
     return;
@@ -142,7 +142,7 @@ function vertexInfo(panel, graph, v, k) {
     h(
       "p",
       { class: "note" },
-      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most telling clusters:`,
+      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most telling groups:`,
     ),
     h("div", { class: "cards" }, own.map(card)),
   );
@@ -159,7 +159,7 @@ function clusterTable(graph, k) {
     h(
       "h3",
       {},
-      rows.length ? "The most telling clusters in this graph" : "Clusters in this graph (none is better than chance)",
+      rows.length ? "The most telling groups in this graph" : "Groups in this graph (none is better than chance)",
     ),
     h(
       "table",
@@ -170,7 +170,7 @@ function clusterTable(graph, k) {
         h(
           "tr",
           {},
-          ["Cluster", "", "Vertices here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
+          ["Group", "", "Vertices here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -192,7 +192,7 @@ function clusterTable(graph, k) {
                   class: "link",
                   on: { click: () => go({ view: "clusters", cluster: c, member: 0 }) },
                 },
-                `Cluster ${c + 1}`,
+                `Group ${c + 1}`,
               ),
             ),
             h(
@@ -236,7 +236,7 @@ function sumRows(graph, k, list, digits) {
       h("td", { class: toneOf(value) }, withSign(value, digits)),
       h("td", {}),
     );
-  const remainder = others ? `${counted(others, "other cluster", "other clusters")} in this graph` : "Rounding";
+  const remainder = others ? `${counted(others, "other group", "other groups")} in this graph` : "Rounding";
   return [
     others || rest ? line(remainder, rest) : null,
     line("Intercept of the model, the same for every graph", intercept),

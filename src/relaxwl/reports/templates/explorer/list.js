@@ -1,4 +1,4 @@
-// The list of clusters, its filters and keys.
+// The list of groups, its filters and keys.
 import { C, N, labels, meta, trees } from "./data.js";
 import { byId, chip, counted, h, whole, wide } from "./elements.js";
 import { firstChild, stride } from "./trees.js";
@@ -120,7 +120,7 @@ function rowElement(place) {
     h(
       "div",
       {},
-      h("strong", {}, `Cluster ${c + 1}`),
+      h("strong", {}, `Group ${c + 1}`),
       verdict,
       h("span", {}, `depth ${C.depth[c]} · ${counted(C.size[c], "vertex", "vertices")}`),
     ),
@@ -159,7 +159,7 @@ export function showList() {
   byId("rows").style.height = `${listed.clusters.length * ROW_HEIGHT}px`;
   listed.active = Math.max(0, Math.min(listed.active, listed.clusters.length - 1));
   const left = meta.left_out ? `; ${whole(meta.left_out)} more, ranked below, are not on this page` : "";
-  byId("count").textContent = `${whole(listed.clusters.length)} of ${whole(N)} clusters${left}`;
+  byId("count").textContent = `${whole(listed.clusters.length)} of ${whole(N)} groups${left}`;
   showRows();
 }
 
