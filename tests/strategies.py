@@ -5,6 +5,9 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
+from relaxwl.costs import EditCost
+from relaxwl.unfolding.tree import UnfoldingTree
+
 LABELS = (1, 2, 3)
 EDGES = ("x", "y")
 # Labels that, written one after the other, can be read in several ways.
@@ -100,3 +103,17 @@ def permuted(graph, order):
     for vertex, label in enumerate(labels):
         moved[order[vertex]] = label
     return (n_nodes, renamed, moved, None if names is None else names[::-1])
+
+
+def as_tree(nested, order=list):
+    """Return a nested pair (label, ((edge, child), …)) as a tree, children in some order."""
+    label, children = nested
+    children = order(children)
+    edges = [edge for edge, _ in children]
+    trees = [as_tree(child, order) for _, child in children]
+    return UnfoldingTree(label, trees, edges if children and edges[0] is not None else None)
+
+
+def matrix_cost(matrix, **edge_costs):
+    """Return the costs of a matrix over LABELS, ⊥ last."""
+    return EditCost.from_matrix(LABELS, matrix, **edge_costs)

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
+    from relaxwl.distances.mapping import TreeMapping
     from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
     from relaxwl.distances.transport import transport_distance
-    from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
+    from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
     from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -70,7 +71,7 @@ else:
         "KernelMatrix": "predictors.transformers",
         "RelaxedWeisfeilerLehman": "kernels",
         "ToGraphs": "inputs",
-        "TreeMapping": "distances.tree",
+        "TreeMapping": "distances.mapping",
         "UnfoldingTree": "unfolding.tree",
         "VertexGroups": "predictors.transformers",
         "WassersteinKMeans": "clustering.kmeans",

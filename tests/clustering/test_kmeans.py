@@ -365,7 +365,7 @@ def test_bad_number_of_clusters(rule):
         ({}, {"ground": np.zeros((3, 3))}, "rows must be over the 2 points that have costs, not over 5"),
         ({}, {"ground": -np.ones((6, 6))}, "ground"),
         ({}, {"root_cost": np.zeros((1, 1))}, "rows.roots must be from 0 to 0"),
-        ({}, {"root_cost": np.zeros((3, 4))}, "root_cost must be square with one row a point, got"),
+        ({}, {"root_cost": np.zeros((3, 4))}, "root_cost must be square with one row a point, not"),
         ({}, {"root_cost": -ROOTS}, r"root_cost has a cost that is negative: root_cost\[0, 1\] = -1.0"),
         ({}, {"root_cost": np.triu(ROOTS)}, r"root_cost must be symmetric, .*root_cost\[1, 0\] = 0.0"),
         ({}, {"root_cost": ROOTS + np.eye(3)}, "root_cost must be zero on the diagonal"),

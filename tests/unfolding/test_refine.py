@@ -17,6 +17,7 @@ def depths(graphs, max_depth, edges=None, n_jobs=None):
     """Refine several times; return the rows and ids of every depth."""
     rows, ids = leaves(graphs.node_codes)
     assert rows.n_points == 0  # there is nothing below
+    assert rows.indptr.tolist() == [0] * (len(rows) + 1)
     result = [(rows, ids)]
     for _ in range(max_depth):
         n_edge_codes = 1 if edges is None else len(graphs.edge_vocabulary)

@@ -13,20 +13,12 @@ from hypothesis import strategies as st
 
 import naive
 from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.labels import MAX_NESTING
 from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tree
-from strategies import EDGES, LABELS, PlainGraph, confusable_trees, nested_trees, permuted, plain_graphs
+from strategies import EDGES, LABELS, PlainGraph, as_tree, confusable_trees, nested_trees, permuted, plain_graphs
 
 parse = UnfoldingTree.parse
 labels = st.one_of(st.integers(), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False))
-
-
-def as_tree(nested, order=list):
-    label, children = nested
-    children = order(children)
-    edges = [edge for edge, _ in children]
-    return UnfoldingTree(
-        label, [as_tree(child, order) for _, child in children], edges if any(e is not None for e in edges) else None
-    )
 
 
 def as_nested(tree):
@@ -57,6 +49,17 @@ def test_labels_and_edges_do_not_run_together():
     assert len({parse(text) for text in texts}) == len(texts)
     assert parse("1(None:5)") != parse("1(5)")
     assert UnfoldingTree("None") != UnfoldingTree(("None",))
+
+
+@pytest.mark.parametrize("inner", ["[", "[0,["])
+def test_labels_nested_too_deeply_are_refused(inner):
+    def nested(times):
+        return inner * times + "0" + "]" * (times * inner.count("["))
+
+    fits = MAX_NESTING // inner.count("[")
+    assert parse(nested(fits)).size == 1
+    with pytest.raises(ValueError, match="tuples within each other"):
+        parse(nested(fits + 1))
 
 
 def test_trees_that_differ_in_an_edge_are_ordered_by_it():

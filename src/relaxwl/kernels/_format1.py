@@ -7,10 +7,8 @@ trees as rows of two kinds, and with every partitioner a copy of the costs that 
 from types import SimpleNamespace
 from typing import Any
 
-from numpy.typing import NDArray
-
-from relaxwl.costs import EditCost
-from relaxwl.kernels.model_schema import KINDS, check_model
+from relaxwl.kernels import _restoring
+from relaxwl.kernels.model_schema import KINDS
 from relaxwl.kernels.partition import Fed, Partition
 from relaxwl.unfolding import Rows
 
@@ -22,54 +20,31 @@ DROPPED = ("gram_seconds_", "time_limit")
 FORGOTTEN = ("Level", "Partition", "ExactTrees")
 
 
-class Reader:
+class Reader(_restoring.Reader):
     """Restores a model of format 1."""
-
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
-        self._arrays = arrays
-        self._objects: dict[int, Any] = {}
 
     def model(self, kind: type, state: dict[str, Any]) -> Any:
         """Restore an estimator with its parameters and all that was fitted."""
-        model = kind()
-        parameters = model.get_params(deep=False)
-        values = {name: self._value(plain) for name, plain in state.items() if name not in DROPPED}
+        values = self.attributes({name: plain for name, plain in state.items() if name not in DROPPED})
         if "chains_" in values:
             chains = values.pop("chains_")
             described = values["partitions_"]
             values["partitions_"] = _partitions(chains, described, values["approximate"], values["edge_encoding_"])
-        for name, value in values.items():
-            setattr(model, name, value)
-        check_model(model, values.keys() - parameters.keys())
-        return model
+        return self._filled(kind(), values)
 
-    def _value(self, plain: Any) -> Any:
-        if not isinstance(plain, dict):
-            return plain
-        if "list" in plain:
-            return [self._value(item) for item in plain["list"]]
-        if "tuple" in plain:
-            return tuple(self._value(item) for item in plain["tuple"])
-        if "array" in plain:
-            return self._arrays[plain["array"]]
-        if "ground" in plain:
-            return None
-        if "cost" in plain:
-            return EditCost.from_dict(plain["cost"])
-        if "same" in plain:
-            return self._objects[plain["same"]]
-        item = self._object(plain["object"], {name: self._value(value) for name, value in plain["state"].items()})
-        self._objects[plain["number"]] = item
-        return item
+    def value(self, plain: Any) -> Any:
+        """Restore one value; costs that partitioners were given are not needed."""
+        return None if isinstance(plain, dict) and "ground" in plain else super().value(plain)
 
     def _object(self, name: str, state: dict[str, Any]) -> Any:
+        values = self.attributes(state)
         if name in FORMER_ROWS:
-            state["n_children"] = state.pop(FORMER_ROWS[name])
-            return Rows(**state)
+            values["n_children"] = values.pop(FORMER_ROWS[name])
+            return Rows(**values)
         if name in FORGOTTEN:
-            return SimpleNamespace(**state)
+            return SimpleNamespace(**values)
         kind: Any = KINDS[name]
-        kept = {field: value for field, value in state.items() if field not in ("ground_", "distances_")}
+        kept = {field: value for field, value in values.items() if field not in ("ground_", "distances_")}
         if hasattr(kind, "from_state"):
             return kind.from_state(**kept)
         item = object.__new__(kind)

@@ -27,7 +27,8 @@ from relaxwl._memory import MEMORY_SHARE, available_memory
 from relaxwl._storage import atomic_write, member_pieces, require_regular
 from relaxwl.costs import EditCost
 from relaxwl.kernels import _format1
-from relaxwl.kernels.model_schema import KINDS, NOT_KEPT, check_model
+from relaxwl.kernels._restoring import Reader
+from relaxwl.kernels.model_schema import KINDS, NOT_KEPT
 
 FORMAT = "relaxwl-model"
 # Raised when a file of this version cannot be read by older code; what older versions wrote stays readable.
@@ -99,7 +100,7 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
         tree = header["model"]
         if tree["class"] not in kinds:
             raise ModelFileError(f"{path} holds a {tree['class']}, not one of {', '.join(kinds)}")
-        reader = _Reader(arrays, kinds) if header["version"] > 1 else _format1.Reader(arrays)
+        reader = (Reader if header["version"] > 1 else _format1.Reader)(arrays, kinds)
         return reader.model(kinds[tree["class"]], tree["state"])
     except ModelFileError:
         raise
@@ -229,61 +230,3 @@ def _state(item: Any) -> dict[str, Any]:
         return state
     names = [field.name for field in fields(item)] if is_dataclass(item) else vars(item)
     return {name: getattr(item, name) for name in names if name not in NOT_KEPT}
-
-
-class _Reader:
-    """The way back."""
-
-    def __init__(self, arrays: list[NDArray[Any]], kinds: dict[str, type]) -> None:
-        self._arrays = arrays
-        self._kinds = {**kinds, **KINDS}
-        self._objects: dict[int, Any] = {}
-
-    def model(self, kind: type, state: dict[str, Any]) -> Any:
-        """Restore a model: an estimator with its parameters and all that was fitted."""
-        model = kind()
-        parameters = model.get_params(deep=False)
-        restored = self.attributes(state)
-        for name, value in restored.items():
-            setattr(model, name, value)
-        check_model(model, restored.keys() - parameters.keys())
-        return model
-
-    def attributes(self, state: dict[str, Any]) -> dict[str, Any]:
-        return {name: self.value(plain) for name, plain in state.items()}
-
-    def value(self, plain: Any) -> Any:
-        if not isinstance(plain, dict):
-            return plain
-        if "list" in plain:
-            return [self.value(item) for item in plain["list"]]
-        if "tuple" in plain:
-            return tuple(self.value(item) for item in plain["tuple"])
-        if "dict" in plain:
-            return self.attributes(plain["dict"])
-        if "array" in plain:
-            return self._arrays[plain["array"]]
-        if "cost" in plain:
-            return EditCost.from_dict(plain["cost"])
-        if "same" in plain:
-            return self._objects[plain["same"]]
-        item = self._object(self._kinds[plain["object"]], plain["state"])
-        # Known from now on only: nothing can hold itself, so no tree of objects is endless.
-        self._objects[plain["number"]] = item
-        return item
-
-    def _object(self, kind: Any, state: dict[str, Any]) -> Any:
-        if hasattr(kind, "_validate_parameters"):
-            return self.model(kind, state)
-        values = self.attributes(state)
-        if hasattr(kind, "from_state"):
-            return kind.from_state(**values)
-        if is_dataclass(kind) and isinstance(kind, type):
-            unknown = values.keys() - {field.name for field in fields(kind)}
-            if unknown:
-                raise ValueError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
-            return kind(**values)
-        item = kind()
-        for name, value in values.items():
-            setattr(item, name, value)
-        return item

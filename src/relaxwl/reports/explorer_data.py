@@ -6,7 +6,7 @@ import numpy as np
 
 from relaxwl import drawing
 from relaxwl.datasets.smiles import MoleculeCollection
-from relaxwl.distances.tree import TreeMapping
+from relaxwl.distances.mapping import TreeMapping
 from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
 from relaxwl.explanation.layout import plane
 from relaxwl.graphs import GraphCollection
