@@ -127,7 +127,8 @@ class Project:
             run = Run()
             run.coverage = Coverage(data_file=None, include=[str(file.resolve()) for file in self.files])
             run.coverage.start()
-            code = pytest.main([*OPTIONS, self.path, self.tests], plugins=[run])
+            # Without a limit: this run may compile.
+            code = pytest.main([*OPTIONS, "--timeout", "0", self.path, self.tests], plugins=[run])
             run.coverage.stop()
             data = run.coverage.get_data()
             lines = {file: data.contexts_by_lineno(str(file.resolve())) for file in self.files}
@@ -207,7 +208,7 @@ class Project:
         return sorted(tests, key=place_in_queue)
 
 
-# Of a mutant one failure is enough. Hypothesis was imported before it could be rewritten, which pytest warns of.
+# Of a mutant one failure is enough.
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout", "120"]
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from relaxwl import EditCost, GraphCollection
 from relaxwl.graphs import CollectionBuilder
-from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding, check_edge_labels
+from relaxwl.unfolding.encoding import COPIES, EdgeEncoding, RootEncoding, check_edge_labels
 from small_graphs import collection, random_graphs
 
 COSTS = 1 - np.eye(2)  # of one label and ⊥
@@ -34,6 +34,14 @@ def test_labels_are_matched_by_value():
 def test_labels_that_do_not_occur_have_no_symbol():
     graphs = collection([(1, [], ["C"], None), (1, [], ["N"], None), (1, [], ["O"], None)])
     assert RootEncoding.fit(graphs[[0, 2]], EditCost()).symbols == ("C", "O")
+
+
+def test_room_for_the_costs_is_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr("relaxwl.unfolding.encoding.refuse_beyond_memory", lambda *words: asked.append(words))
+    RootEncoding.fit(one(["C", "O"]), EditCost()).encode(one(["O", "N", "C"]))
+    assert asked[-1][0] == COPIES * 8 * 4**2  # three labels and ⊥, a number each
+    assert "3 different labels" in asked[-1][1]
 
 
 def test_unseen_labels_can_be_refused():
