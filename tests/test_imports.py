@@ -9,7 +9,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "relaxwl"
 COMPILED = sorted(SOURCE.rglob("*_compiled.py"))
 ALLOWED = {"math", "numba", "numpy", "typing"}
 # Other compiled code, and the decorator that compiles it.
-OURS = ("_compiled", "relaxwl._compiling")
+OURS = ("_compiled", "relaxwl._compiling.njit")
 
 
 def imported(path):
