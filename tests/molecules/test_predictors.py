@@ -134,7 +134,7 @@ def test_classifier_gives_probabilities_that_agree_with_its_answers():
         (MoleculeRegressor(), ["C", "CC"], ["a", "b"], "y must hold numbers"),
         (MoleculeClassifier(), ["C", "CC"], [1, 1], "at least two classes"),
         (MoleculeClassifier(), ["C"], [1, 2], "one class for each of 1 molecules"),
-        (MoleculeClassifier(), ["C", "CC", "CCC"], ["methane", "ethane", "propane"], "names rather"),
+        (MoleculeClassifier(), ["C", "CC", "CCC"], ["methane", "ethane", "propane"], "that looks like names"),
         (MoleculeRegressor(n_partitions=0), ["C"], [1.0], "n_partitions"),
     ],
 )

@@ -303,8 +303,8 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         if len(batch.molecules) != len(targets):
             raise ValueError(f"y must hold one class for each of {len(batch.molecules)} molecules, not {len(targets)}")
         if len(self.classes_) > max(2, len(targets) / 2):
-            names = f"not {len(self.classes_)} for {len(targets)} molecules, which are names rather"
-            raise ValueError(f"y must hold classes of at least two molecules on average, {names}")
+            found = f"not {len(self.classes_)} for {len(targets)} molecules: that looks like names; take another target"
+            raise ValueError(f"y must hold classes of at least two molecules on average, {found}")
         kernels = self._fit_kernels(batch)
         self._targets = codes.astype(np.int64)
         self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, y) for y in self._process_targets()])
