@@ -129,8 +129,8 @@ DISCUSSION = """\
   differ most in size. More rounds of k-means, updates of every centre in every round, and larger C did not help there.
 - **R-WL\\* on REDDIT-BINARY** had 87.2 ± 0.8 with 8 rounds of k-means from random rows; since k-means starts from a
   clustered sample and stops sooner, sums of distances are far lower there, and so is the accuracy, 85.4 ± 1.1 (EGO-1:
-  69.5 ± 2.3 then, 67.6 ± 1.2 now). The former is `init="random", max_iter=8`. Groups that fit better do not tell classes
-  better: one more reason for many cheap partitions, as `auto` has them.
+  69.5 ± 2.3 then, 67.6 ± 1.2 now). The former is `init="random", max_iter=8`. Groups that fit better do not tell
+  classes better: one more reason for many cheap partitions, as `auto` has them.
 - **auto** took the place of rwl-auto, which chose among forty settings of R-WL\\* and lost a point or two by choosing.
 - **R-WL\\* with 50 partitions on IMDB-BINARY** was once measured with 75.8 %. The kernel is the same to the digit, and
   it does reach 75.5 % at depth 4 with C = 4, scaled to variance 1 (four runs of 10-fold cross-validation with fixed C);
