@@ -25,7 +25,7 @@ def distances_to_own(content, kmeans, ground, root_cost):
 
 
 @pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
-@pytest.mark.parametrize("init", ["sample", "random", "k-means++"])
+@pytest.mark.parametrize("init", ["random", "k-means++"])
 def test_labels_and_distances_are_those_of_brute_force(center, init):
     content, ground = random_content(40, 6, seed=1), random_ground(6)
     kmeans = WassersteinKMeans(5, center, init, random_state=0).fit(
@@ -71,7 +71,7 @@ def test_the_objective_never_grows(center, seed):
 def test_one_round_of_medoids_is_that_of_the_definition():
     content, ground = random_content(30, 6, seed=3), random_ground(6)
     rows = tree_rows(content, 6)
-    seeds = WassersteinKMeans(4, "medoid", max_iter=0, random_state=5).fit(
+    seeds = WassersteinKMeans(4, "medoid", "random", max_iter=0, random_state=5).fit(
         rows, ground=ground, root_cost=np.zeros((3, 3))
     )
     centers, (labels, _) = distances_to_own(content, seeds, ground, np.zeros((3, 3)))
@@ -173,7 +173,7 @@ def test_clusters_that_cannot_be_filled_stay_empty():
     content = [(0, {0: 1}), (0, {1: 1}), (0, {2: 1})]
     ground = np.ones((4, 4)) - np.eye(4)
     ground[:3, :3] = 0.0  # all rows coincide
-    for init in ("sample", "random", "k-means++"):
+    for init in ("random", "k-means++"):
         kmeans = WassersteinKMeans(2, init=init, random_state=0).fit(tree_rows(content, 3), ground=ground)
         assert kmeans.labels_.tolist() == [0, 0, 0]
         assert kmeans.inertia_ == 0.0
@@ -225,42 +225,58 @@ def test_seeds_are_drawn_whatever_the_size_of_weights():
         assert kmeans.inertia_ == pytest.approx(weight * fits[0].inertia_)
 
 
-def test_a_sample_is_a_good_start():
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_a_sample_is_a_good_start(init, monkeypatch):
+    monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 500)
     content, ground = random_content(900, 9, seed=1), random_ground(9)
     rows = tree_rows(content, 9)
     for seed in range(3):
         inertias = [
-            WassersteinKMeans(20, init=init, random_state=seed).fit(rows, ground=ground, root_cost=ROOTS).inertia_
-            for init in ("sample", "random")
+            WassersteinKMeans(20, init=init, max_iter=max_iter, random_state=seed)
+            .fit(rows, ground=ground, root_cost=ROOTS)
+            .inertia_
+            for max_iter in (None, 8, 0)
         ]
-        assert inertias[0] <= 1.05 * inertias[1]  # these rows have no structure; on real ones it is lower
+        assert inertias[0] <= 1.05 * inertias[1] < inertias[2]
 
 
-def test_auto_is_a_sample_and_with_no_round_one_assignment(monkeypatch):
-    rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
-
-    def fitted(**parameters):
-        kmeans = WassersteinKMeans(8, random_state=0, **parameters).fit(rows, ground=ground, root_cost=ROOTS)
-        return kmeans.centers_, kmeans.labels_.tolist()
-
-    assert fitted() == fitted(init="sample", max_iter=8)
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_a_start_on_many_rows_is_that_of_the_sample(init, monkeypatch):
     monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 200)
-    assert fitted() == fitted(init="sample", max_iter=1)
-    assert fitted(max_iter=0) == fitted(init="random", max_iter=0)
-    assert fitted(init="random") == fitted(init="random", max_iter=8)
-    assert fitted(max_iter=0) != fitted(init="sample", max_iter=0)
-
-
-def test_with_a_sample_rounds_end_when_they_gain_next_to_nothing(monkeypatch):
+    monkeypatch.setattr("relaxwl.clustering.kmeans.FINAL_ROUNDS", 0)
     rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
-    inertias, rounds = [], []
-    for least_gain in (0.0, 1 / 64, 1.0):
+    whole = WassersteinKMeans(8, init=init, random_state=0).fit(rows, ground=ground, root_cost=ROOTS)
+    sample = rows.take(np.linspace(0, 299, 16 * 8).astype(np.int64))
+    monkeypatch.setattr("relaxwl.clustering.kmeans.ROUNDS", 4)
+    alone = WassersteinKMeans(8, init=init, random_state=0).fit(sample, ground=ground, root_cost=ROOTS)
+    assert whole.centers_ == alone.centers_
+    assert (whole.n_iter_, len(whole.labels_)) == (0, 300)
+
+
+def test_no_round_from_random_seeds_is_one_assignment_to_rows(monkeypatch):
+    monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", 200)
+    content, ground = random_content(300, 6), random_ground(6)
+    kmeans = WassersteinKMeans(8, init="random", max_iter=0, random_state=0).fit(
+        tree_rows(content, 6), ground=ground, root_cost=ROOTS
+    )
+    centers, (labels, _) = distances_to_own(content, kmeans, ground, ROOTS)
+    assert centers == [content[row] for row in sorted(np.random.default_rng(0).choice(300, 8, replace=False))]
+    assert kmeans.labels_.tolist() == labels
+
+
+def test_rounds_that_nobody_asked_for_end_when_they_gain_next_to_nothing(monkeypatch):
+    rows, ground = tree_rows(random_content(300, 6), 6), random_ground(6)
+    monkeypatch.setattr("relaxwl.clustering.kmeans.ROUNDS", 50)
+
+    def fitted(least_gain, max_iter=None):
         monkeypatch.setattr("relaxwl.clustering.kmeans.LEAST_GAIN", least_gain)
-        kmeans = WassersteinKMeans(8, max_iter=50, random_state=0).fit(rows, ground=ground, root_cost=ROOTS)
-        inertias.append(kmeans.inertia_)
-        rounds.append(kmeans.n_iter_)
+        kmeans = WassersteinKMeans(8, max_iter=max_iter, random_state=0).fit(rows, ground=ground, root_cost=ROOTS)
+        return kmeans.n_iter_, kmeans.inertia_
+
+    rounds, inertias = zip(*(fitted(least_gain) for least_gain in (0.0, 1 / 64, 1.0)), strict=True)
     assert rounds[0] >= rounds[1] > rounds[2] == 1
     assert inertias[0] <= inertias[1] <= inertias[2]
+    assert fitted(1.0, max_iter=50) == fitted(0.0, max_iter=50)
 
 
 def test_members_without_weight_suggest_nothing(monkeypatch):
@@ -358,7 +374,7 @@ def test_bad_number_of_clusters(rule):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"init": "farthest"}, {}, "init must be one of auto, sample, random, k-means"),
+        ({"init": "farthest"}, {}, "init must be one of random, k-means"),
         ({"center": "mode"}, {}, "center must be one of median, lp, entropic, medoid, mean"),
         ({"center": "mode", "n_clusters": 99}, {}, "center must be one of"),
         ({"max_iter": -1}, {}, "max_iter must be an integer >= 0"),
@@ -445,7 +461,7 @@ def test_a_sample_has_some_rows_for_each_cluster(caplog, monkeypatch):
     assert "sample" not in caplog.text
 
 
-def test_all_members_suggest_a_centre_unless_there_are_many_or_a_sample(monkeypatch):
+def test_all_members_suggest_a_centre_unless_there_are_many_or_gains_decide(monkeypatch):
     rows, ground, limits = tree_rows(random_content(60, 6), 6), random_ground(6), []
 
     def spying(crowd, centers, due, method, limit):
@@ -453,11 +469,11 @@ def test_all_members_suggest_a_centre_unless_there_are_many_or_a_sample(monkeypa
         return _updated(crowd, centers, due, method, limit)
 
     monkeypatch.setattr("relaxwl.clustering.kmeans._updated", spying)
-    for many, init in ((60, "random"), (59, "random"), (60, "sample"), (60, "k-means++")):
+    for many, max_iter in ((60, 1), (59, 1), (60, None)):
         monkeypatch.setattr("relaxwl.clustering.kmeans.MANY_ROWS", many)
-        limits.append(init)
-        WassersteinKMeans(3, init=init, max_iter=1, random_state=0).fit(rows, ground=ground)
-    assert limits == ["random", None, "random", SUGGESTING, "sample", SUGGESTING, "k-means++", None]
+        WassersteinKMeans(3, max_iter=max_iter, random_state=0).fit(rows, ground=ground)
+    assert limits == [None, SUGGESTING, *[SUGGESTING] * (len(limits) - 2)]
+    assert len(limits) > 2
 
 
 def test_room_for_the_costs_of_roots_is_asked_for(monkeypatch):

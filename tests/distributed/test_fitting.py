@@ -54,7 +54,9 @@ def test_exact(tmp_path, small_pieces, kind, n_shards, base):
     "settings",
     [
         {"center": "mean"},
-        {"init": "random", "max_iter": 0},
+        {"max_iter": 0},
+        {"max_iter": 3},
+        {"init": "k-means++"},
         {"n_clusters": 10**6, "max_depth": 1},
         {"n_clusters": [3, 0.5], "n_partitions": 2, "base": "edge"},
         {"directions": "in", "similarity": "tanimoto", "normalize": "depth"},
@@ -154,7 +156,7 @@ def test_nothing_to_fit(tmp_path):
 def test_partitioners_that_need_all_rows_are_refused_beyond_a_chunk(tmp_path, small_pieces):
     shards = shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 2)
     with pytest.raises(ValueError, match="too many for KMeansPartitioner"):
-        RelaxedWeisfeilerLehman(2, 1, init="k-means++", random_state=0).fit(shards)
+        RelaxedWeisfeilerLehman(2, 1, init="k-means++", max_iter=1, random_state=0).fit(shards)
 
 
 def test_chosen_members_are_those_of_one_machine():

@@ -23,17 +23,16 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import Rows, check_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
-INITS = ("auto", "sample", "random", "k-means++")
-# Up to this number of rows a sample is all of them; else it has so many for each cluster, clustered in so many rounds.
+INITS = ("random", "k-means++")
+# Rounds where max_iter does not say. Of more rows than that, a sample with so many for each cluster comes first.
+ROUNDS = 8
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 SAMPLE_ROUNDS = 4
-# Rounds on all rows where max_iter does not say: after a sample of some, and else.
 FINAL_ROUNDS = 1
-ROUNDS = 8
-# With a sample, rounds end with one that lowers the sum of distances by less than this part of it.
+# Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
 LEAST_GAIN = 1 / 64
-# With a sample, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
+# Then, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
@@ -79,15 +78,14 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
     center : {"median", "lp", "entropic", "medoid", "mean"}
         How centres are found; see :func:`relaxwl.transport_barycenter`.
-    init : {"auto", "sample", "random", "k-means++"}
-        Seeds are rows, drawn uniformly ("random") or by their distance to the seeds before ("k-means++"). With "sample"
-        a few rows for each cluster, evenly spread over the canonical order, are clustered first, from seeds of the
-        second kind, and their centres are the start: lower sums of distances in less time. Up to 4,096 rows the sample
-        is all of them. Rounds then end when they gain next to nothing. "auto" is "sample", or "random" where
-        ``max_iter`` is 0: one assignment and nothing else.
+    init : {"k-means++", "random"}
+        How seeds are drawn among the rows: by their distance to the seeds before, which leads to the lowest sums of
+        distances, or uniformly, so that there are many centres where there are many rows.
     max_iter : int, optional
-        Rounds of updating and assigning on all rows after the first assignment. By default at most 8, or 1
-        after a sample of more than 4,096 rows.
+        Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
+        assignment is all there is. By default as many as pay: up to 8 of up to 4,096 rows; of more, a few rows for each
+        cluster, evenly spread over the canonical order, are clustered first, and one round on all rows follows. In both
+        cases a round that gains next to nothing is the last.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -128,7 +126,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         self,
         n_clusters: NumberOfClusters = "sqrt",
         center: str = "median",
-        init: str = "auto",
+        init: str = "k-means++",
         max_iter: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -191,10 +189,12 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         self._validate()
         rng = np.random.default_rng(self.random_state)
         k = number_of_clusters(self.n_clusters, len(crowd))
-        init, n_rounds = self._course(len(crowd))
+        sampling = self.max_iter is None and len(crowd) > MANY_ROWS
+        n_rounds = self.max_iter if self.max_iter is not None else FINAL_ROUNDS if sampling else ROUNDS
         if k == len(crowd):  # every row is a centre; nothing can be better
-            init, n_rounds = "rows", 0
-        centers = crowd.ask(_start_rows(init, len(crowd), k, rng), partial(self._start, init, k, rng))
+            sampling, n_rounds = False, 0
+        asked = self._asked(sampling, len(crowd), k, rng)
+        centers = crowd.ask(asked, partial(self._start, sampling, k, rng))
         crowd.assign(centers)
         return self._rounds(crowd, centers, n_rounds)
 
@@ -216,24 +216,24 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             check_integer("max_iter", self.max_iter)
         check_choice("center", self.center, get_args(Method))
 
-    def _course(self, n_rows: int) -> tuple[str, int]:
-        """Return where to start and how many rounds to make."""
-        init = self.init
-        if init == "auto":
-            init = "random" if self.max_iter == 0 else "sample"
-        if init == "sample" and n_rows <= MANY_ROWS:
-            init = "k-means++"
-        if self.max_iter is not None:
-            return init, int(self.max_iter)
-        return init, FINAL_ROUNDS if init == "sample" else ROUNDS
+    def _asked(self, sampling: bool, n_rows: int, k: int, rng: np.random.Generator) -> Int64:
+        """Return the numbers of the rows from which the first centres are made."""
+        if sampling:
+            return evenly(n_rows, SAMPLE_ROWS * k)
+        return _drawn(n_rows, k, rng) if self.init == "random" else np.arange(n_rows)
 
-    def _start(self, init: str, k: int, rng: np.random.Generator, rows: Rows, ground: Ground, weights: Float64) -> Rows:
-        """Return the first centres, given the rows that they are taken from."""
-        if init in ("rows", "random"):
+    def _start(
+        self, sampling: bool, k: int, rng: np.random.Generator, rows: Rows, ground: Ground, weights: Float64
+    ) -> Rows:
+        """Return the first centres, given the rows that they are made from."""
+        if len(rows) == k:
             return rows.measures()
         crowd = HeldCrowd(rows, ground, weights, self.n_jobs)
-        seeds = _spread_seeds(crowd.search, k, weights, rng)
-        if init == "k-means++":
+        if self.init == "random":
+            seeds = rows.take(_drawn(len(rows), k, rng)).measures()
+        else:
+            seeds = _spread_seeds(crowd.search, k, weights, rng)
+        if not sampling:
             return seeds
         crowd.assign(seeds)
         report(self.verbose, "  %d rows as a sample", len(rows))
@@ -241,9 +241,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     def _rounds(self, crowd: Crowd, centers: Rows, n_rounds: int) -> tuple[Rows, int]:
         """Update centres and assignments until nothing changes; return the final centres and the rounds made."""
-        sampled = self.init in ("auto", "sample")
-        least_gain = LEAST_GAIN if sampled else 0.0
-        limit = SUGGESTING if sampled or len(crowd) > MANY_ROWS else None
+        by_gain = self.max_iter is None
+        least_gain = LEAST_GAIN if by_gain else 0.0
+        limit = SUGGESTING if by_gain or len(crowd) > MANY_ROWS else None
         moved = np.zeros(len(centers), bool)
         changes = crowd.sizes.copy()  # rows that came or went since a centre's last update
         solved, done = crowd.n_solved, 0
@@ -271,11 +271,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         return centers, done
 
 
-def _start_rows(init: str, n_rows: int, k: int, rng: np.random.Generator) -> Int64:
-    """Return the numbers of the rows from which the first centres are taken."""
-    if init == "random":
-        return np.sort(rng.choice(n_rows, k, replace=False))
-    return evenly(n_rows, SAMPLE_ROWS * k) if init == "sample" else np.arange(n_rows)
+def _drawn(n_rows: int, k: int, rng: np.random.Generator) -> Int64:
+    """Draw the numbers of k different rows."""
+    return np.sort(rng.choice(n_rows, k, replace=False))
 
 
 def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:

@@ -191,10 +191,10 @@ def group(partitioner: Any, rows: SpreadCrowd, rng: np.random.Generator) -> Grou
     if len(rows.chunk_sizes) == 1:
         return rows.grouped_whole(partitioner, rng)
     kmeans = partitioner.seeded(rng) if type(partitioner) is KMeansPartitioner else None
-    if kmeans is None or kmeans.init == "k-means++":
+    if kmeans is None or (kmeans.init == "k-means++" and kmeans.max_iter is not None):
         raise ValueError(
             f"{len(rows)} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
-            "once; use k-means (partitioner=None) with init='sample', or fit on a sample of the graphs"
+            "once; use k-means (partitioner=None) with init='random' or max_iter=None, or fit on a sample of the graphs"
         )
     partitioner.centers_, partitioner.n_iter_ = kmeans.settle(rows)
     return Grouped(partitioner, partitioner.centers_, rows.places())
