@@ -646,6 +646,13 @@ def test_the_clock_of_a_bar_starts_anew_with_another_part_of_the_work(capsys, ca
     assert capsys.readouterr().err.splitlines()[-1] == "work:  25% 25 % done (57 s left)"
 
 
+def test_the_end_of_a_bar_is_said_once(capsys):
+    with Console().bar("work") as bar:
+        for done in (1, 2, 2):
+            bar.update(done, 2, "steps")
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["50%", "100%"]
+
+
 @pytest.mark.slow
 @posix
 def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):

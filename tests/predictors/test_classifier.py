@@ -182,6 +182,17 @@ def test_many_graphs_get_linear_machines(monkeypatch, fitted):
     assert with_extra.predict(GRAPHS[TEST], extra=extra[TEST]).shape == (12,)
 
 
+@pytest.mark.parametrize("limit", [10_000, 10])
+def test_progress_goes_from_kernel_to_kernel(limit, monkeypatch, caplog):
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", limit)
+    with caplog.at_level("INFO", "relaxwl"):
+        GraphClassifier(effort="quick", random_state=0, verbose=1).fit(GRAPHS[TRAIN], Y[TRAIN])
+    shares = [record.share for record in caplog.records if getattr(record, "share", None) is not None]
+    assert shares == sorted(set(shares))
+    assert len(shares) >= 3
+    assert 0 < shares[0] < 0.5 < shares[-1] <= 1
+
+
 def test_few_graphs_of_a_class():
     graphs = collection(random_graphs(9))
     model = clone(QUICK).fit(graphs, [0, 0, 0, 0, 1, 1, 1, 1, 2])

@@ -208,6 +208,7 @@ class Bar:
         self.console = console
         self.start = time.monotonic()
         self.shown = -LINE_INTERVAL
+        self.complete = False
         self.drawn = False
 
     def update(self, done: float, total: float, description: str = "") -> None:
@@ -216,9 +217,9 @@ class Bar:
             return
         now = time.monotonic() - self.start
         interval = REDRAW_INTERVAL if self.console.is_terminal else LINE_INTERVAL
-        if now - self.shown < interval and done < total:
+        if now - self.shown < interval and (done < total or self.complete):
             return
-        self.shown = now
+        self.shown, self.complete = now, done >= total
         share = min(done / total, 1.0) if total else 1.0
         left = f"{duration(now * (1 - share) / share)} left" if share > 0.005 else "…"
         if self.console.is_terminal:

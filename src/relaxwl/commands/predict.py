@@ -19,6 +19,8 @@ from relaxwl.reports.molecules import write_molecules
 
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
+# A model does not remember which graphs it was fitted on.
+KNOWN = " (where the model has learnt from these graphs, that says little about others)"
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:
@@ -130,6 +132,6 @@ def _agreement(predicted: Any, source: Source, summary: dict[str, Any]) -> str:
     y = source.y[source.readable]
     if predicted.dtype.kind == "f" and y.dtype.kind in "iuf":
         summary["rmse"] = float(np.sqrt(np.nanmean((predicted - y) ** 2)))
-        return f"; root mean squared error {summary['rmse']:.4g}"
+        return f"; root mean squared error {summary['rmse']:.4g}{KNOWN}"
     summary["accuracy"] = float(np.mean(predicted.astype(str) == y.astype(str)))
-    return f"; {100 * summary['accuracy']:.1f} % agree with the classes that the data set has"
+    return f"; {100 * summary['accuracy']:.1f} % agree with the classes that the data set has{KNOWN}"

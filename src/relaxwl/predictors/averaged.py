@@ -148,8 +148,8 @@ class AveragedKernel(GraphKernel):
         self.n_graphs_in_ = len(graphs)
         fitted = Prepared([], {})
         deadline = Deadline(self.time_limit)
-        for family in plan.families:
-            self._enter(family, graphs, fitted, deadline)
+        for place, family in enumerate(plan.families, 1):
+            self._enter(family, graphs, fitted, deadline, share=place / (len(plan.families) + 1))
         self.blocks_ = list(fitted.blocks or {})
         return fitted
 
@@ -233,8 +233,10 @@ class AveragedKernel(GraphKernel):
             if len(scales) != len(family.views) or not all(isinstance(one, (int, float)) for one in scales):
                 raise ValueError("there must be a scale for each view")
 
-    def _enter(self, family: Family, graphs: GraphCollection, fitted: Prepared, deadline: Deadline) -> None:
-        """Fit a family within the time that is left; the first is fitted in any case."""
+    def _enter(
+        self, family: Family, graphs: GraphCollection, fitted: Prepared, deadline: Deadline, share: float
+    ) -> None:
+        """Fit a family within the time that is left, the first in any case; ``share`` of all work is done then."""
         left = deadline.remaining()
         started = time.perf_counter()
         if self.families_ and left == 0:
@@ -257,7 +259,7 @@ class AveragedKernel(GraphKernel):
         assert fitted.blocks is not None
         n_before = sum(other.block == family.block for other in self.families_[:-1])
         _extend_mean(fitted.blocks, family.block, n_before, _mean_view(matrices, self.scales_[-1]))
-        report(self.verbose, "%s: fitted in %.1f s", family.name, time.perf_counter() - started)
+        report(self.verbose, "%s: fitted in %.1f s", family.name, time.perf_counter() - started, share=share)
 
     def _add(self, blocks: dict[str, Float64], place: int, views: list[Float64]) -> None:
         mean = _mean_view(views, self.scales_[place])

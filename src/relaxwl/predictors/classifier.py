@@ -225,13 +225,17 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def _tried(self, blocks: dict[str, Float64], codes: Int64, folds: Folds) -> list[Scores]:
         """Score the combinations one after the other, so that one of them at a time is in memory."""
         scores: list[Scores] = []
-        for name in self._names(blocks) if folds else []:
+        names = self._names(blocks) if folds else []
+        n_kernels = len(self.kernel_.families_)
+        for place, name in enumerate(names, 1):
             if scores and self._time_is_up():
                 self.kernel_.left_out_.append(f"choice of {name}: the time limit of {self.time_limit:g} s was reached")
                 continue
             gram = self._combined(blocks, name)
             scores.append(score_kernel(name, gram, codes, folds, self._weights, self.n_jobs))
-            report(self.verbose, "%s: %.1f %% right with C = %g", name, 100 * scores[-1].best, scores[-1].penalty)
+            told = (name, 100 * scores[-1].best, scores[-1].penalty)
+            share = (n_kernels + place / len(names)) / (n_kernels + 1)
+            report(self.verbose, "%s: %.1f %% right with C = %g", *told, share=share)
         return scores
 
     def _choose(self, name: str) -> None:

@@ -65,11 +65,12 @@ class LinearFeatures:
         self.left_out_ = list(plan.left_out)
         self.scaler_ = None if extra is None else StandardScaler().fit(extra)
         blocks = []
-        for family in self.families_:
+        for place, family in enumerate(self.families_, 1):
             started = time.perf_counter()
             kernel: CountKernel = family.kernel
             blocks.append(kernel.fit_transform(graphs))
-            report(self.verbose, "%s: fitted in %.1f s", family.name, time.perf_counter() - started)
+            told = (family.name, time.perf_counter() - started)
+            report(self.verbose, "%s: fitted in %.1f s", *told, share=place / (len(self.families_) + 1))
         return self._joined(blocks, extra)
 
     def features(self, graphs: GraphCollection, extra: Float64 | None) -> csr_array:
