@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
+from costs.examples import is_metric, rows
 from relaxwl import EditCost
-from relaxwl.costs import Sketch
+from relaxwl.costs import Codebook, Sketch
 
 
 def test_sketches_of_parts_make_the_sketch_of_the_whole(monkeypatch):
@@ -28,3 +32,146 @@ def test_many_vectors_need_a_number_of_codes(monkeypatch):
     assert len(EditCost.from_attributes(n_codes=4).codebook(vectors, 0)) == 4
     with pytest.raises(ValueError, match="n_codes"):
         EditCost.from_attributes().codebook(vectors, 0)
+
+
+@settings(deadline=None)
+@given(rows, st.floats(0.1, 5), st.sampled_from(["euclidean", "manhattan", "chebyshev"]))
+def test_attribute_costs_are_metrics(attributes, blank, metric):
+    book = EditCost.from_attributes(metric, blank=blank).codebook(attributes)
+    assert is_metric(book.node_matrix())
+    pairs = [(label, code) for label in "ab" for code in range(len(book))]
+    assert is_metric(book.paired_matrix(pairs))
+
+
+@settings(deadline=None)
+@given(rows, st.randoms(use_true_random=False))
+def test_every_distinct_vector_is_a_code(attributes, random):
+    book = EditCost.from_attributes().codebook(attributes)
+    assert np.array_equal(book.centers[book.codes_of(attributes)], attributes)
+    assert book.centers.tolist() == sorted(book.centers.tolist())
+    order = random.sample(range(len(attributes)), len(attributes))
+    assert np.array_equal(EditCost.from_attributes().codebook(attributes[order]).centers, book.centers)
+
+
+def test_direct_and_quantised_costs_agree():
+    cost = EditCost.from_attributes(blank=1.5, relabel=0.5)
+    vectors = [(0.0, 0.0), (0.0, 1.0), (5.0, 5.0)]
+    book = cost.codebook(vectors)
+    assert np.array_equal(cost.node_matrix(vectors), book.node_matrix())
+    pairs = [("a", 0), ("b", 0), ("a", 2)]
+    direct = cost.node_matrix([(label, vectors[code]) for label, code in pairs])
+    assert np.array_equal(direct, book.paired_matrix(pairs))
+    assert direct.tolist() == [[0, 0.5, 3, 1.5], [0.5, 0, 3, 1.5], [3, 3, 0, 1.5], [1.5, 1.5, 1.5, 0]]
+    assert np.array_equal(cost.node_matrix([]), [[0.0]])
+    assert np.array_equal(cost.node_matrix([1, 2]), EditCost.from_attributes(blank=1.5).node_matrix([(1,), (2,)]))
+
+
+def test_quantised_codebook_ignores_the_order_of_vertices():
+    rng = np.random.default_rng(0)
+    attributes = np.round(rng.normal(size=(200, 3)), 1)
+    cost = EditCost.from_attributes(n_codes=5)
+    book = cost.codebook(attributes, random_state=3)
+    other = cost.codebook(attributes[rng.permutation(200)], random_state=3)
+    assert len(book) == 5
+    assert np.array_equal(book.centers, other.centers)
+    assert book.centers.tolist() == sorted(book.centers.tolist())
+    assert set(book.codes_of(attributes)) == set(range(5))
+    assert book.codes_of(attributes).dtype == np.int32
+    assert len(EditCost.from_attributes(n_codes=900).codebook(attributes)) == len(np.unique(attributes, axis=0))
+
+
+def test_codebook_from_a_generator_and_from_single_numbers():
+    cost = EditCost.from_attributes(n_codes=2)
+    book = cost.codebook([0.0, 0.1, 5.0, 5.1], random_state=np.random.default_rng(0))
+    assert cost.uses_attributes
+    assert book.centers.ravel().tolist() == pytest.approx([0.05, 5.05])
+    assert book.codes_of([4.0, 1.0]).tolist() == [1, 0]
+
+
+def test_negative_zero_is_zero():
+    assert len(EditCost.from_attributes().codebook([[0.0], [-0.0]])) == 1
+
+
+def test_codebook_is_read_only():
+    book = Codebook(np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        book.centers[0, 0] = 1
+    with pytest.raises(ValueError, match="3 columns, but the codebook was made from 2"):
+        book.codes_of(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: EditCost.from_attributes("cosine"), "metric must be one of"),
+        (lambda: EditCost.from_attributes(n_codes=0), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(n_codes="x"), "n_codes must be an integer >= 1, not 'x'"),
+        (lambda: EditCost.from_attributes(n_codes=True), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(n_codes=2.5), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(blank=0), "blank must be a finite number > 0"),
+        (lambda: EditCost().codebook([[1.0]]), "only costs made by EditCost.from_attributes"),
+        (lambda: EditCost.from_attributes().codebook(np.empty((0, 2))), "attributes is empty"),
+        (lambda: EditCost.from_attributes().codebook([[1.0], [np.nan]]), "NaN or infinite in row 1"),
+        (lambda: EditCost.from_attributes().codebook(np.zeros((1, 1, 1))), r"of shape \(n, d\)"),
+        (lambda: EditCost.from_attributes().node_matrix(["C"]), "attribute costs need labels that are numbers"),
+        (lambda: EditCost.from_attributes().node_matrix([("a", (1,)), (2, 3)]), "some have none"),
+    ],
+)
+def test_bad_attributes(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+gappy = hnp.arrays(
+    np.float64, st.tuples(st.integers(1, 8), st.just(2)), elements=st.sampled_from([-3.0, 0.0, 0.5, 2.0, np.nan])
+)
+METRICS = ["euclidean", "manhattan", "chebyshev"]
+
+
+def distance_with_gaps(x, y, metric, missing):
+    """As the docstring says, a column at a time."""
+    gaps = []
+    for a, b in zip(x, y, strict=True):
+        if np.isnan(a) or np.isnan(b):
+            gaps.append(0.0 if np.isnan(a) and np.isnan(b) else missing)
+        else:
+            gaps.append(min(abs(a - b), 2 * missing))
+    return {"euclidean": np.hypot(*gaps), "manhattan": sum(gaps), "chebyshev": max(gaps)}[metric]
+
+
+@settings(deadline=None)
+@given(gappy, st.floats(0.1, 5), st.floats(0.1, 5), st.sampled_from(METRICS))
+def test_costs_with_missing_values_are_metrics_and_those_of_the_definition(attributes, blank, missing, metric):
+    book = EditCost.from_attributes(metric, blank=blank).with_missing(missing).codebook(attributes)
+    costs = book.node_matrix()
+    assert is_metric(costs)
+    for i, x in enumerate(book.centers):
+        for j, y in enumerate(book.centers):
+            assert costs[i, j] == pytest.approx(min(distance_with_gaps(x, y, metric, missing), 2 * blank))
+    assert is_metric(book.paired_matrix([(label, code) for label in "ab" for code in range(len(book))]))
+    np.testing.assert_array_equal(book.centers[book.codes_of(attributes)], attributes)
+    edges = EditCost.from_attributes(edge_metric=metric).with_missing(missing)
+    between = edges.edge_matrix([tuple(row) for row in book.centers.tolist()])
+    assert (between <= between[:, :, None] + between[None] + 1e-9).all()
+
+
+def test_missing_values_are_quantised_too():
+    rng = np.random.default_rng(0)
+    attributes = np.array([[0.0, 0.0], [9.0, np.nan], [9.0, 9.0]])[rng.integers(0, 3, 90)] + rng.normal(0, 0.1, (90, 2))
+    cost = EditCost.from_attributes(n_codes=3).with_missing(2)
+    book = cost.codebook(attributes, random_state=0)
+    kinds = np.array([[0, 0], [9, np.nan], [9, 9]])
+    assert len(book) == 3
+    np.testing.assert_allclose(book.centers[book.codes_of(kinds)], kinds, atol=0.1)
+    assert np.array_equal(book.centers, cost.codebook(attributes[rng.permutation(90)], 0).centers, equal_nan=True)
+
+
+def test_missing_values_without_a_cost_say_what_to_do():
+    with pytest.raises(ValueError, match=r"NaN or infinite in row 0 .*with_missing\(…\) gives NaN a cost"):
+        EditCost.from_attributes().codebook([[np.nan]])
+    with pytest.raises(ValueError, match=r"only costs made by EditCost\.from_attributes"):
+        EditCost().with_missing(1)
+    with pytest.raises(ValueError, match="missing must be a finite number > 0"):
+        EditCost.from_attributes().with_missing(0)
+    with pytest.raises(ValueError, match="NaN or infinite in row 0"):
+        EditCost.from_attributes().with_missing(1).codebook([[np.inf]])

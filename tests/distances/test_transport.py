@@ -1,108 +1,14 @@
 """The exact transport solver against linear programming, assignment and POT."""
 
 import numpy as np
-import ot
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from relaxwl.datasets import load_tu
-from relaxwl.distances import _compiled
-from relaxwl.distances.batched import level_distances
-from relaxwl.distances.ground import Ground
+from distances.problems import KINDS, RELATIVE, by_pot, problem, random_ground
 from relaxwl.distances.transport import check_ground, transport_distance
-from relaxwl.unfolding import leaves, refine
-
-RELATIVE = 1e-9
-
-
-def random_ground(rng, n_points, kind):
-    """Return a pseudo-metric over n_points and ⊥: Euclidean, whole, with duplicates, uniform or of two scales."""
-    places = rng.random((n_points + 1, 3))
-    if kind == "duplicates":
-        places[: n_points // 2] = places[rng.integers(0, n_points // 2 + 1, n_points // 2)]
-    if kind == "scales":
-        places *= 10.0 ** rng.integers(-6, 7, (n_points + 1, 1))
-    ground = np.abs(places[:, None] - places[None]).sum(-1)
-    if kind == "whole":
-        ground = np.ceil(5 * ground)
-    if kind == "uniform":
-        ground = 1.0 - np.eye(n_points + 1)
-    return ground
-
-
-KINDS = ["euclidean", "whole", "duplicates", "scales", "uniform"]
-
-
-def random_measure(rng, n_points, kind):
-    """Return masses: real, whole, sparse, huge and tiny together, or few equal ones."""
-    if kind == "real":
-        return rng.random(n_points)
-    if kind == "whole":
-        return rng.integers(0, 4, n_points).astype(float)
-    if kind == "sparse":
-        return rng.random(n_points) * (rng.random(n_points) < 0.3)
-    if kind == "scales":
-        return 10.0 ** rng.uniform(-6, 6, n_points) * (rng.random(n_points) < 0.7)
-    return (rng.random(n_points) < 0.5) / 3.0
-
-
-MASSES = ["real", "whole", "sparse", "scales", "equal"]
-
-
-def by_pot(x, y, ground):
-    a, b = naive.padded_measures(x, y)
-    total = a.sum()
-    if total == 0:
-        return 0.0
-    return ot.emd2(a / total, b / b.sum(), np.ascontiguousarray(ground, float), numItermax=10**7) * total
-
-
-def spans_of(x, y):
-    """Return two vectors of masses as points, masses, start and end of each."""
-    spans = []
-    for masses in (x, y):
-        points = np.flatnonzero(masses).astype(np.int32)
-        spans += [points, masses[points].astype(float), 0, len(points)]
-    return spans
-
-
-def solve_twice(x, y, ground):
-    """Return the distance with closed forms, and by shortest paths alone."""
-    spans = spans_of(x, y)
-    scratch = _compiled.make_scratch(len(x) + len(y))
-    quick = _compiled.pair_distance(*spans, ground, np.inf, *scratch)
-    return quick, _compiled.pair_plan(*spans[:2], *spans[4:6], ground, *scratch)[0]
-
-
-@pytest.mark.parametrize("masses", MASSES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_the_linear_program(kind, masses):
-    rng = np.random.default_rng(7)
-    for _ in range(12):
-        n_points = int(rng.integers(1, 9))
-        ground = random_ground(rng, n_points, kind)
-        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
-        quick, paths = solve_twice(x, y, ground)
-        # HiGHS itself is accurate to about 1e-7 of the largest term only when scales mix.
-        tolerance = 1e-6 if "scales" in (kind, masses) else RELATIVE
-        assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=tolerance, abs=1e-9)
-        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
-
-
-@pytest.mark.parametrize("masses", MASSES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_pot(kind, masses):
-    rng = np.random.default_rng(11)
-    for _ in range(12):
-        n_points = int(rng.integers(2, 60))
-        ground = random_ground(rng, n_points, kind)
-        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
-        quick, paths = solve_twice(x, y, ground)
-        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
-        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12)
 
 
 def test_whole_problems_are_exact():
@@ -135,89 +41,6 @@ def test_disjoint_large_supports():
     assert transport_distance(x, y, ground, check=False) == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
 
 
-@pytest.mark.slow
-def test_ten_thousand_problems():
-    rng = np.random.default_rng(2024)
-    for number in range(10_000):
-        n_points = int(rng.integers(1, 201 if number % 20 == 0 else 40))
-        ground = random_ground(rng, n_points, KINDS[number % 5])
-        kind = MASSES[number // 5 % 5]
-        x, y = random_measure(rng, n_points, kind), random_measure(rng, n_points, kind)
-        quick, paths = solve_twice(x, y, ground)
-        assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
-        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12), number
-        if n_points < 12 and "scales" not in (kind, KINDS[number % 5]):
-            assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=RELATIVE, abs=1e-9), (
-                number
-            )
-
-
-def disjoint_problem(rng, side, kind):
-    """Return two measures of `side` points each that share none, and a ground: nothing can be cancelled."""
-    x, y = np.zeros(2 * side), np.zeros(2 * side)
-    places = rng.permutation(2 * side)
-    x[places[:side]], y[places[side:]] = rng.integers(1, 9, (2, side)) if kind == "whole" else rng.random((2, side))
-    return x, y, random_ground(rng, 2 * side, kind)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_large_disjoint_problems(kind):
-    rng = np.random.default_rng(8)
-    for _ in range(30):
-        x, y, ground = disjoint_problem(rng, 200, kind)
-        quick, paths = solve_twice(x, y, ground)
-        assert paths == pytest.approx(quick, rel=RELATIVE)
-        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["euclidean", "whole", "duplicates", "uniform"])
-def test_large_problems_against_the_linear_program(kind):
-    rng = np.random.default_rng(9)
-    for side in (50, 60, 80, 100):
-        x, y, ground = disjoint_problem(rng, side, kind)
-        quick, _ = solve_twice(x, y, ground)
-        assert quick == pytest.approx(naive.padded_transport_by_program(x, y, ground), rel=RELATIVE)
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-def test_real_rows_against_pot(shared):
-    graphs, _ = load_tu(shared / "data" / "EGO-1.zip")
-    rows, ids = leaves(graphs.node_codes)
-    ground = np.zeros((1, 1))
-    for _ in range(2):
-        ground = level_distances(rows, Ground(ground, 1.0 - np.eye(2))).astype(float)
-        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
-    rng = np.random.default_rng(0)
-    widest = np.argsort(-np.diff(rows.indptr), kind="stable")[:500]
-    for a, b in np.concatenate([rng.choice(len(rows), (2000, 2)), rng.choice(widest, (3000, 2))]):
-        x, y = np.zeros((2, rows.n_points))
-        for measure, row in ((x, a), (y, b)):
-            _, points, counts = rows.row(row)
-            measure[points] = counts
-        quick, paths = solve_twice(x, y, ground)
-        assert quick == paths  # whole masses and costs
-        assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE)
-
-
-def problem(max_points=7):
-    """Return a strategy for (x, y, ground) with whole masses and a whole metric."""
-
-    def build(drawn):
-        x, y, places = drawn
-        places = np.array(places, float)
-        return np.array(x), np.array(y), np.abs(places[:, None] - places[None]).sum(-1)
-
-    def sized(n):
-        masses = st.lists(st.integers(0, 5), min_size=n, max_size=n)
-        place = st.tuples(st.integers(0, 6), st.integers(0, 6))
-        return st.tuples(masses, masses, st.lists(place, min_size=n + 1, max_size=n + 1)).map(build)
-
-    return st.integers(0, max_points).flatmap(sized)
-
-
 @settings(deadline=None, max_examples=150)
 @given(problem())
 def test_plan_has_the_marginals_and_the_cost(drawn):
@@ -230,15 +53,6 @@ def test_plan_has_the_marginals_and_the_cost(drawn):
     np.testing.assert_array_equal(moved.sum(axis=0), padded_y)
     np.testing.assert_array_equal(np.diagonal(moved)[:-1], np.minimum(x, y))
     assert (moved * ground).sum() == distance == naive.padded_transport_by_units(x, y, ground)
-
-
-@settings(deadline=None, max_examples=100)
-@given(problem(), st.integers(0, 60))
-def test_early_end_never_passes_the_distance(drawn, cutoff):
-    x, y, ground = drawn
-    value = _compiled.pair_distance(*spans_of(x, y), ground, float(cutoff), *_compiled.make_scratch(20))
-    distance = transport_distance(x, y, ground, check=False)
-    assert value == distance if distance <= cutoff else cutoff < value <= distance
 
 
 @settings(deadline=None, max_examples=100)

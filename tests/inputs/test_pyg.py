@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from inputs.one_graph_of_each_kind import FakeData, FakeTensor
 from relaxwl import GraphCollection, WeisfeilerLehman, as_collection
+from relaxwl.graphs import GraphError
 
 ARCS = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
 PATH = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])
@@ -154,3 +156,60 @@ class TestRealLibrary:
         arc = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
         assert as_collection([arc]).directed
         assert not as_collection([arc], symmetrize=True).directed
+
+
+def test_pyg_features_are_attributes_unless_they_are_the_labels():
+    one_hot = [[1.0, 0], [0, 1], [1, 0]]
+    graph = FakeData([[0, 1, 1, 2], [1, 0, 2, 1]], x=one_hot, edge_attr=[5, 5, 6, 6], z=[[6], [8], [6]])
+    found = as_collection([graph])
+    assert found.node_attributes.tolist() == one_hot
+    assert found[0].edge_attributes.tolist() == [[5], [6]]
+    assert not found.is_labelled
+    labelled = as_collection([graph], node_label="x", edge_label="edge_attr")
+    assert labelled[0].node_labels == [(1, 0), (0, 1), (1, 0)]
+    assert labelled[0].edge_labels == [5, 6]
+    assert labelled.node_attributes is None
+    assert labelled.edge_attributes is None
+    both = as_collection([graph], node_label="z", node_attributes=["z", "x"])
+    assert both[0].node_labels == [6, 8, 6]
+    assert both.node_attributes.shape == (3, 3)
+
+
+def test_pyg_batches_and_data_sets():
+    data = [FakeData([[0, 1], [1, 0]], 2), FakeData([[], []], 1)]
+
+    class Batch:
+        edge_index = FakeTensor([[0, 1], [1, 0]])
+
+        def to_data_list(self):
+            return data
+
+    class Dataset:
+        edge_index = FakeTensor([[0, 1], [1, 0]])
+
+        def __iter__(self):
+            return iter(data)
+
+    assert as_collection(Batch()) == as_collection(Dataset()) == as_collection(data)
+
+
+@pytest.mark.parametrize(
+    ("graph", "names", "problem"),
+    [
+        (FakeData([[0, 2], [2, 0]], 2), {}, r"edge \(0, 2\) names a vertex outside"),
+        (FakeData([[0], [-1]], 2), {}, r"edge \(0, -1\) names a vertex outside"),
+        (FakeData([[0, 1]], 2), {}, r"edge_index must have shape \(2, n_edges\), not \(1, 2\)"),
+        (FakeData([[0, 1], [1, 0]]), {}, "neither num_nodes nor x"),
+        (FakeData([[], []], x=[[np.nan]]), {}, "contain NaN"),
+        (FakeData([[], []], 2, x=[[1.0]]), {}, r"attributes of shape \(1, 1\) for 2 vertices"),
+        (FakeData([[], []], 2), {"node_label": "z"}, "has no 'z'"),
+        (FakeData([[], []], 2, x=[1, 2], z=[1]), {"node_attributes": ["x", "z"]}, "do not fit together"),
+        (FakeData([[0, 0, 1], [1, 1, 0]], 2, edge_attr=[1, 2, 1]), {}, "listed twice with different attributes"),
+        (FakeData([[0, 1], [1, 2]], 3), {"directed": False}, "the graph is directed"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*dropped")
+def test_pyg_errors(graph, names, problem):
+    empty = FakeData([[], []], 0, x=np.empty((0, 1)), z=[])
+    with pytest.raises(GraphError, match=f"^graph 1: .*{problem}"):
+        as_collection([empty, graph], **names)

@@ -12,7 +12,6 @@ from relaxwl.learning.choosing import (
     inner_folds,
     score_kernel,
 )
-from relaxwl.learning.vectors import VectorKernel, as_table
 
 
 def scores(name, best):
@@ -55,16 +54,3 @@ def test_slopes_make_probabilities_of_decisions():
     y = (rng.random(4000) < 1 / (1 + np.exp(-3 * decisions))).astype(np.int64)
     assert fit_slope(decision_table(decisions), y) == pytest.approx(3, rel=0.1)
     assert fit_slope(np.zeros((0, 2)), np.zeros(0, np.int64)) == 1
-
-
-def test_vectors_have_variance_one_and_constant_columns_no_part():
-    table = np.random.default_rng(0).normal(size=(200, 3)) * [1.0, 100.0, 0.0] + 5
-    kernel = VectorKernel().fit(table)
-    matrix = kernel.matrix(table, table)
-    assert matrix.diagonal().mean() - matrix.mean() == pytest.approx(1.0, rel=0.02)
-    np.testing.assert_allclose(kernel.diagonal(table), matrix.diagonal())
-    assert np.linalg.eigvalsh(matrix).min() > -1e-9
-    np.testing.assert_allclose(matrix, VectorKernel().fit(table[:, :2]).matrix(table[:, :2], table[:, :2]))
-    assert VectorKernel().fit(np.ones((3, 2))).matrix(np.ones((1, 2)), np.ones((1, 2))).shape == (1, 1)
-    with pytest.raises(ValueError, match="finite"):
-        as_table([np.nan])

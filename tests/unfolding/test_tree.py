@@ -3,7 +3,6 @@
 import copy
 import itertools
 import pickle
-import re
 import sys
 
 import numpy as np
@@ -18,7 +17,6 @@ from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tr
 from strategies import EDGES, LABELS, PlainGraph, as_tree, confusable_trees, nested_trees, permuted, plain_graphs
 
 parse = UnfoldingTree.parse
-labels = st.one_of(st.integers(), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False))
 
 
 def as_nested(tree):
@@ -155,81 +153,6 @@ def test_pickle(nested):
 # -- notation ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    st.recursive(labels, lambda inner: st.tuples(inner, inner), max_leaves=3).flatmap(
-        lambda label: nested_trees(labels=(label, 1, "a"), edges=(label, "b"))
-    )
-)
-def test_notation_round_trip(nested):
-    tree = as_tree(nested)
-    assert parse(str(tree)) == tree
-    if tree.size < 30:
-        assert eval(repr(tree), {"UnfoldingTree": UnfoldingTree}) == tree
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        (" 1 ( 2 , 3 ( 4 ) ) ", "1(2,3(4))"),
-        ("a(-1,1.5,1e3,0x)", "a(-1,1.5,1000,0x)"),
-        ('"1"("a b","(","")', '"1"("","(","a b")'),
-        ("C(=:O,-:H)", "C(-:H,=:O)"),
-        ('"a:b"("x,y":[1,[2,"3"]])', '"a:b"("x,y":[1,[2,"3"]])'),
-        ("[](2)", "[](2)"),
-        ("é(日本)", "é(日本)"),
-        ('"a\\nb"', '"a\\nb"'),
-    ],
-)
-def test_notation(text, written):
-    assert str(parse(text)) == written
-    assert str(parse(written)) == written
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected a label at position 0: the end"),
-        ("1(2", "expected ',' or '\\)' at position 3"),
-        ("1(2))", "expected the end at position 4"),
-        ("1(2,)", "expected a label at position 4"),
-        ("1()", "expected a label"),
-        ("x:1", "root of a tree cannot have an edge label"),
-        ("1(x:2,3)", "either all edges"),
-        ('1("a)', "closed quoted label"),
-        ("[1,2", "expected ',' or '\\]'"),
-        ("1 2", "expected the end"),
-    ],
-)
-def test_notation_errors(text, message):
-    with pytest.raises(ValueError, match=message):
-        parse(text)
-
-
-@pytest.mark.parametrize("text", ["[" * 3000, "[" * 3000 + "]" * 3000, "1(" + "[" * 3000 + ":2)"])
-def test_deeply_nested_labels_are_refused(text):
-    with pytest.raises(ValueError, match="more than 100 tuples within each other"):
-        parse(text)
-
-
-def test_nested_labels_are_written_up_to_the_limit():
-    label = ()
-    for _ in range(99):
-        label = (label,)
-    tree = UnfoldingTree(label, [UnfoldingTree(label)], [label])
-    assert parse(str(tree)) == tree
-    for _ in range(3000):
-        label = (label,)
-    for arguments in ((label,), (1, [tree], [label])):
-        with pytest.raises(ValueError, match="more than 100 tuples within each other"):
-            UnfoldingTree(*arguments)
-
-
-def test_notation_needs_text():
-    with pytest.raises(TypeError, match="must be a string"):
-        parse(5)
-
-
 def test_deep_paths_do_not_exhaust_the_stack():
     depth = 5 * sys.getrecursionlimit()
     text = "(".join(["0"] * (depth + 1)) + ")" * depth
@@ -288,57 +211,6 @@ def test_svg_shows_labels_as_text():
     assert tree._repr_svg_() == svg
     assert "<style>" not in tree.to_svg(embed_style=False)
     assert "×3" in parse("1(2,2,2)").to_svg(collapse=True)
-
-
-def width(svg):
-    return float(re.search(r' width="([0-9.]+)"', svg)[1])
-
-
-def hidden_vertices(svg):
-    return sum(int(count.replace(",", "")) for count in re.findall(r"… \+([0-9,]+) more", svg))
-
-
-def regular_tree(n_children, depth, label="0"):
-    tree = UnfoldingTree(label)
-    for _ in range(depth):
-        tree = UnfoldingTree(label, [tree] * n_children)
-    return tree
-
-
-@pytest.mark.parametrize(("n_children", "depth"), [(300, 1), (40, 2), (12, 3), (3, 6), (2, 10), (2, 300), (30, 30)])
-@pytest.mark.parametrize("label", ["0", "a rather long label"])
-@pytest.mark.parametrize("collapse", [False, True])
-def test_default_pictures_fit_a_screen(n_children, depth, label, collapse):
-    tree = regular_tree(n_children, depth, label)
-    svg = tree.to_svg(collapse=collapse)
-    assert width(svg) <= 1600
-    if not collapse:
-        assert svg.count('class="node"') > 6
-        assert tree.size > 10**9 or svg.count('class="node"') + hidden_vertices(svg) == tree.size
-    assert tree._repr_svg_() == tree.to_svg()
-
-
-def test_pictures_that_drift_sideways_fit_too():
-    tree = UnfoldingTree(0)
-    for _ in range(60):
-        tree = UnfoldingTree(0, [UnfoldingTree(0)] * 10 + [tree])
-    assert width(tree.to_svg(max_nodes=200)) > 1600
-    assert width(tree.to_svg()) <= 1600
-
-
-def test_a_number_of_vertices_given_is_the_number_drawn():
-    svg = regular_tree(300, 1).to_svg(max_nodes=100)
-    assert svg.count('class="node"') == 100
-    assert "… +201 more" in svg
-
-
-def test_chosen_children_keep_their_positions():
-    tree = parse("1(2,2,3(4,5),6)")
-    outline = tree.outline(10, choose=lambda path, n_children: range(n_children)[-2 + len(path) :])
-    assert outline.labels == [1, 3, 6, 5]
-    assert outline.paths() == [(), (2,), (3,), (2, 1)]
-    assert outline.hidden == [2, 1, 0, 0]
-    assert [tree.subtree(path).label for path in outline.paths()] == outline.labels
 
 
 # -- from graphs ---------------------------------------------------------------------------------------------------

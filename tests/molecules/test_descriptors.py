@@ -1,16 +1,14 @@
-"""Descriptors and fingerprints."""
+"""Descriptors: their scale, their kinds, and what they are fitted on."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from relaxwl import as_collection
-from relaxwl.molecules import Descriptors, MoleculeError, MorganFingerprints, descriptors, fingerprints
+from molecules.small_molecules import TEXTS
+from relaxwl.molecules import Descriptors, descriptors
 from relaxwl.molecules.descriptors import KINDS, descriptor_names, kind_of
 
-Chem = pytest.importorskip("rdkit.Chem")
-
-TEXTS = ["CCO", "CCN", "c1ccccc1O", "CC(=O)OC", "C1CCCCC1"]
+pytest.importorskip("rdkit.Chem")
 
 
 def test_descriptors_have_one_scale():
@@ -29,28 +27,6 @@ def test_descriptors_are_fitted_on_training_molecules_alone():
     assert "NumSaturatedRings" not in model.names_  # 0 for all of them
     # Partial charges of a metal are undefined: as the mean.
     assert np.isfinite(model.transform(["[Fe]", "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC"])).all()
-
-
-def test_fingerprints_count_what_training_molecules_have():
-    model = MorganFingerprints(radius=1).fit(["CCO"])
-    counts = model.counts(["CCO", "CCN"])
-    assert counts.matrix.sum(axis=1).tolist() == [6, 3]
-    assert counts.unknown_sums.tolist() == [0, 3]
-    assert fingerprints(TEXTS).shape[0] == len(TEXTS)
-
-
-def test_rdkit_molecules_and_texts_give_the_same():
-    molecules = [Chem.MolFromSmiles(text) for text in TEXTS]
-    np.testing.assert_array_equal(descriptors(TEXTS), descriptors(molecules))
-
-
-def test_what_is_no_molecule_is_named():
-    with pytest.raises(MoleculeError, match="molecule 1"):
-        descriptors([Chem.MolFromSmiles("C"), "CC"])
-    with pytest.raises(TypeError, match="GraphCollection"):
-        descriptors(as_collection([(1, [])]))
-    with pytest.raises(ValueError, match="no molecules"):
-        Descriptors().fit([])
 
 
 def test_descriptors_are_normal_scores_of_their_ranks():

@@ -1,0 +1,62 @@
+"""Tables of molecules and their targets."""
+
+import numpy as np
+import pytest
+
+from relaxwl.datasets import MoleculeTableError, load_molecules, read_molecules
+from relaxwl.molecules import from_smiles
+
+pytest.importorskip("rdkit.Chem")
+
+
+def test_tables_are_read_with_their_targets(tmp_path):
+    file = tmp_path / "small.csv"
+    file.write_text('\ufeffname,expt,smiles\n"a, b",1.5,CCO\n\nc,-2,C\n', encoding="utf-8")
+    graphs, y = load_molecules(file, target="expt")
+    assert graphs == from_smiles(["CCO", "C"])
+    assert y.tolist() == [1.5, -2.0]
+    assert load_molecules(file)[1] is None
+    assert read_molecules(file, target="name").y.tolist() == ["a, b", "c"]
+    assert read_molecules(file).lines == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("smiles\nC\n", "no column 'y'; its columns are smiles"),
+        ("smiles,y,y\nC,1,1\n", "more than one column 'y'"),
+        ("smiles,y\nC,1\nCC\n", "line 3: 1 fields, but the header has 2"),
+        ("smiles,y\nC,1\nCC,high\n", "line 3, column 'y': 'high' is not a finite number"),
+        ('smiles,y\n"C,1\n', "line 2: unexpected end of data"),
+        ("smiles,y\nC,1\nC(,1\n", r"line 3, column 'smiles': 'C\(': this is no SMILES"),
+    ],
+)
+def test_errors_of_tables_name_file_and_line(tmp_path, content, message):
+    file = tmp_path / "bad.csv"
+    file.write_text(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load_molecules(file, target="y")
+    assert "bad.csv" in str(caught.value)
+    assert isinstance(caught.value, MoleculeTableError)
+
+
+def test_rows_of_tables_stay_in_line(tmp_path):
+    file = tmp_path / "gaps.csv"
+    file.write_text("smiles,y\nC,1\nxx,2\nCC,\nCCC,4\n")
+    with pytest.warns(UserWarning, match="molecules|targets"):
+        graphs, y = load_molecules(file, target="y", errors="skip")
+    assert [graph.n_nodes for graph in graphs] == [1, 3]
+    assert y.tolist() == [1, 4]
+    with pytest.warns(UserWarning, match="molecules|targets"):
+        graphs, y = load_molecules(file, target="y", errors="nan")
+    assert [graph.n_nodes for graph in graphs] == [1, 0, 2, 3]
+    np.testing.assert_array_equal(y, [1, 2, np.nan, 4])
+
+
+def test_file_that_is_no_text(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("smiles\n\xe9\n".encode("latin-1"))
+    with pytest.raises(MoleculeTableError, match="UTF-8"):
+        load_molecules(tmp_path / "latin.csv")
+    with pytest.raises(FileNotFoundError, match=r"absent\.csv"):
+        load_molecules(tmp_path / "absent.csv")
