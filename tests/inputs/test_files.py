@@ -1,14 +1,11 @@
-"""Folders of graph files, and the command that converts data sets."""
+"""Folders of graph files."""
 
 import os
 
 import networkx as nx
-import numpy as np
 import pytest
 
 from relaxwl import as_collection
-from relaxwl.cli import main
-from relaxwl.datasets import read_parquet, write_parquet
 
 
 def graphs():
@@ -45,25 +42,3 @@ def test_pipes_are_refused(tmp_path, ending):
     os.mkfifo(tmp_path / f"a.{ending}")
     with pytest.raises(OSError, match="it is a pipe"):
         as_collection(tmp_path)
-
-
-def test_convert_finds_out_before_the_work(tmp_path, capsys, monkeypatch):
-    path = tmp_path / "a.parquet"
-    write_parquet(path, as_collection(graphs(), node_label="element"))
-    monkeypatch.setattr("relaxwl.commands.datasets.open_source", lambda *_: pytest.fail("the work has begun"))
-    assert main(["datasets", "convert", str(path), str(tmp_path / "." / "a.parquet")]) == 2
-    assert "is read and would be replaced" in capsys.readouterr().err
-    assert main(["datasets", "convert", str(path), str(tmp_path / "nowhere" / "b.parquet")]) == 2
-    assert "does not exist" in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("default")  # the command tells it, as a note
-def test_convert_on_the_command_line(tmp_path, capsys):
-    start = as_collection(graphs(), node_label="element")
-    write_parquet(tmp_path / "a.parquet", start, [0, 1])
-    assert main(["datasets", "convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]) == 0
-    again, y = read_parquet(tmp_path / "b.parquet")
-    assert again == start
-    assert np.array_equal(y, [0, 1])
-    assert main(["datasets", "convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.zip")]) == 0
-    assert "the vertex labels are not all integers" in capsys.readouterr().err

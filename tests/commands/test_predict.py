@@ -1,4 +1,4 @@
-"""Tables of molecules on the command line."""
+"""Models fitted and asked on the command line."""
 
 import csv
 import json
@@ -6,19 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from molecules.small_molecules import ROWS
 from relaxwl.cli import main
 
 pytest.importorskip("rdkit.Chem")
-
-ROWS = [("C" * n + head, -0.5 * n + shift) for head, shift in (("", 0.1), ("O", 3.0), ("N", 2.0)) for n in range(1, 7)]
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    path = tmp_path_factory.mktemp("tables") / "solubility.csv"
-    lines = [f'"name {place}",{smiles},{value}' for place, (smiles, value) in enumerate(ROWS)]
-    path.write_text("\n".join(["name,structure,measured", *lines]) + "\n")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +79,3 @@ def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
     assert main(["predict", str(model), str(table), "--target", "toxic", "-o", str(output)]) == 0
     assert "100.0 % agree" in capsys.readouterr().out
     assert set(read(output)[0]) == {"line", "smiles", "prediction", "probability of 0", "probability of 1", "novelty"}
-
-
-def test_random_and_scaffold_splits_have_tables_of_their_own(table, tmp_path, capsys):
-    folder = str(tmp_path / "results")
-    command = ["benchmark", str(table), "--smiles", "structure", "--target", "measured", "--task", "regression"]
-    for splits in ("random:2", "scaffold:2"):
-        assert main([*command, "--kernels", "stats-rf,molecules", "--splits", splits, "--out", folder, "--quiet"]) == 0
-        printed = capsys.readouterr().out
-        assert splits in printed
-        assert "molecules" in printed
-    assert "random" not in printed
-
-
-def test_scaffolds_need_molecules(tmp_path, capsys):
-    command = ["benchmark", "egonets-1", "--splits", "scaffold:2", "--out", str(tmp_path / "results")]
-    assert main(command) == 2
-    assert "egonets-1 is no table of molecules" in capsys.readouterr().err

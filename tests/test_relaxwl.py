@@ -1,0 +1,23 @@
+"""The package as a whole: its names are there, and come when they are used."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+def test_every_public_name_is_there_and_imported_when_first_used():
+    program = (
+        "import pickle, sys, relaxwl\n"
+        "assert 'numpy' not in sys.modules\n"
+        "assert set(relaxwl.__all__) <= set(dir(relaxwl))\n"
+        "assert relaxwl.evaluation.cross_validate and relaxwl.clustering.partitioners\n"
+        "from relaxwl import *\n"
+        "from relaxwl import RelaxedWeisfeilerLehman as again\n"
+        "assert again is RelaxedWeisfeilerLehman is relaxwl.kernels.RelaxedWeisfeilerLehman\n"
+        "assert pickle.loads(pickle.dumps(again(max_depth=2))).max_depth == 2\n"
+        "assert all(getattr(relaxwl, name) is globals()[name] for name in relaxwl.__all__)\n"
+        "assert not hasattr(relaxwl, 'nonsense')"
+    )
+    subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
