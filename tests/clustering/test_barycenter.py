@@ -1,5 +1,3 @@
-import threading
-
 import numpy as np
 import ot
 import pytest
@@ -9,9 +7,10 @@ from hypothesis import strategies as st
 
 import naive
 from relaxwl.clustering import _compiled
-from relaxwl.clustering.barycenter import Cluster, bregman_barycenter, center_update, transport_barycenter
+from relaxwl.clustering.barycenter import Clusters, bregman_barycenter, improvement, transport_barycenter
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import transport_distance
+from relaxwl.unfolding import Rows
 from strategies import metric_matrices
 
 METHODS = ("median", "lp", "entropic", "medoid", "mean")
@@ -84,7 +83,7 @@ def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
     members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
     start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))
     pairs = [
-        center_update(method)(Cluster(*arrays, Ground(costs, np.zeros((1, 1)))), start)
+        improved(method, members, [(np.arange(7), np.ones(7))], [0], costs)[0]
         for costs in (ground.astype(dtype), ground)
     ]
     if method == "median":  # k-means takes no round of matched medians
@@ -264,44 +263,47 @@ def test_sparse_and_dense_points_and_weights_are_left_alone():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_center_update_improves_or_keeps(method):
+def test_improvement_of_many_clusters(method):
     rng = np.random.default_rng(9)
     rows, ground = rng.poisson(1.0, (12, 6)), random_ground(rng, 6)
-    members, weights = np.array([1, 3, 4, 7, 10]), np.array([1.0, 0.0, 2.0, 1.0, 1.0])
-    current = sparse(rows[0])
-    arrays = *csr(rows), Ground(ground, np.zeros((1, 1)))
-    points, masses = center_update(method)(Cluster(members, weights, *arrays), current)
-    assert points.dtype == np.int32
-    assert masses.dtype == np.float64
-    assert (np.diff(points) > 0).all()
-    center = np.zeros(6)
-    center[points] = masses
-    if method == "median":
-        assert cost(rows[members], center, ground, weights) < cost(rows[members], rows[0], ground, weights)
-    else:
-        assert center == pytest.approx(transport_barycenter(rows[members], ground, method, weights))
-    kept = center_update(method)(Cluster(members, np.zeros(5), *arrays), current)
-    assert np.array_equal(kept[0], current[0])
+    clusters = [(np.array([1, 4, 7, 10]), np.array([1.0, 2.0, 1.0, 1.0])), (np.array([2, 3, 8]), np.ones(3))]
+    found = improved(method, rows, clusters, [0, 5], ground)
+    assert found == [improved(method, rows, [one], [at], ground)[0] for one, at in zip(clusters, [0, 5], strict=True)]
+    for (members, weights), at, (root, points, masses) in zip(clusters, [0, 5], found, strict=True):
+        assert root == 0
+        assert (np.diff(points) > 0).all()
+        center = np.zeros(6)
+        center[points] = masses
+        if method == "median":
+            assert cost(rows[members], center, ground, weights) < cost(rows[members], rows[at], ground, weights)
+        else:
+            assert center == pytest.approx(transport_barycenter(rows[members], ground, method, weights))
 
 
-def test_center_update_in_threads():
-    rng = np.random.default_rng(10)
-    rows, ground = rng.poisson(1.0, (60, 8)), random_ground(rng, 8)
-    update, arrays, out = center_update("median"), (*csr(rows), Ground(ground, np.zeros((1, 1)))), {}
+@pytest.mark.parametrize("method", METHODS)
+def test_roots_of_centres_are_medians(method):
+    rng = np.random.default_rng(3)
+    rows, ground = rng.poisson(1.0, (30, 4)), random_ground(rng, 4)
+    roots, root_cost = rng.integers(5, size=30), random_ground(rng, 5)[:5, :5]
+    for seed in range(5):
+        members = np.sort(np.random.default_rng(seed).choice(30, 9, replace=False))
+        weights = rng.integers(1, 4, 9).astype(float)
+        sums = {root: weights @ root_cost[root, roots[members]] for root in sorted(set(roots[members].tolist()))}
+        found = improved(method, rows, [(members, weights)], [0], ground, roots, root_cost)
+        assert found[0][0] == min(sums, key=sums.get)
 
-    def run(cluster):
-        members = np.arange(cluster, 60, 6)
-        out[cluster] = update(Cluster(members, np.ones(len(members)), *arrays), sparse(rows[cluster]))
 
-    threads = [threading.Thread(target=run, args=(cluster,)) for cluster in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    parallel = dict(out)
-    for cluster in range(6):
-        run(cluster)
-        assert all(np.array_equal(a, b) for a, b in zip(out[cluster], parallel[cluster], strict=True))
+def improved(method, rows, clusters, present, ground, roots=None, root_cost=None):
+    """Return root, points and masses of the improved centre of each cluster (members, weights); present are rows."""
+    roots = np.zeros(len(rows), np.int32) if roots is None else roots.astype(np.int32)
+    costs = Ground(ground, np.zeros((1, 1)) if root_cost is None else root_cost)
+    measures = Rows(roots, *csr(rows), rows.shape[1])
+    starts = np.cumsum([0, *(len(members) for members, _ in clusters)])
+    members, weights = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
+    many = Clusters(starts, members, weights, measures, costs)
+    found = improvement(method)(many, measures.take(np.array(present)), (0, len(clusters)))
+    assert found.counts.dtype == np.float64
+    return [(root, points.tolist(), masses.tolist()) for root, points, masses in map(found.row, range(len(found)))]
 
 
 @pytest.mark.parametrize(

@@ -440,6 +440,65 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
 
 
 @njit(nogil=True, cache=True)
+def better_medians(start, stop, starts, members, weights, rows, centers, costs):
+    """Return the centres ``start`` to ``stop`` - 1 after their best moves: roots, indptr, points and masses.
+
+    A round of matched medians before them gains little: k-means comes back with the next round anyway.
+
+    Parameters
+    ----------
+    starts : int64 (n_centers + 1,)
+        The members of a cluster are ``members[starts[cluster] : starts[cluster + 1]]``; ``weights`` go with them.
+    rows, centers : RowArrays
+        With masses that are whole numbers.
+    costs : Costs
+    """
+    # Every point of a centre, and ⊥, can send a unit to one new point.
+    capacity = 2 * (centers.indptr[stop] - centers.indptr[start]) + stop - start
+    roots = np.empty(stop - start, np.int32)
+    indptr = np.zeros(stop - start + 1, np.int64)
+    points = np.empty(capacity, np.int32)
+    masses = np.empty(capacity, np.float64)
+    filled = 0
+    for cluster in range(start, stop):
+        own = members[starts[cluster] : starts[cluster + 1]]
+        own_weights = weights[starts[cluster] : starts[cluster + 1]]
+        roots[cluster - start] = median_root(own, own_weights, rows.roots, costs.roots)
+        center_points = centers.points[centers.indptr[cluster] : centers.indptr[cluster + 1]]
+        center_masses = centers.counts[centers.indptr[cluster] : centers.indptr[cluster + 1]]
+        new_points, new_masses, _ = best_moves(
+            own, own_weights, rows.indptr, rows.points, rows.counts, center_points, center_masses, costs.ground
+        )
+        for place in range(len(new_points)):
+            points[filled + place], masses[filled + place] = new_points[place], new_masses[place]
+        filled += len(new_points)
+        indptr[cluster - start + 1] = filled
+    return roots, indptr, points[:filled], masses[:filled]
+
+
+@njit(nogil=True, cache=True)
+def median_root(members, weights, roots, root_costs):
+    """Return the root code with the smallest weighted sum of costs to those of the members; the lowest of equals."""
+    first, n_alike = roots[members[0]], 1
+    while n_alike < len(members) and roots[members[n_alike]] == first:
+        n_alike += 1
+    if n_alike == len(members):
+        return first
+    root_weights = np.zeros(len(root_costs), np.float64)
+    for place in range(len(members)):
+        root_weights[roots[members[place]]] += weights[place]
+    used = _positive(root_weights)
+    best, best_cost = first, np.inf
+    for root in used:
+        cost = 0.0
+        for other in used:
+            cost += root_costs[root, other] * root_weights[other]
+        if cost < best_cost:
+            best, best_cost = np.int32(root), cost
+    return best
+
+
+@njit(nogil=True, cache=True)
 def _usage(members, indptr, points, blank):
     """Return float64 (blank + 1,): how many members use each point, and 1 for ⊥."""
     usage = np.zeros(blank + 1, np.float64)

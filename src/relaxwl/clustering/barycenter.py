@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from relaxwl.clustering import _compiled
+from relaxwl.clustering._search_compiled import Costs
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
+from relaxwl.unfolding import Rows
 
 Method = Literal["median", "lp", "entropic", "medoid", "mean"]
 Center = tuple[Int32, Float64]
@@ -94,9 +97,30 @@ class Cluster:
         return self.members, self.weights, self.indptr, self.points, self.masses
 
 
-# One improvement of a cluster's centre, safe to call from several threads: a measure with ascending points. It may be
-# worse than the current one: the caller compares.
-CenterUpdate = Callable[[Cluster, Center], Center]
+@dataclass(frozen=True)
+class Clusters:
+    """Many clusters: the members of cluster c are ``members[starts[c] : starts[c + 1]]``, all of positive weight."""
+
+    starts: Int64
+    members: Int64
+    weights: Float64
+    rows: Rows
+    ground: Ground
+
+    def __getitem__(self, number: int) -> Cluster:
+        own = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        rows = self.rows
+        return Cluster(self.members[own], self.weights[own], rows.indptr, rows.points, rows.counts, self.ground)
+
+    def root(self, number: int) -> int:
+        """Return the root code in the middle of those of a cluster."""
+        own = self[number]
+        return int(_compiled.median_root(own.members, own.weights, self.rows.roots, self.ground.roots))
+
+
+# Improved centres of a span of clusters, given all present ones; safe to call from several threads. One may be worse
+# than before: the caller compares.
+Improve = Callable[[Clusters, Rows, tuple[int, int]], Rows]
 
 
 def transport_barycenter(
@@ -160,29 +184,22 @@ def transport_barycenter(
     return barycenter
 
 
-def center_update(method: str) -> CenterUpdate:
-    """Return the function by which k-means improves a centre.
-
-    ``"median"`` moves on from the current centre by one step. All other methods start afresh.
-    """
-    if method == "median":
-        return _median_update
-    solve = _solver(method)
-
-    def update(cluster: Cluster, current: Center) -> Center:
-        weighted = np.flatnonzero(cluster.weights > 0)
-        return solve(cluster.part(weighted)) if len(weighted) else current
-
-    return update
+def improvement(method: str) -> Improve:
+    """Return the function by which k-means improves centres: "median" moves on by a step, others start afresh."""
+    return _better_medians if method == "median" else partial(_new_centers, _solver(method))
 
 
-def _median_update(cluster: Cluster, current: Center) -> Center:
-    """Improve a centre by the best moves of single units.
+def _better_medians(clusters: Clusters, centers: Rows, span: tuple[int, int]) -> Rows:
+    costs = Costs(clusters.ground.costs, clusters.ground.roots)
+    roots, indptr, points, masses = _compiled.better_medians(
+        *span, clusters.starts, clusters.members, clusters.weights, clusters.rows.arrays, centers.arrays, costs
+    )
+    return replace(centers, roots=roots, indptr=indptr, points=points, counts=masses)
 
-    A round of matched medians before it gains little here: k-means comes back with the next round anyway.
-    """
-    points, masses, _ = _compiled.best_moves(*cluster.arrays, *current, cluster.ground.costs)
-    return points, masses
+
+def _new_centers(solve: Callable[[Cluster], Center], clusters: Clusters, centers: Rows, span: tuple[int, int]) -> Rows:
+    parts = [(clusters.root(number), *solve(clusters[number])) for number in range(*span)]
+    return Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
 
 
 def _solver(method: str) -> Callable[[Cluster], Center]:

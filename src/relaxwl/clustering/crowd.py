@@ -7,23 +7,25 @@ in many processes: whoever holds them there offers the methods of :class:`Crowd`
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl.clustering._search_compiled import SOLVED
-from relaxwl.clustering.barycenter import CenterUpdate, Cluster, center_update
-from relaxwl.clustering.nearest import Plan, Search, evenly
+from relaxwl.clustering.barycenter import Clusters, improvement
+from relaxwl.clustering.nearest import Plan, Search
 from relaxwl.distances.ground import Ground
-from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.unfolding import Rows
+from relaxwl.unfolding.rows import join_rows
 
-Part = tuple[int, Int32, Float64]
 Result = TypeVar("Result")
 # Sums over clusters are summed up in chunks of so many rows, wherever these are: so their last digits agree.
 CHUNK_ROWS = 1 << 15
+# Centres that one task improves.
+CENTERS_AT_ONCE = 8
 
 
 class Crowd(Protocol):
@@ -134,14 +136,14 @@ class HeldCrowd:
         self.search.assign(centers)
 
     def suggest(self, centers: Rows, which: Int64, method: str, limit: int | None) -> Rows:
-        clusters = members_of_clusters(self.search.labels, len(centers))
         # Large clusters first, so that no worker is left with one at the end.
-        largest_first = np.argsort(-self.sizes[which], kind="stable")
-        tasks = [(clusters[cluster], centers.row(cluster)) for cluster in which[largest_first]]
-        update = partial(_new_center, self.search, self.weights, center_update(method), limit)
-        made = map_chunks(update, tasks, self.search.n_jobs)
-        parts = [made[place] for place in np.argsort(largest_first)]
-        return Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
+        order = np.argsort(-self.sizes[which], kind="stable")
+        search, present = self.search, centers.take(which[order]).measures()
+        starts, members = _suggesting(search.labels, self.weights, which[order], len(centers), limit)
+        clusters = Clusters(starts, members, self.weights[members], search.measures, search.ground)
+        improve = partial(improvement(method), clusters, present)
+        made = map_chunks(improve, spans(len(which), CENTERS_AT_ONCE), search.n_jobs)
+        return join_rows([present.take(np.empty(0, np.int64)), *made]).take(np.argsort(order))
 
     def measure(self, centers: Rows, which: Int64) -> tuple[Float64, Float64]:
         self.n_centers = len(centers)
@@ -212,27 +214,23 @@ def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
     return chosen[labels]
 
 
-def _new_center(
-    search: Search, weights: Float64, update: CenterUpdate, limit: int | None, task: tuple[Int64, Any]
-) -> Part:
-    """Return a new centre of a cluster: the 1-median of the roots, and what ``update`` makes of the children.
+def _suggesting(
+    labels: Int32, weights: Float64, which: Int64, n_centers: int, limit: int | None
+) -> tuple[Int64, Int64]:
+    """Return the members that suggest new centres: where those of each cluster in ``which`` start, and their rows.
 
-    ``task`` is the members and the present centre. Of more than ``limit`` members some are taken, evenly spread.
+    Those without weight have no say; of more than ``limit`` members some are taken, evenly spread.
     """
-    members, (_, *current) = task
-    if limit is not None and len(members) > limit:
-        members = members[weights[members] > 0]
-        members = members[evenly(len(members), limit)]
-    rows, weight = search.rows, weights[members]
-    root = _median_root(rows.roots[members], weight, search.ground.roots)
-    cluster = Cluster(members, weight, rows.indptr, rows.points, search.masses, search.ground)
-    return root, *update(cluster, tuple(current))
-
-
-def _median_root(roots: Int32, weights: Float64, root_cost: Float64) -> int:
-    """Return the root with the smallest weighted sum of costs to all roots; the lowest of equals."""
-    if (roots == roots[0]).all():
-        return int(roots[0])
-    root_weights = np.bincount(roots, weights, minlength=len(root_cost))
-    used = np.flatnonzero(root_weights)
-    return int(used[np.argmin(root_cost[used[:, None], used] @ root_weights[used])])
+    places = np.full(n_centers, -1, np.int64)
+    places[which] = np.arange(len(which))
+    places = places[labels]
+    rows = np.flatnonzero((places >= 0) & (weights > 0))
+    members = rows[np.argsort(places[rows], kind="stable")]
+    sizes = np.bincount(places[rows], minlength=len(which))
+    if limit is None or (sizes <= limit).all():
+        return prefix_sums(sizes), members
+    starts, large = prefix_sums(sizes)[:-1], np.flatnonzero(sizes > limit)
+    taken = np.ones(len(members), bool)
+    taken[expand_spans(starts[large], sizes[large])] = False
+    taken[starts[large] + np.linspace(0, sizes[large] - 1, limit).astype(np.int64)] = True
+    return prefix_sums(np.minimum(sizes, limit)), members[taken]
