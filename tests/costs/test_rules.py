@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from costs.examples import THREE, absolute_difference, is_metric, rows
 from relaxwl.costs import EditCost
+from relaxwl.costs.rules import DIRECTION_MARKS
+from relaxwl.graphs.directions import ENTERS, LEAVES
 from strategies import metric_matrices
 
 
@@ -88,3 +90,12 @@ def test_labels_keep_their_own_costs_beside_attributes_of_edges():
     assert not cost.uses_attributes
     with pytest.raises(ValueError, match="relabel must be a number or costs of labels, not costs of attributes"):
         EditCost.from_attributes(relabel=cost)
+
+
+def test_direction_and_label_together_cost_the_larger():
+    costs = EditCost().edge_matrix([(LEAVES, "a"), (ENTERS, "b"), (LEAVES, "b")])
+    assert costs[0, 1] == costs[0, 2] == costs[1, 2] == 1
+    weighted = EditCost.from_attributes(edge_metric="euclidean", edge_relabel=2)
+    costs = weighted.edge_matrix([(LEAVES, (0.0,)), (ENTERS, (0.5,)), (ENTERS, (5.0,))])
+    assert costs[:3, :3].tolist() == [[0, 2, 5], [2, 0, 4.5], [5, 4.5, 0]]
+    assert (LEAVES, ENTERS) == DIRECTION_MARKS

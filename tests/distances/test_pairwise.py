@@ -1,11 +1,13 @@
 """All-pairs tree distances: golden files, definitions, and engines against each other."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from directed_graphs import directed_collection, random_digraphs
 from relaxwl import _memory
 from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
@@ -103,7 +105,6 @@ def ring(n, labels):
 
 
 def edge_labelled_collection():
-    import networkx as nx
 
     graphs = []
     for n, labels in ((5, "ab"), (6, "abc"), (4, "b")):
@@ -133,7 +134,6 @@ def test_labels_that_do_not_occur_need_no_costs():
 
 
 def test_attribute_costs():
-    import networkx as nx
 
     graph = nx.path_graph(3)
     for node, value in enumerate([0.0, 0.5, 9.0]):
@@ -211,3 +211,12 @@ def test_vertex_order_does_not_matter():
     )
     original = tree_distances(GraphCollection.from_edges([(9, edges, labels)]), 3, [(0, int(v)) for v in order])
     np.testing.assert_array_equal(tree_distances(shuffled, 3, [(0, v) for v in range(9)]), original)
+
+
+def test_distances_of_directed_graphs_are_those_of_their_trees():
+    graphs = directed_collection(random_digraphs(4, seed=3), arc_labels=True)
+    nodes = [(g, v) for g, graph in enumerate(graphs) for v in range(graph.n_nodes)]
+    matrix = tree_distances(graphs, 2, nodes)
+    trees = [unfolding_tree(graphs[g], v, 2, edge_labels=True) for g, v in nodes]
+    expected = [[tree_edit_distance(a, b) for b in trees] for a in trees]
+    assert np.array_equal(matrix, expected)

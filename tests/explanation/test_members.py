@@ -1,9 +1,8 @@
 """Members are ordered by distance, and their scripts lead to the centre."""
 
-import numpy as np
 import pytest
 
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, tree_edit_distance, unfolding_tree
+from relaxwl import RelaxedWeisfeilerLehman, tree_edit_distance, unfolding_tree
 from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
 from relaxwl.explanation import members as members_module
@@ -79,16 +78,3 @@ def test_sizes_of_trees_are_counted_without_building_them(explanation):
     for depth in range(4):
         for vertex in (0, 20, 60):
             assert trees.sizes(depth)[vertex] == trees.tree(vertex, depth).size
-
-
-def test_map_keeps_centres_with_no_distance_together():
-    star = (4, [(0, 1), (0, 2), (0, 3)])
-    graphs = GraphCollection.from_edges([star, (5, [(i, i + 1) for i in range(4)])] * 3)
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
-    found = explain(kernel, graphs, [0, 1] * 3, n_permutations=9)
-    points, distances = found.map(0, 1), found.center_distances(0, 1)
-    assert points.shape == (3, 2)
-    apart = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
-    # Three points always fit: the plane shows the roots of their distances exactly.
-    np.testing.assert_allclose(apart, np.sqrt(distances), atol=1e-6)
-    assert found.map(0, 0).shape == (1, 2)

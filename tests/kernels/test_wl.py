@@ -1,4 +1,5 @@
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -6,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from relaxwl import GraphCollection, WeisfeilerLehman
+from directed_graphs import directed_collection, random_digraphs
+from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.clustering.partitioners import IdentityPartitioner
 from relaxwl.datasets import load_tu
 from small_graphs import BONDS, collection, random_graphs, shuffled
 from strategies import EDGES, plain_graphs
@@ -325,3 +328,69 @@ def test_names_of_deep_trees_are_written_out():
         "depth 2: #0 a(b(2×a))",
         "depth 2: #1 b(2×a(b))",
     ]
+
+
+def naive_features(graphs, depth, base, directions, arc_labels):
+    """Counters of what the kernel counts, a Counter for each graph."""
+    counted = []
+    for n, arcs, labels, names in graphs:
+        found = Counter()
+        for d in range(depth + 1):
+            trees = [
+                naive.directed_tree(n, arcs, labels, v, d, directions, names if arc_labels else None) for v in range(n)
+            ]
+            if base == "subtree":
+                found.update((d, tree) for tree in trees)
+            elif base == "edge":
+                found.update(
+                    (d, trees[u], trees[v], name if arc_labels else None)
+                    for (u, v), name in zip(arcs, names, strict=True)
+                )
+            else:
+                for u in range(n):
+                    lengths = naive.directed_distances(n, arcs, u)
+                    found.update((d, trees[u], trees[v], length) for v, length in lengths.items() if v != u)
+        counted.append(found)
+    return counted
+
+
+def naive_gram(features):
+    return np.array([[sum(a[key] * b[key] for key in a) for b in features] for a in features], float)
+
+
+@pytest.mark.parametrize("base", ["subtree", "edge", "shortest-path"])
+@pytest.mark.parametrize(("directions", "arc_labels"), list(itertools.product(["both", "out", "in"], [False, True])))
+def test_directed_graphs_count_the_trees_of_the_definition(base, directions, arc_labels):
+    graphs = random_digraphs()
+    expected = naive_gram(naive_features(graphs, 2, base, directions, arc_labels))
+    given = directed_collection(graphs, arc_labels)
+    kernel = WeisfeilerLehman(2, base, edge_labels=arc_labels, directions=directions)
+    assert np.array_equal(kernel.fit(given).kernel_matrix(given), expected)
+    assert np.array_equal(kernel.fit(given[:6]).kernel_matrix(given[6:], given[:6]), expected[6:, :6])
+    relaxed = RelaxedWeisfeilerLehman(
+        2, n_partitions=1, partitioner=IdentityPartitioner(), base=base, edge_labels=arc_labels, directions=directions
+    )
+    assert np.array_equal(relaxed.fit(given).kernel_matrix(given), expected)
+
+
+def test_reversing_all_arcs_swaps_out_and_in():
+    graphs = random_digraphs()
+    turned = [(n, [(v, u) for u, v in arcs], labels, names) for n, arcs, labels, names in graphs]
+    out = WeisfeilerLehman(3, directions="out").fit_kernel_matrix(directed_collection(graphs))
+    into = WeisfeilerLehman(3, directions="in").fit_kernel_matrix(directed_collection(turned))
+    assert np.array_equal(out, into)
+
+
+@pytest.mark.parametrize("base", ["subtree", "shortest-path"])
+def test_grams_equal_grakels_along_arcs(base):
+    """GraKeL follows arcs from their tails to their heads, and so does ``directions="out"``."""
+    grakel = pytest.importorskip("grakel")
+    graphs = [graph for graph in random_digraphs(30, seed=2) if graph[1]]
+    theirs = [(dict.fromkeys(arcs, 1), dict(enumerate(labels))) for n, arcs, labels, _ in graphs]
+    inner = (grakel.VertexHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
+    ours = WeisfeilerLehman(3, base, directions="out").fit(directed_collection(graphs))
+    for depth in (1, 2, 3):
+        expected = grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(theirs)
+        found = WeisfeilerLehman(depth, base, directions="out").fit_kernel_matrix(directed_collection(graphs))
+        assert np.array_equal(found, expected)
+    assert np.array_equal(ours.kernel_matrix(directed_collection(graphs)), found)

@@ -1,6 +1,8 @@
 """Small explanations for the tests of the explorer page."""
 
 import functools
+import json
+import re
 
 import networkx
 import numpy as np
@@ -44,3 +46,10 @@ def nasty() -> Explanation:
 def page_of(name: str, title: str = "Ego networks") -> str:
     """Return the page of one of the explanations, rendered once."""
     return render_explorer({"egonets": egonets, "nasty": nasty}[name](), title=title)
+
+
+def data_of(page: str) -> dict:
+    """Return the data that a page carries."""
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    return json.loads(match.group(1))

@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from relaxwl import GraphCollection
-from relaxwl.predictors import FitReport, VertexEffects
-from relaxwl.predictors.report import Tried
+from relaxwl.predictors import VertexEffects
 from relaxwl.reports import render_effects, write_effects
+from reports.fit_report import REPORT
 
 GRAPH = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["<C>", "N", "O"])])[0]
 FOUND = VertexEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
-REPORT = FitReport(
-    "3 graphs", "accuracy", (Tried("all", 0.8),), "all", 0.8, 0.6, "largest class", ("WL",), (), 1.0
-)  # fmt: skip
 
 
 def test_the_page_says_what_there_is():

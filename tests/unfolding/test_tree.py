@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from directed_graphs import directed_collection, random_digraphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.labels import MAX_NESTING
 from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tree
@@ -290,3 +291,24 @@ def test_a_graph_without_edges_needs_no_edge_labels():
     edgeless = GraphCollection.from_edges([(2, [], ["a", "b"])])
     assert unfolding_tree(edgeless[0], 1, 3, edge_labels=True) == parse("b")
     assert unfolding_tree(PlainGraph(1, []), 0, 1, edge_labels=True) == parse("0")
+
+
+@pytest.mark.parametrize("directions", ["both", "out", "in"])
+def test_trees_of_directed_graphs(directions):
+    n, arcs, labels, _ = max(random_digraphs(), key=lambda graph: len(graph[1]))
+    graph = directed_collection([(n, arcs, labels, [0] * len(arcs))])[0]
+    for node in range(n):
+        expected = naive.directed_tree(n, arcs, labels, node, 2, directions)
+        tree = unfolding_tree(graph, node, 2, directions=directions)
+        assert _nested(tree) == (expected if directions == "both" else _untold(expected))
+
+
+def _nested(tree):
+    """The tree as the oracle writes it."""
+    below = [(branch.edge, _nested(branch.tree)) for branch in tree.branches for _ in range(branch.multiplicity)]
+    return tree.label, tuple(sorted(((edge, None), child) for edge, child in below))
+
+
+def _untold(tree):
+    """The same tree without directions: where only one of them is followed, edges need not say it."""
+    return tree[0], tuple(sorted(((None, None), _untold(below)) for _, below in tree[1]))

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from sklearn.linear_model import Ridge
 
 from explanation.test_explain import planted
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.targets import read_target
-from relaxwl.explanation.weights import RIDGES, fit_regression
 from relaxwl.reports import render_explorer
 
 
@@ -46,29 +43,6 @@ def test_scores_are_predictions_less_the_middle_and_add_up(explanation):
     assert np.corrcoef(predicted, explanation.target.values)[0, 1] > 0.9
     found = explanation.explain_graph(3)
     assert found.evidence[:, 1].sum() + explanation.model.intercept[1] == pytest.approx(found.scores[1])
-
-
-def test_the_regression_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    features, y = rng.poisson(2.0, (30, 50)).astype(float), rng.normal(5, 1, 30)
-    fitted = fit_regression(csr_array(features), y, 2.0, 0)
-    scale = (features**2).sum(axis=1).mean()
-    ridge = Ridge(alpha=fitted.penalty * scale).fit(features, y)
-    np.testing.assert_allclose(fitted.coef[1], ridge.coef_, atol=1e-9)
-    assert fitted.intercept[1] == pytest.approx(ridge.intercept_ - 2)
-    assert fitted.penalty in RIDGES
-
-
-def test_a_given_regression():
-    graphs, y = planted()
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
-    values = y + np.linspace(0, 0.1, 40)
-    model = Ridge().fit(kernel.transform(graphs), values)
-    found = explain(kernel, graphs, values, model, n_permutations=9)
-    predicted = found.model.scores(found.features)[:, 1] + found.target.middle
-    np.testing.assert_allclose(predicted, model.predict(kernel.transform(graphs)))
-    with pytest.raises(ValueError, match="must be a regression on"):
-        explain(kernel, graphs, values, Ridge().fit(np.eye(40), values), n_permutations=0)
 
 
 def test_what_is_taken_for_numbers():

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
 from relaxwl.graphs import GraphCollection
+from relaxwl.kernels import baselines
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines import (
     GradualWL,
@@ -166,3 +167,12 @@ def test_inputs_of_other_libraries():
         others.append(other)
     for kernel in OURS:
         assert np.allclose(clone(kernel).fit_kernel_matrix(others), clone(kernel).fit_kernel_matrix(graphs))
+
+
+@pytest.mark.parametrize(
+    "name", ["VertexEdgeHistogram", "GraphletSampling", "ShortestPath", "OddSth", "WassersteinWL", "PersistentWL"]
+)
+def test_baselines_without_meaning_say_so(name):
+    graphs = GraphCollection.from_edges([(2, [(0, 1)])], directed=True)
+    with pytest.raises(ValueError, match=f"{name} has no meaning on directed graphs; .*symmetrize=True"):
+        getattr(baselines, name)().fit(graphs)

@@ -1,0 +1,122 @@
+"""Interrupts arrive as themselves, also in the middle of compiled code, which stands on compiled code alone."""
+
+import ast
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from places import SOURCE, TESTS
+from relaxwl._compiling import njit
+
+
+@njit(nogil=True)
+def _spin(n_steps):
+    """Take some time, and return what Numba turns into Python objects by calling Python."""
+    values = np.zeros(2)
+    for step in range(n_steps):
+        values[0] += np.sin(step)
+    return values, np.ones(2)
+
+
+# In a process of its own: an interrupt at any moment may also hit what measures coverage, and leave its lock held.
+INTERRUPTED = """
+import signal
+import numpy as np
+from relaxwl import WeisfeilerLehman
+from relaxwl.datasets import make_egonets
+from compiling.test_compiling import _spin
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+
+def interrupted(seconds, work):
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            work()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+_spin(1)
+assert all(interrupted(0.01, lambda: _spin(20_000_000)) for _ in range(5))
+
+graphs, _ = make_egonets(100, random_state=0)
+kernel = WeisfeilerLehman(5)
+expected = kernel.fit_transform(graphs)
+random = np.random.default_rng(0)
+assert any([interrupted(random.uniform(1e-4, 0.04), lambda: kernel.fit_transform(graphs)) for _ in range(30)])
+assert (kernel.fit_transform(graphs) != expected).nnz == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers as POSIX knows them")
+def test_interrupts_at_any_moment_of_compiled_code_are_interrupts():
+    folders = [str(SOURCE.parent), str(TESTS)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_other_errors_are_what_they_were():
+    with pytest.raises(TypeError):
+        _spin()
+
+
+def test_compiled_functions_call_each_other_and_run_in_threads():
+    @njit
+    def outer(n_steps):
+        first, second = _spin(n_steps)
+        return first[0] + second[0]
+
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(outer(10))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [1 + float(_spin(10)[0][0])] * 3
+
+
+def test_all_compiled_code_of_the_package_is_interruptible():
+    careless = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if path.parent.name != "_compiling"
+        and re.search(r"^\s*(from numba import .*\bnjit\b|import numba)", path.read_text(), re.M)
+    ]
+    assert careless == [], "import njit from relaxwl._compiling instead"
+
+
+COMPILED = sorted(SOURCE.rglob("*_compiled.py"))
+ALLOWED = {"math", "numba", "numpy", "typing"}
+# Other compiled code, and the decorator that compiles it.
+OURS = ("_compiled", "relaxwl._compiling.njit")
+
+
+def imported(path):
+    """Return the modules that a file imports; a package is what is imported from it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = SOURCE.parent / (node.module or "").replace(".", "/")
+            yield from (f"{node.module}.{alias.name}" for alias in node.names) if module.is_dir() else [node.module]
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_compiled_code_imports_compiled_code_alone(path):
+    foreign = [name for name in imported(path) if name.split(".")[0] not in ALLOWED and not name.endswith(OURS)]
+    assert foreign == []
+
+
+def test_there_is_compiled_code():
+    assert len(COMPILED) >= 8

@@ -1,0 +1,93 @@
+"""Machine code on disk: for the types and the sources that it was made of, and never half."""
+
+import errno
+import os
+import sys
+from types import SimpleNamespace
+
+from places import SOURCE
+from relaxwl._compiling import njit
+from relaxwl._compiling.keeping import MARK, KeyedCacheFile, source_digest, tell_not_kept
+from relaxwl.unfolding._compiled import distinct_rows
+
+
+def test_machine_code_is_never_taken_for_other_types(tmp_path, monkeypatch):
+    """Two processes, each of which sees an empty cache, keep the code of a function for other types."""
+    first, second = (KeyedCacheFile(str(tmp_path), "function", "stamp") for _ in range(2))
+    monkeypatch.setattr(first, "_load_index", dict)
+    first.save(("float64",), "code for float64")
+    second.save(("float32",), "code for float32")
+    first.save(("int64",), "code for int64")
+    monkeypatch.undo()
+    assert first.load(("float64",)) is None
+    assert second.load(("float32",)) is None
+    assert second.load(("int64",)) == "code for int64"
+    second.save(("float32",), "code for float32")
+    assert [first.load((kind,)) for kind in ("int64", "float32")] == ["code for int64", "code for float32"]
+    assert len(list(tmp_path.glob("*.nbc"))) == 3
+
+
+def test_damaged_machine_code_is_as_good_as_none(tmp_path):
+    file = KeyedCacheFile(str(tmp_path), "function", "stamp")
+    file.save("key", ("machine code", 1))
+    (data,), (index,) = tmp_path.glob("*.nbc"), tmp_path.glob("*.nbi")
+    assert file.load("key") == ("machine code", 1)
+    content = data.read_bytes()
+    data.write_bytes(content[: content.index(MARK)])  # as older versions wrote it
+    assert file.load("key") == ("machine code", 1)
+    for damaged in (content[:-1], content[1:], b"", content.replace(b"code", b"c0de"), content[:20]):
+        data.write_bytes(damaged)
+        assert file.load("key") is None
+    data.write_bytes(content)
+    for damaged in (b"", index.read_bytes()[:-3], b"\xff" * 100):
+        index.write_bytes(damaged)
+        assert file.load("key") is None
+    file.save("key", 2)
+    assert file.load("key") == 2
+
+
+def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(KeyedCacheFile, "_save_data", fail)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    @njit(cache=True)
+    def twice(value):
+        return 2 * value
+
+    assert twice(3) == 6
+    assert "cannot be kept" in caplog.text
+    assert "No space left on device" in caplog.text
+    caplog.clear()
+    tell_not_kept.cache_clear()
+    no_place = RuntimeError("cannot cache function 'thrice': no locator available for file 'x.py'")
+    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", lambda _: (_ for _ in ()).throw(no_place))
+
+    @njit(cache=True)
+    def thrice(value):
+        return 3 * value
+
+    assert thrice(3) == 9
+    assert "no folder for it can be written" in caplog.text
+
+
+def test_the_package_keeps_its_machine_code_so():
+    kept = distinct_rows._cache._cache_file
+    assert isinstance(kept, KeyedCacheFile)
+    assert kept._source_stamp == source_digest(str(SOURCE / "unfolding" / "_compiled.py"))
+
+
+def test_machine_code_is_kept_for_a_state_of_all_that_it_is_made_of(tmp_path, monkeypatch):
+    below, above = tmp_path / "below_compiled.py", tmp_path / "above_compiled.py"
+    below.write_text("x = 1")
+    above.write_text("from relaxwl.below_compiled import x\nfrom relaxwl.graphs import other\n")
+    monkeypatch.setitem(sys.modules, "relaxwl.below_compiled", SimpleNamespace(__file__=str(below)))
+    states = [source_digest.__wrapped__(str(above))]
+    below.write_text("x = 2")
+    source_digest.cache_clear()
+    states.append(source_digest.__wrapped__(str(above)))
+    above.write_text(above.read_text() + "y = 3")
+    states.append(source_digest.__wrapped__(str(above)))
+    assert len(set(states)) == 3

@@ -1,0 +1,129 @@
+"""What an explanation says of groups, of one graph and of two."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from explanation.planted import planted
+from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.explanation import explain
+
+
+def test_clusters_better_than_chance_come_first_and_shares_sum_to_one(explanation):
+    verdicts = [cluster.better_than_chance for cluster in explanation.clusters]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert [cluster.rank for cluster in explanation.clusters] == list(range(1, len(verdicts) + 1))
+    assert sum(cluster.share for cluster in explanation.clusters) == pytest.approx(1.0)
+
+
+def test_own_model_predicts(explanation):
+    scores = explanation.model.scores(explanation.features)
+    assert (scores.argmax(axis=1) == explanation.y).mean() > 0.9
+    assert explanation.model.accuracy is not None
+    assert explanation.model.accuracy > 0.8
+
+
+def test_graph_can_be_drawn_with_its_most_telling_vertices(explanation):
+    found = explanation.explain_graph(3)
+    telling = found.clusters[:2]
+    lit = set(np.concatenate([item.nodes for item in telling]).tolist())
+    svg = found.to_svg(n_clusters=2, title="a < b")
+    root = ElementTree.fromstring(svg)
+    circles = list(root.iter("{http://www.w3.org/2000/svg}circle"))
+    assert sum(e.get("class") == "node" for e in circles) == explanation.graphs[3].n_nodes
+    assert sum(e.get("class") == "node lit" for e in circles) == len(lit)
+    assert root.find("{http://www.w3.org/2000/svg}title").text == "a < b"
+    assert ": X" in svg
+    assert "lit" not in found.to_svg(n_clusters=0, embed_style=False)
+    assert all(str(item.cluster.rank) in found._repr_svg_() for item in found.clusters[:3])
+    with pytest.raises(ValueError, match="n_clusters"):
+        found.to_svg(-1)
+
+
+def test_drawing_does_not_sell_noise(explanation):
+    found = explanation.explain_graph(3)
+    better = [item for item in found.clusters if item.cluster.better_than_chance]
+    lit = set(np.concatenate([item.nodes for item in better]).tolist())
+    assert len(better) < len(found.clusters)
+    assert (
+        found.to_svg(n_clusters=1000, embed_style=False).count("node lit") == len(lit) < explanation.graphs[3].n_nodes
+    )
+    noise = replace(found, clusters=tuple(item for item in found.clusters if item not in better))
+    assert "not better than chance" in noise.to_svg()
+    assert "not better than chance" not in found.to_svg()
+
+
+def test_graph_evidence_sums_up_to_the_scores(explanation):
+    found = explanation.explain_graph(3)
+    np.testing.assert_allclose(found.evidence.sum(axis=0) + explanation.model.intercept, found.scores)
+    assert (found.actual, found.predicted) == (1, 1)
+    ranks = [item.cluster.rank for item in found.clusters]
+    assert ranks == sorted(ranks)
+    groups = explanation.kernel.node_groups(explanation.graphs[[3]])
+    for item in found.clusters:
+        inside = np.flatnonzero(groups[item.cluster.partition][item.cluster.depth] == item.cluster.group)
+        np.testing.assert_array_equal(item.nodes, inside)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
+@pytest.mark.parametrize("normalize", [False, True, "depth"])
+@pytest.mark.parametrize("depth_weights", [None, [0.5, 2.0, 0.0]])
+def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_weights):
+    graphs, y = planted(12)
+    kernel = RelaxedWeisfeilerLehman(
+        max_depth=2, n_partitions=2, similarity=similarity, normalize=normalize, depth_weights=depth_weights,
+        random_state=0,
+    ).fit(graphs)  # fmt: skip
+    found = explain(kernel, graphs, y, n_permutations=0)
+    pair = found.explain_pair(1, 2)
+    expected = kernel.kernel_matrix(graphs)[1, 2]
+    assert pair.value == pytest.approx(expected)
+    total = sum(part.value for part in pair.shared)
+    whole = not normalize and depth_weights is None and similarity != "tanimoto"
+    assert total == (pair.value if whole else pytest.approx(pair.value))
+    assert sum(part.share for part in pair.shared) == pytest.approx(1.0)
+    values = [part.value for part in pair.shared]
+    assert values == sorted(values, reverse=True)
+    if normalize == "depth" or (not normalize and similarity != "tanimoto"):
+        prefixes = [matrix[1, 2] for matrix in kernel.compare(kernel.prepare(graphs), None, kernel.variations())]
+        for depth, added in enumerate(np.diff(prefixes, prepend=0.0)):
+            of_depth = sum(part.value for part in pair.shared if part.cluster.depth == depth)
+            assert of_depth == pytest.approx(added, abs=1e-12)
+    if depth_weights is None and not normalize and similarity == "dot":
+        assert all(part.value == part.counts[0] * part.counts[1] for part in pair.shared)
+    evidence = found.explain_graph(0)
+    np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
+@pytest.mark.parametrize("normalize", [True, "depth"])
+def test_pairs_of_unseen_graphs_count_what_was_not_met_in_fitting(similarity, normalize):
+    graphs, y = planted(20)
+    options = {"max_depth": 2, "similarity": similarity, "normalize": normalize}
+    for kernel in (WeisfeilerLehman(**options), RelaxedWeisfeilerLehman(n_partitions=2, random_state=0, **options)):
+        found = explain(kernel.fit(graphs[:4]), graphs, y, n_permutations=0)
+        pair = found.explain_pair(10, 11)
+        assert pair.value == pytest.approx(kernel.kernel_matrix(graphs)[10, 11])
+        assert sum(part.value for part in pair.shared) == pytest.approx(pair.value)
+    nothing = GraphCollection.concatenate([graphs[:4], GraphCollection.from_edges([(0, [], [])])])
+    assert explain(kernel, nothing, [0, 1, 0, 1, 0], n_permutations=0).explain_pair(0, 4).shared == ()
+
+
+def test_wl_pairs_and_graphs():
+    graphs, y = planted(12)
+    found = explain(WeisfeilerLehman(max_depth=2), graphs, y, n_permutations=9)
+    assert sum(part.value for part in found.explain_pair(0, 1).shared) == found.explain_pair(0, 1).value
+    evidence = found.explain_graph(0)
+    np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+    assert found.map(0, 1) is None
+    assert found.members(found.clusters[0]).nearest[0].words == "no difference"
+
+
+def test_indices_are_checked(explanation):
+    with pytest.raises(IndexError, match="graph 40"):
+        explanation.explain_graph(40)
+    with pytest.raises(ValueError, match="partition 7"):
+        explanation.grouping(7, 0)
+    assert explanation.explain_graph(-1).graph == 39

@@ -1,0 +1,36 @@
+"""Graphs of the type that a kernel was fitted on; nothing is ignored without a word."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman, as_collection
+
+
+def test_a_kernel_refuses_the_other_type():
+    directed = GraphCollection.from_edges([(2, [(0, 1)])], directed=True)
+    undirected = directed.to_undirected()
+    for kernel in (WeisfeilerLehman(), RelaxedWeisfeilerLehman()):
+        with pytest.raises(ValueError, match="fitted on directed graphs, and these graphs are undirected"):
+            kernel.fit(directed).transform(undirected)
+        with pytest.raises(ValueError, match="fitted on undirected graphs, and these graphs are directed"):
+            kernel.fit(undirected).transform(directed)
+    # A symmetric matrix does not tell; a DiGraph and a Graph do.
+    kernel = WeisfeilerLehman().fit(directed)
+    kernel.transform([np.array([[0, 1], [1, 0]])])
+    with pytest.raises(ValueError, match="the graph is undirected"):
+        kernel.transform([nx.path_graph(2)])
+
+
+def test_what_takes_no_part_is_told_with_a_remedy():
+    labelled = nx.path_graph(2)
+    labelled.edges[0, 1]["label"] = "double"
+    weighted = [np.array([[0, 2.5], [2.5, 0]])]
+    with pytest.warns(UserWarning, match=r"WeisfeilerLehman ignores .*: edge labels \(edge_labels=True uses them\)$"):
+        WeisfeilerLehman().fit([labelled])
+    with pytest.warns(UserWarning, match=r"edge attributes \(RelaxedWeisfeilerLehman\(cost=.*edge_metric"):
+        WeisfeilerLehman().fit(weighted)
+    # No word where they take part, nor of edge labels in a collection that the user has made.
+    WeisfeilerLehman(edge_labels=True).fit([labelled])
+    WeisfeilerLehman().fit(as_collection([labelled]))
+    RelaxedWeisfeilerLehman(cost=EditCost.from_attributes(edge_metric="euclidean")).fit(weighted)

@@ -1,0 +1,224 @@
+"""Contents of model files that do not fit together are refused."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernels.models import TRAIN, assert_equal_kernels
+from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl._memory import MemoryRefusal
+from relaxwl.clustering.partitioners import KMeansPartitioner
+from relaxwl.kernels.model_schema import ATTRIBUTES, FITTED, of, register, vector
+from relaxwl.kernels.persistence import ModelFileError, load_model, save_model
+from relaxwl.kernels.registry import get_kernel, load_kernel
+from small_graphs import ATOMS, collection
+
+
+def spoil(item, **values):
+    for name, value in values.items():
+        object.__setattr__(item, name, value)
+
+
+def level(kernel, depth=1):
+    return kernel.partitions_[0][depth]
+
+
+def spoil_centers(kernel, depth=1, **changes):
+    """Change arrays of a depth's centres wherever these are kept."""
+    centers = level(kernel, depth).centers
+    spoil(centers, **{name: change(getattr(centers, name)) for name, change in changes.items()})
+
+
+def spoil_fed(kernel, depth=0, **values):
+    spoil(level(kernel, depth), fed=replace(level(kernel, depth).fed, **values))
+
+
+def beyond(points):
+    return points + 2 * 10**9
+
+
+CRAFTED = {  # what somebody may write into a file, its checksums all right
+    "points beyond": (lambda k: spoil_centers(k, points=beyond), "points must be"),
+    "points below": (lambda k: spoil_centers(k, points=lambda points: points - 9), "points must be"),
+    "points unsorted": (lambda k: spoil_centers(k, 2, points=lambda points: points * 0), "ascend"),
+    "points of floats": (lambda k: spoil_centers(k, points=lambda points: points * 1.0), "must be a vector"),
+    "points of 64 bits": (lambda k: spoil_centers(k, points=lambda points: points.astype(np.int64)), "int32 and int64"),
+    "more points": (lambda k: spoil_centers(k, n_children=lambda _: 10**6), "must be over the"),
+    "indptr beyond": (lambda k: spoil_centers(k, indptr=lambda indptr: indptr * 9), "indptr must be"),
+    "masses": (lambda k: spoil_centers(k, counts=lambda counts: counts * np.nan), "counts must be finite"),
+    "half masses": (lambda k: spoil_centers(k, counts=lambda counts: counts.astype(np.float16)), "masses float64"),
+    "roots": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots + 99), "roots must be from 0 to 2"),
+    "roots below": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots - 99), "roots must be from 0"),
+    "drawn beyond": (  # a segmentation fault in explain() once
+        lambda k: spoil(level(k).trees, rows=replace(level(k).centers, points=beyond(level(k).centers.points))),
+        "points must be",
+    ),
+    "drawn in parts": (
+        lambda k: spoil(level(k).trees, rows=replace(level(k).centers, counts=level(k).centers.counts / 3)),
+        "must be drawn as trees",
+    ),
+    "fewer drawn": (lambda k: spoil(level(k).trees, rows=level(k).centers.take(np.arange(1))), "as many as the groups"),
+    "other centres": (
+        lambda k: spoil(level(k).partitioner, centers_=level(k).centers.take(np.arange(1))),
+        "as many as the groups",
+    ),
+    "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "symbols must be the labels"),
+    "no symbols": (lambda k: spoil(k.root_encoding_, symbols=(), labels=()), "roots must be from 0"),
+    "cost": (lambda k: spoil(k.root_encoding_, cost=None), "must be a EditCost"),
+    "fed is another": (lambda k: spoil_fed(k, known=level(k).centers), "what is fed must be the centres"),
+    "fed is small": (lambda k: spoil_fed(k, distances=np.zeros((2, 2))), "must be a matrix of 4 rows"),
+    "fed is missing": (lambda k: spoil_fed(k, distances=None), "must be a matrix"),
+    "fed is nothing": (lambda k: spoil(level(k, 0), fed=None), "must be a Fed"),
+    "fed at the end": (lambda k: spoil(level(k, 2), fed=level(k, 1).fed), "must feed nothing"),
+    "fed is infinite": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances + np.inf), "must hold finite"),
+    "fed is text": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(str)), "must hold numbers"),
+    "fed is half": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(np.float16)), "not float16"),
+    "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
+    "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
+    "many columns": (lambda k: spoil(k._counters[0][1], n_columns=2**31 - 1), "counters know"),
+    "counters of lists": (lambda k: spoil(k, _counters=[[]]), "counters know"),
+    "no counters": (lambda k: spoil(k, _counters=[]), "counters for each partition"),
+    "other attributes": (lambda k: spoil(k, more_=1), "has no attribute more_"),
+    "sizes": (
+        lambda k: spoil(level(k), members_=level(k).summary._replace(sizes=np.zeros(1, np.int64))),
+        "each of its",
+    ),
+    "examples": (lambda k: spoil(level(k), members_=level(k).summary._replace(examples=None)), "examples must be"),
+    "depths": (lambda k: spoil(level(k), depth=7), "must be numbered"),
+    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must all have . depths"),
+    "not fitted": (lambda k: spoil(level(k), partitioner=KMeansPartitioner()), "centers_"),
+    "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
+    "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be an integer or None, not nan"),
+    "their threads": (lambda k: spoil(level(k).partitioner.kmeans, n_jobs=0.5), "n_jobs must be an integer or None"),
+    "not a list": (lambda k: spoil(k, partitions_=3), "partitions_ must be a list"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CRAFTED.values(), ids=CRAFTED.keys())
+def test_crafted_contents_are_refused(model, change, message):
+    path, kernel = model
+    change(kernel)
+    save_model(kernel, path)
+    with pytest.raises(ModelFileError, match=message):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda kernel: spoil(kernel._counters[1], keys=kernel._counters[1].keys[::-1].copy()), "keys must ascend"),
+        (lambda kernel: spoil(kernel._counters[1], n_known=3), "counters know"),
+        (lambda kernel: spoil(kernel.rows_[1], n_children=10**6), "points"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "rows_.counts"),
+        (lambda kernel: spoil(kernel.rows_[1], counts=kernel.rows_[1].counts / 2), "whole counts"),
+        (lambda kernel: spoil(kernel, rows_=[]), "rows for each depth"),
+        (lambda kernel: spoil(kernel, n_graphs_in_=10**15), "n_graphs_in_ must be a whole number"),
+        (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be from 0 to 0"),
+    ],
+)
+def test_crafted_contents_of_the_plain_kernel_are_refused(tmp_path, change, message):
+    kernel = WeisfeilerLehman(1, "edge").fit(collection(TRAIN))
+    change(kernel)
+    save_model(kernel, tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match=message):
+        WeisfeilerLehman.load(tmp_path / "model.rwl")
+
+
+def test_samples_that_would_never_end_are_refused(tmp_path):
+    kernel = get_kernel("gs").make(random_state=0).fit(collection(TRAIN))
+    kernel.n_samples_ = 10**15
+    kernel.save(tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match="n_samples_ must be a whole number"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("name", ["ve-hist", "gs", "sp", "pwl", "wl-oa", "odd-sth", "gwl", "wl"])
+def test_a_kernel_without_one_of_its_parts_is_refused(tmp_path, name):
+    kernel = get_kernel(name).make(random_state=0).fit(collection(TRAIN))
+    for part in FITTED[type(kernel).__name__]:
+        incomplete = copy.copy(kernel)
+        delattr(incomplete, part)
+        save_model(incomplete, tmp_path / "model.rwl")
+        with pytest.raises(ModelFileError, match=f"{part} is missing"):
+            load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kernel: spoil(kernel, center_bounds_=[bounds.astype(np.float32) for bounds in kernel.center_bounds_]),
+        lambda kernel: spoil(kernel, center_bounds_=[bounds[:-1] for bounds in kernel.center_bounds_]),
+        lambda kernel: spoil(kernel, centers_=[], center_bounds_=[]),
+        lambda kernel: spoil(kernel, centers_=[(parts[0] * np.nan, *parts[1:]) for parts in kernel.centers_]),
+    ],
+)
+def test_gradual_groups_that_do_not_fit_are_refused(tmp_path, change):
+    kernel = get_kernel("gwl").make(random_state=0, max_depth=2).fit(collection(TRAIN))
+    change(kernel)
+    save_model(kernel, tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match=r"center_bounds_ must|centers_ must be finite|centres and counters"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("number", [-1, 10**9])
+def test_types_of_graphlets_that_there_are_not_are_refused(tmp_path, number):
+    kernel = get_kernel("gs").make(random_state=0).fit(collection(TRAIN))
+    kernel.graphlets_[-1] = number
+    kernel.save(tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match="graphlets_ must be ascending numbers"):
+        load_kernel(tmp_path / "model.rwl")
+
+
+@pytest.mark.parametrize("depth", [10**9, 3, 0])
+def test_depths_that_are_not_those_of_the_model_are_refused(tmp_path, depth):
+    for kernel in (WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 1, random_state=0)):
+        kernel.fit(collection(TRAIN)).max_depth = depth
+        save_model(kernel, tmp_path / "model.rwl")
+        with pytest.raises(ModelFileError, match="depth"):
+            load_kernel(tmp_path / "model.rwl")
+
+
+def test_masses_beyond_memory_are_not_drawn(model):
+    path, kernel = model
+    spoil_centers(kernel, counts=lambda counts: counts * 1e12)
+    save_model(kernel, path)
+    loaded = level(RelaxedWeisfeilerLehman.load(path))
+    heaviest = int(loaded.centers.masses.argmax())
+    with pytest.raises(MemoryRefusal, match=r"a tree with .*e\+12 children would need"):
+        loaded.center_tree(heaviest)
+
+
+class Pair:
+    """A model that holds two kernels, an array and plain values, as predictors do."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def get_params(self, deep=True):
+        return {"scale": self.scale}
+
+    def _validate_parameters(self):
+        pass
+
+
+def test_models_may_hold_models(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.kernels.model_schema.ATTRIBUTES", dict(ATTRIBUTES))
+    register(attributes={"kernels_": of(dict), "coef_": vector(np.float64, 2)})
+    one, other = WeisfeilerLehman(1).fit(collection(TRAIN)), RelaxedWeisfeilerLehman(1, 1, random_state=0)
+    pair = Pair(2.0)
+    pair.kernels_ = {"one": one, "more": [other.fit(collection(TRAIN)), one]}
+    pair.coef_ = np.arange(6.0).reshape(2, 3)
+    save_model(pair, tmp_path / "pair.rwl")
+    kinds = {kind.__name__: kind for kind in (Pair, WeisfeilerLehman, RelaxedWeisfeilerLehman)}
+    loaded = load_model(tmp_path / "pair.rwl", kinds)
+    assert loaded.scale == 2.0
+    np.testing.assert_array_equal(loaded.coef_, pair.coef_)
+    assert_equal_kernels(one, loaded.kernels_["one"])
+    assert_equal_kernels(other, loaded.kernels_["more"][0])
+    assert loaded.kernels_["more"][1] is loaded.kernels_["one"]
+    spoil_centers(other, points=beyond)
+    save_model(pair, tmp_path / "pair.rwl")
+    with pytest.raises(ModelFileError, match="points must be"):
+        load_model(tmp_path / "pair.rwl", kinds)

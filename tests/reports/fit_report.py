@@ -1,0 +1,8 @@
+"""What a predictor says of its fit."""
+
+from relaxwl.predictors import FitReport
+from relaxwl.predictors.report import Tried
+
+REPORT = FitReport(
+    "3 graphs", "accuracy", (Tried("all", 0.8),), "all", 0.8, 0.6, "largest class", ("WL",), (), 1.0
+)  # fmt: skip
