@@ -1,6 +1,8 @@
 """Records as an evaluation would write them, without an evaluation."""
 
-from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key
+import json
+
+from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, record_to_json
 from relaxwl.evaluation.results import Results
 
 SETTINGS = {"protocol": "transductive", "n_folds": 2, "inner_folds": 3, "C": [1.0], "depths": None, "random_state": 0}
@@ -90,3 +92,10 @@ def table_of_four():
             sketch(dataset="EGO-1", kernel="wl"),
         ]
     )
+
+
+def without_checksum(record):
+    """Return a record as older versions wrote it."""
+    values = json.loads(record_to_json(record))
+    del values["checksum"]
+    return values

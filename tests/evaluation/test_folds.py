@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from relaxwl.evaluation import cross_validate
-from relaxwl.evaluation.folds import checked_settings, outer_splits, read_splits
+from relaxwl.evaluation.folds import checked_settings, kernel_seed, outer_splits, read_splits
 
 FOLDS = [
     {"test": [9, 8], "model_selection": [{"train": [0, 3, 1, 2], "validation": [5, 4]}]},
@@ -110,3 +110,21 @@ def test_the_published_folds_fit_their_data_sets(shared):
         splits = read_splits(shared / "data" / "splits" / f"{name}.json", size)
         assert splits.n_folds == 10
         assert sorted(np.concatenate([split.test for split in splits.given])) == list(range(size))
+
+
+def test_folds_are_stratified_disjoint_and_differ_between_repetitions(toy):
+    _, y = toy
+    codes = np.unique(y, return_inverse=True)[1]
+    settings = checked_settings("transductive", 4, 3, (1.0,), None, 0)
+    first, second = (outer_splits(codes, settings, repetition) for repetition in (0, 1))
+    assert sorted(np.concatenate([split.test for split in first]).tolist()) == list(range(40))
+    assert any((a.test != b.test).any() for a, b in zip(first, second, strict=True))
+    for split in first:
+        assert not set(split.train) & set(split.test)
+        assert np.bincount(codes[split.test]).tolist() == [5, 5]
+        for fit, held_out in split.inner:
+            assert sorted([*fit, *held_out]) == split.train.tolist()
+
+
+def test_seeds_of_repetitions_differ():
+    assert len({kernel_seed(seed, repetition) for seed in range(3) for repetition in range(5)}) == 15
