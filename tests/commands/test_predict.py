@@ -9,8 +9,6 @@ import pytest
 from molecules.small_molecules import ROWS
 from relaxwl.cli import main
 
-pytest.importorskip("rdkit.Chem")
-
 
 @pytest.fixture(scope="module")
 def model(table):
@@ -79,3 +77,21 @@ def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
     assert main(["predict", str(model), str(table), "--target", "toxic", "-o", str(output)]) == 0
     assert "100.0 % agree" in capsys.readouterr().out
     assert set(read(output)[0]) == {"line", "smiles", "prediction", "probability of 0", "probability of 1", "novelty"}
+
+
+@pytest.mark.slow
+def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
+    model, table = str(tmp_path / "model.rwl"), str(tmp_path / "predictions.csv")
+    assert main(["fit", "egonets-1", "-o", model, "--effort", "quick", "--quiet"]) == 0
+    assert "largest class" in capsys.readouterr().out
+    page = str(tmp_path / "effects.html")
+    assert main(["predict", model, "egonets-1", "-o", table, "--page", page, "--page-graphs", "2", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "200 predictions written" in said
+    assert "the vertices of 2 graphs" in said
+    assert (tmp_path / "effects.html").read_text().count("<figure>") == 2
+    lines = (tmp_path / "predictions.csv").read_text().splitlines()
+    assert len(lines) == 201
+    assert lines[0].startswith("graph,prediction,probability of ")
+    assert lines[0].endswith(",novelty")
+    assert main(["predict", model, "nowhere.zip", "-o", table]) == 2

@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 
 from relaxwl import GraphClassifier, GraphRegressor
-from relaxwl.cli import main
 from relaxwl.datasets import make_egonets
 from relaxwl.kernels.persistence import ModelFileError
 from small_graphs import BONDS, collection, random_graphs, with_attributes
@@ -121,21 +120,3 @@ def test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, kind, pla
     crafted(saved[kind], tmp_path / "crafted.rwl", place, value)
     with pytest.raises(ModelFileError, match=message):
         kind.load(tmp_path / "crafted.rwl")
-
-
-@pytest.mark.slow
-def test_command_line(tmp_path, capsys):
-    model, table = str(tmp_path / "model.rwl"), str(tmp_path / "predictions.csv")
-    assert main(["fit", "egonets-1", "-o", model, "--effort", "quick", "--quiet"]) == 0
-    assert "largest class" in capsys.readouterr().out
-    page = str(tmp_path / "effects.html")
-    assert main(["predict", model, "egonets-1", "-o", table, "--page", page, "--page-graphs", "2", "--quiet"]) == 0
-    said = capsys.readouterr().out
-    assert "200 predictions written" in said
-    assert "the vertices of 2 graphs" in said
-    assert (tmp_path / "effects.html").read_text().count("<figure>") == 2
-    lines = (tmp_path / "predictions.csv").read_text().splitlines()
-    assert len(lines) == 201
-    assert lines[0].startswith("graph,prediction,probability of ")
-    assert lines[0].endswith(",novelty")
-    assert main(["predict", model, "nowhere.zip", "-o", table]) == 2

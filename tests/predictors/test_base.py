@@ -1,0 +1,54 @@
+"""What classifier and regressor share: input, batches, and when graphs are too many for matrices."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from predictors.small_data import GRAPHS, TEST
+from relaxwl import GraphClassifier, GraphRegressor
+from relaxwl.predictors import base
+
+CLASSES = np.arange(len(GRAPHS)) % 2
+
+
+@pytest.mark.parametrize("predictor", [GraphClassifier(), GraphRegressor()], ids=repr)
+def test_what_is_not_fitted_says_so(predictor, tmp_path):
+    for call in (predictor.predict, predictor.novelty, lambda graphs: predictor.save(tmp_path / "model")):
+        with pytest.raises(NotFittedError):
+            call(TEST)
+    assert not list(tmp_path.iterdir())
+
+
+def test_batches_change_nothing(monkeypatch):
+    extra = np.random.default_rng(0).normal(size=(len(GRAPHS), 2))
+    model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS, CLASSES, extra=extra)
+    expected = model.predict_proba(TEST, extra=extra[: len(TEST)])
+    monkeypatch.setattr(base, "BATCH", 4)
+    np.testing.assert_allclose(model.predict_proba(TEST, extra=extra[: len(TEST)]), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="the model was fitted with it, and is used without it"):
+        model.predict(TEST)
+
+
+def test_graphs_are_read_as_the_parameters_say():
+    graph = nx.DiGraph([(0, 1)])
+    nx.set_node_attributes(graph, {0: "C", 1: "N"}, "element")
+    predictor = GraphClassifier(node_label="element", symmetrize=True)
+    found = predictor._graphs([graph])
+    assert (found[0].node_labels, found.directed) == (["C", "N"], False)
+    assert predictor._graphs(found) is found
+
+
+def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
+    predictor = GraphRegressor()
+    assert not predictor._is_large(GRAPHS)
+    monkeypatch.setattr(base, "available_memory", lambda: 1000.0)
+    assert predictor._is_large(GRAPHS)
+    monkeypatch.undo()
+    monkeypatch.setattr(base, "LINEAR_FROM", len(GRAPHS) - 1)
+    assert predictor._is_large(GRAPHS)
+
+
+def test_bad_limits_of_time_are_named():
+    with pytest.raises(ValueError, match="time_limit must be a number of seconds > 0 or None, not -1"):
+        GraphClassifier(time_limit=-1).fit(GRAPHS, CLASSES)
