@@ -4,6 +4,7 @@ import json
 import zipfile
 
 import numpy as np
+from sklearn.base import clone
 
 from relaxwl import EditCost, GraphCollection
 from relaxwl.distributed import ShardedCollection, ShardWriter
@@ -72,3 +73,9 @@ KINDS = {
     "directed, arcs labelled": (directed, {"edge_labels": True}),
     "weighted": (weighted, {"cost": WEIGHTS}),
 }
+
+
+def same_model(kernel, shards, tmp_path):
+    """Say whether a kernel fitted to shards is the one fitted to their graphs."""
+    one, other = clone(kernel).fit(shards.to_collection()), clone(kernel).fit(shards)
+    return model(one, tmp_path / "one.rwl") == model(other, tmp_path / "other.rwl")

@@ -1,9 +1,6 @@
 """Kernels fitted to shards: the model of the whole collection, bit for bit. The tasks of a cluster, run without one."""
 
-import json
 import pickle
-import sys
-import zipfile
 
 import numpy as np
 import pytest
@@ -12,10 +9,9 @@ from sklearn.base import clone
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import crowd, kmeans
 from relaxwl.datasets import make_egonets
-from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter, levels
-from relaxwl.distributed.grouping import chosen_members
+from relaxwl.distributed import ShardWriter, levels
 from relaxwl.kernels.baselines import VertexEdgeHistogram
-from sharding import KINDS, model, shard
+from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 
 NUMBERS = [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(17, marks=pytest.mark.slow)]
@@ -27,11 +23,6 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(levels, "PARTITION_ROWS", 13)
     monkeypatch.setattr(crowd, "CHUNK_ROWS", 16)
     monkeypatch.setattr(kmeans, "MANY_ROWS", 12)
-
-
-def same_model(kernel, shards, tmp_path):
-    one, other = clone(kernel).fit(shards.to_collection()), clone(kernel).fit(shards)
-    return model(one, tmp_path / "one.rwl") == model(other, tmp_path / "other.rwl")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -157,54 +148,3 @@ def test_partitioners_that_need_all_rows_are_refused_beyond_a_chunk(tmp_path, sm
     shards = shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 2)
     with pytest.raises(ValueError, match="too many for KMeansPartitioner"):
         RelaxedWeisfeilerLehman(2, 1, init="k-means++", max_iter=1, random_state=0).fit(shards)
-
-
-def test_chosen_members_are_those_of_one_machine():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(3, size=50)
-    sizes = np.array([np.bincount(labels[start : start + 9], minlength=3) for start in range(0, 50, 9)])
-    chosen = []
-    for start, (groups, ranks) in zip(range(0, 50, 9), chosen_members(sizes, np.array([0, 2]), 4), strict=True):
-        for group, rank in zip(groups, ranks, strict=True):
-            chosen.append((group, start + np.flatnonzero(labels[start : start + 9] == group)[rank]))
-    expected = [
-        (group, np.flatnonzero(labels == group)[place])
-        for group in (0, 2)
-        for place in np.linspace(0, (labels == group).sum() - 1, 4).astype(int)
-    ]
-    assert sorted(chosen) == sorted(expected)
-
-
-def test_a_sample_is_drawn_in_order(tmp_path):
-    graphs, y = make_egonets(20, random_state=0)
-    shards = shard(tmp_path / "s", graphs, 6, y)
-    some, targets = shards.sample(7, random_state=1)
-    numbers = [next(i for i, graph in enumerate(graphs) if graph == one) for one in some]
-    assert numbers == sorted(set(numbers))
-    assert targets.tolist() == y[numbers].tolist()
-    assert shards.sample(100)[0] == graphs
-
-
-def test_parts_that_unpack_to_too_much_are_refused(tmp_path):
-    with ShardWriter(tmp_path / "s") as writer:
-        writer.add(collection(random_graphs(3)))
-    part = tmp_path / "s" / "part-000000.npz"
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("offsets.npy", bytes(2**28))
-    manifest = tmp_path / "s" / "manifest.json"
-    content = json.loads(manifest.read_text())
-    from relaxwl._storage import sha256
-
-    content["parts"][0]["sha256"] = sha256(part)
-    manifest.write_text(json.dumps(content))
-    with pytest.raises(ShardError, match="would unpack to 256 MiB"):
-        ShardedCollection.open(tmp_path / "s")[0]
-
-
-def test_without_dask(tmp_path, monkeypatch):
-    shards = shard(tmp_path / "s", collection(random_graphs(5)), 2)
-    for name in ("dask", "dask.array", "distributed"):
-        monkeypatch.setitem(sys.modules, name, None)
-    kernel = WeisfeilerLehman(1).fit(shards)
-    with pytest.raises(ImportError, match=r"relaxwl\[dask\]"):
-        kernel.transform(shards)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
+from sharding import shard
+from small_graphs import collection, random_graphs
 
 
 def write(folder, graphs, y=None, size=7):
@@ -188,3 +191,29 @@ def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path,
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ShardError, match="the manifest says something else"):
         ShardedCollection.open(tmp_path)[0]
+
+
+def test_a_sample_is_drawn_in_order(tmp_path):
+    graphs, y = make_egonets(20, random_state=0)
+    shards = shard(tmp_path / "s", graphs, 6, y)
+    some, targets = shards.sample(7, random_state=1)
+    numbers = [next(i for i, graph in enumerate(graphs) if graph == one) for one in some]
+    assert numbers == sorted(set(numbers))
+    assert targets.tolist() == y[numbers].tolist()
+    assert shards.sample(100)[0] == graphs
+
+
+def test_parts_that_unpack_to_too_much_are_refused(tmp_path):
+    with ShardWriter(tmp_path / "s") as writer:
+        writer.add(collection(random_graphs(3)))
+    part = tmp_path / "s" / "part-000000.npz"
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("offsets.npy", bytes(2**28))
+    manifest = tmp_path / "s" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    from relaxwl._storage import sha256
+
+    content["parts"][0]["sha256"] = sha256(part)
+    manifest.write_text(json.dumps(content))
+    with pytest.raises(ShardError, match="would unpack to 256 MiB"):
+        ShardedCollection.open(tmp_path / "s")[0]

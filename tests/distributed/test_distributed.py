@@ -16,7 +16,7 @@ from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import crowd, kmeans
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.distributed import ShardError, fitting, levels, predict
-from sharding import KINDS, model, shard
+from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 
 dask = pytest.importorskip("dask")
@@ -59,11 +59,6 @@ def small_pieces(monkeypatch):
 @pytest.fixture(scope="module")
 def graphs():
     return make_egonets(12, random_state=0)[0]
-
-
-def same_model(kernel, shards, tmp_path):
-    one, other = clone(kernel).fit(shards.to_collection()), clone(kernel).fit(shards)
-    return model(one, tmp_path / "one.rwl") == model(other, tmp_path / "other.rwl")
 
 
 def test_data_sets(client, tmp_path, shared):

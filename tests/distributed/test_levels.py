@@ -1,0 +1,65 @@
+"""The distinct trees of shards: cut into partitions, merged, and handed back to the vertices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clustering_rows import random_content, tree_rows
+from relaxwl.distributed import levels
+from relaxwl.distributed.levels import Distinct, answer, cut, join, merge, overlaps, sample, splitters
+from relaxwl.unfolding import canonical_order
+
+SIZES = st.lists(st.integers(0, 4), min_size=1, max_size=6)
+
+
+@given(SIZES, st.randoms(use_true_random=False))
+def test_pieces_cut_anew_hold_the_same_in_the_same_order(sizes, random):
+    total = sum(sizes)
+    borders = sorted(random.choices(range(total + 1), k=3))
+    wanted = np.diff([0, *borders, total]).tolist()
+    pieces = np.split(np.arange(total), np.cumsum(sizes)[:-1])
+    for size, found in zip(wanted, overlaps(sizes, wanted), strict=True):
+        assert found
+        assert sum(stop - start for _, start, stop in found) == size
+    made = [pieces[old][start:stop] for found in overlaps(sizes, wanted) for old, start, stop in found]
+    assert np.concatenate(made).tolist() == list(range(total))
+
+
+@pytest.fixture
+def shards(monkeypatch):
+    """Distinct rows of three shards that share many, the first vertex of each and how many there are."""
+    monkeypatch.setattr(levels, "PARTITION_ROWS", 8)
+    rng = np.random.default_rng(0)
+    content = random_content(40, 4)
+    found = []
+    for shard in range(3):
+        chosen = sorted(rng.choice(40, 25, replace=False))
+        rows = tree_rows([content[place] for place in chosen], 4)
+        rows = rows.take(canonical_order(rows, np.arange(25)))
+        found.append(
+            (Distinct(rows, 100 * shard + np.arange(25), rng.integers(1, 4, 25)), np.arange(25, dtype=np.int32))
+        )
+    return found
+
+
+def test_partitions_have_each_row_once_with_its_first_vertex_and_all_its_numbers(shards):
+    sizes, samples = zip(*(sample(found) for found in shards), strict=True)
+    assert sizes == (25, 25, 25)
+    borders = splitters(list(samples), 4)
+    pieces = [cut(found, borders) for found in shards]
+    merged = [merge(list(parts)) for parts in zip(*pieces, strict=True)]
+    whole = join([rows for rows, _ in merged])
+    content = [whole.rows.take([place]) for place in range(len(whole))]
+    assert canonical_order(whole.rows, np.arange(len(whole))).tolist() == list(range(len(whole)))
+    for place, row in enumerate(content):
+        places = [(part, int(part.rows.locate(row)[0])) for part, _ in shards]
+        having = [(part, at) for part, at in places if at >= 0]
+        assert whole.first[place] == min(part.first[at] for part, at in having)
+        assert whole.number[place] == sum(part.number[at] for part, at in having)
+    assert whole.number.sum() == sum(part.number.sum() for part, _ in shards)
+    # What rows of partitions have comes back to the rows of each shard.
+    numbers = np.split(np.arange(len(whole)), np.cumsum([len(rows) for rows, _ in merged])[:-1])
+    for shard, (part, _) in enumerate(shards):
+        back = np.concatenate([answer(one, values, shard) for one, values in zip(merged, numbers, strict=True)])
+        assert part.rows.same_as(whole.rows.take(back)).all()
