@@ -6,52 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from relaxwl.clustering import _compiled
-from relaxwl.clustering.barycenter import Clusters, bregman_barycenter, improvement, transport_barycenter
-from relaxwl.distances.ground import Ground
-from relaxwl.distances.transport import transport_distance
-from relaxwl.unfolding import Rows
-from strategies import metric_matrices
-
-METHODS = ("median", "lp", "entropic", "medoid", "mean")
-N_POINTS = 4
-
-
-def cost(members, center, ground, weights=None):
-    weights = np.ones(len(members)) if weights is None else weights
-    return sum(w * transport_distance(member, center, ground) for w, member in zip(weights, members, strict=True))
-
-
-def grounds(n_points=N_POINTS):
-    """Metrics with ⊥ last, some with points that coincide."""
-
-    def with_duplicate(matrix, same):
-        order = np.arange(len(matrix))
-        if same:
-            order[1] = 0
-        return matrix[np.ix_(order, order)]
-
-    return st.builds(with_duplicate, metric_matrices(n_points + 1), st.booleans())
-
-
-def measures(max_members=6, n_points=N_POINTS, largest=4):
-    row = st.lists(st.integers(0, largest), min_size=n_points, max_size=n_points)
-    return st.lists(row, min_size=1, max_size=max_members).map(np.array)
-
-
-def csr(members):
-    matrix = scipy.sparse.csr_array(members.astype(float))
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
-
-
-def sparse(center):
-    points = np.flatnonzero(center)
-    return points.astype(np.int32), center[points].astype(float)
-
-
-def random_ground(rng, n_points):
-    places = rng.integers(0, 8, (n_points + 1, 3))
-    return np.abs(places[:, None] - places[None]).sum(axis=-1).astype(float)
+from clustering.measures import METHODS, cost, grounds, improved, measures, random_ground
+from relaxwl.clustering.barycenter import bregman_barycenter, transport_barycenter
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,24 +31,6 @@ def test_order_of_the_methods(members, ground, data):
     assert costs["medoid"] <= min(cost(members, member, ground, weights) for member in members[weights > 0]) + 1e-9
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(3))
-def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
-    rng = np.random.default_rng(seed)
-    members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
-    start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))
-    pairs = [
-        improved(method, members, [(np.arange(7), np.ones(7))], [0], costs)[0]
-        for costs in (ground.astype(dtype), ground)
-    ]
-    if method == "median":  # k-means takes no round of matched medians
-        rounds = [_compiled.matched_medians(*arrays, *start, costs) for costs in (ground.astype(dtype), ground)]
-        pairs = [(*center, *after) for center, after in zip(pairs, rounds, strict=True)]
-    for found, expected in zip(*pairs, strict=True):
-        np.testing.assert_array_equal(found, expected)
-
-
 @settings(max_examples=100, deadline=None)
 @given(measures(), grounds())
 def test_median_is_integral_and_no_single_unit_can_be_moved_for_less(members, ground):
@@ -102,34 +40,6 @@ def test_median_is_integral_and_no_single_unit_can_be_moved_for_less(members, gr
     changes = naive.barycenter_move_changes(members, center, ground, np.ones(len(members)))
     used = np.append(members.any(axis=0), True)
     assert changes[:, used].min() >= -1e-9
-
-
-@settings(max_examples=100, deadline=None)
-@given(measures(), st.lists(st.integers(0, 3), min_size=N_POINTS, max_size=N_POINTS), grounds(), st.data())
-def test_changes_by_moves_are_exact(members, center, ground, data):
-    weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(members), max_size=len(members))), float)
-    points, masses = sparse(np.array(center))
-    origins, goals = np.append(points.astype(np.int64), N_POINTS), np.arange(N_POINTS + 1)
-    changes, total = _compiled.move_changes(
-        np.arange(len(members)), weights, *csr(members), points, masses, ground, origins, goals
-    )
-    expected = naive.barycenter_move_changes(members, center, ground, weights)
-    assert changes == pytest.approx(expected[origins], abs=1e-9)
-    assert total == pytest.approx(cost(members, center, ground, weights))
-
-
-@settings(max_examples=100, deadline=None)
-@given(measures(), st.lists(st.integers(0, 6), min_size=N_POINTS, max_size=N_POINTS), grounds())
-def test_medians_save_at_least_what_they_say(members, center, ground):
-    arrays = np.arange(len(members)), np.ones(len(members)), *csr(members)
-    for improve in (_compiled.matched_medians, _compiled.best_moves):
-        points, masses, saved = improve(*arrays, *sparse(np.array(center)), ground)
-        improved = np.zeros(N_POINTS)
-        improved[points] = masses
-        if saved > 0:
-            assert cost(members, improved, ground) <= cost(members, center, ground) - saved + 1e-9
-        else:
-            assert np.array_equal(improved, center)
 
 
 @settings(max_examples=60, deadline=None)
@@ -291,19 +201,6 @@ def test_roots_of_centres_are_medians(method):
         sums = {root: weights @ root_cost[root, roots[members]] for root in sorted(set(roots[members].tolist()))}
         found = improved(method, rows, [(members, weights)], [0], ground, roots, root_cost)
         assert found[0][0] == min(sums, key=sums.get)
-
-
-def improved(method, rows, clusters, present, ground, roots=None, root_cost=None):
-    """Return root, points and masses of the improved centre of each cluster (members, weights); present are rows."""
-    roots = np.zeros(len(rows), np.int32) if roots is None else roots.astype(np.int32)
-    costs = Ground(ground, np.zeros((1, 1)) if root_cost is None else root_cost)
-    measures = Rows(roots, *csr(rows), rows.shape[1])
-    starts = np.cumsum([0, *(len(members) for members, _ in clusters)])
-    members, weights = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
-    many = Clusters(starts, members, weights, measures, costs)
-    found = improvement(method)(many, measures.take(np.array(present)), (0, len(clusters)))
-    assert found.counts.dtype == np.float64
-    return [(root, points.tolist(), masses.tolist()) for root, points, masses in map(found.row, range(len(found)))]
 
 
 @pytest.mark.parametrize(

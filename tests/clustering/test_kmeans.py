@@ -279,18 +279,6 @@ def test_rounds_that_nobody_asked_for_end_when_they_gain_next_to_nothing(monkeyp
     assert fitted(1.0, max_iter=50) == fitted(0.0, max_iter=50)
 
 
-def test_members_without_weight_suggest_nothing(monkeypatch):
-    monkeypatch.setattr("relaxwl.clustering.kmeans.SUGGESTING", 3)
-    content, ground = random_content(200, 6), random_ground(6)
-    weights = np.zeros(200)
-    weights[::17] = 1.0
-    kmeans = WassersteinKMeans(3, random_state=0).fit(
-        tree_rows(content, 6), ground=ground, root_cost=ROOTS, sample_weight=weights
-    )
-    assert np.isfinite(kmeans.inertia_)
-    assert np.isfinite(kmeans.centers_.counts).all()
-
-
 def test_predict_on_new_rows():
     content, ground = random_content(50, 6), random_ground(6)
     kmeans = WassersteinKMeans(6, random_state=0).fit(tree_rows(content, 6), ground=ground, root_cost=ROOTS)

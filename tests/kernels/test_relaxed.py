@@ -5,57 +5,16 @@ import numpy as np
 import pytest
 
 import naive
-from relaxwl import (
-    EditCost,
-    GraphCollection,
-    RelaxedWeisfeilerLehman,
-    UnfoldingTree,
-    WassersteinKMeans,
-    WeisfeilerLehman,
-)
-from relaxwl.clustering.partitioners import (
-    IdentityPartitioner,
-    KMeansPartitioner,
-    KMedoidsPartitioner,
-    RadiusPartitioner,
-)
+from kernels.variants import ATTRIBUTES, TEST, TRAIN, VARIANTS, as_nested, kernel_of, nested
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMedoidsPartitioner, RadiusPartitioner
 from relaxwl.datasets import load_tu, make_egonets
-from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
+from small_graphs import ATOMS, collection, random_graphs, shuffled, with_attributes
 
 BASES = ("subtree", "edge", "shortest-path")
-# Counts are what is tested here; that a similarity has no influence on them is tested in test_sklearn.py.
+# Counts are what is tested here; that a similarity has no influence on them is tested in test_base.py.
 pytestmark = pytest.mark.filterwarnings("ignore:transform returns counts")
-TRAIN, TEST = random_graphs(25, bonds=BONDS), random_graphs(10, 8, seed=1, bonds=BONDS)
-ATTRIBUTES = EditCost.from_attributes(blank=1.0, n_codes=4)
-
-
-VARIANTS = {
-    "R-WL*": {},
-    "R-WL": {"approximate": False},
-    "edge labels": {"edge_labels": True},
-    "exact edge labels": {"edge_labels": True, "approximate": False},
-    "edge base": {"base": "edge"},
-    "shortest paths": {"base": "shortest-path"},
-    "medoids": {"partitioner": KMedoidsPartitioner()},
-    "exact medoids": {"partitioner": KMedoidsPartitioner(), "approximate": False},
-    "radius": {"partitioner": RadiusPartitioner(2.0)},
-    "exact radius": {"partitioner": RadiusPartitioner(2.0), "approximate": False},
-    "spread seeds": {"partitioner": KMeansPartitioner(WassersteinKMeans(init="k-means++"))},
-    "real centres": {"center": "mean"},
-    "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
-    "intersection": {"similarity": "intersection", "normalize": True},
-    "tanimoto": {"similarity": "tanimoto", "depth_weights": [0.3, 1.0, 0.1], "normalize": True},
-    "tanimoto of depths": {"similarity": "tanimoto", "normalize": "depth", "approximate": False},
-    "weights": {"depth_weights": [0.0, 1.0, 0.5], "normalize": True},
-    "equal depths": {"similarity": "intersection", "normalize": "depth"},
-    "mixed clusters": {"n_clusters": (0.5, 2.0), "n_partitions": 3},
-    "exact mixed clusters": {"n_clusters": [2, "sqrt"], "n_partitions": 3, "approximate": False},
-}
 variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
-
-
-def kernel_of(variant, **more):
-    return RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 2, "random_state": 0, **variant, **more})
 
 
 def assert_same(a, b, exact=True):
@@ -128,15 +87,6 @@ def test_exact_groups_of_unseen_graphs_are_those_of_the_definition():
             for vertex, tree in enumerate(trees):
                 distances = [naive.recursive_tree_distance(nested(tree), center) for center in centers]
                 assert groups[depth][vertex] == int(np.argmin(distances))
-
-
-def nested(tree):
-    """Turn (label, ((edge, tree), ...)) or (label,) of a refinement into a tree of naive.py."""
-    return (tree[0], tuple((None, nested(child)) for _, child in tree[1]) if len(tree) > 1 else ())
-
-
-def as_nested(tree):
-    return (tree.label, tuple((None, as_nested(child)) for child in tree.children))
 
 
 # ------------------------------------------------------------------------------------------------------ invariances
@@ -350,65 +300,6 @@ def test_attributes_do_not_depend_on_the_order_of_graphs():
 def test_attributes_must_be_there():
     with pytest.raises(ValueError, match="these graphs have none"):
         kernel_of({"cost": ATTRIBUTES}).fit(collection(TRAIN))
-
-
-# -------------------------------------------------------------------------------------------------- looking inside
-
-
-@pytest.mark.parametrize("variant", ["R-WL*", "R-WL", "edge labels", "exact edge labels", "real centres", "radius"])
-def test_partitions_show_what_was_found(variant):
-    train = collection(TRAIN)
-    kernel = kernel_of(VARIANTS[variant]).fit(train)
-    groups = kernel.node_groups(train)
-    assert len(kernel.partitions_) == 2
-    for p, levels in enumerate(kernel.partitions_):
-        assert [level.depth for level in levels] == [0, 1, 2]
-        for depth, level in enumerate(levels):
-            assert level.index == p
-            assert level.sizes.sum() == train.n_nodes
-            np.testing.assert_array_equal(level.sizes, np.bincount(groups[p][depth], minlength=len(level)))
-            assert (level.radius >= 0).all()
-            assert repr(level) == f"Partition(depth {depth}: {level.n_trees.sum()} trees in {len(level)} groups)"
-            for center in range(len(level)):
-                tree = level.center_tree(center)
-                assert tree.depth <= depth
-                assert str(UnfoldingTree.parse(str(tree))) == str(tree)
-                members = level.members(center)
-                assert len(members) == min(5, level.n_trees[center])
-                for graph, node in members:
-                    assert groups[p][depth][train.offsets[graph] + node] == center
-    for level, found in kernel.assignments(train):
-        rows, distances = found.row_of_node, found.distances(level.centers, None)
-        for center in range(len(level)):
-            vertices = [train.offsets[graph] + node for graph, node in level.members(center)]
-            assert all(rows[vertex] not in rows[:vertex] for vertex in vertices)  # the first vertex with its tree
-            nearest = np.sort(distances[found.labels == center])[: len(vertices)]
-            np.testing.assert_allclose(distances[rows[vertices]], nearest, atol=1e-9)
-    with pytest.raises(IndexError, match="centre 99 is out of range"):
-        kernel.partitions_[0][0].center_tree(99)
-
-
-def test_radius_is_the_largest_distance_to_the_centre():
-    graphs = random_graphs(10, 6, seed=5)
-    kernel = kernel_of({"approximate": False}).fit(collection(graphs))
-    flat = [tree for graph in naive.refinements(graphs, 1)[1] for tree in graph]
-    level, groups = kernel.partitions_[0][1], kernel.node_groups(collection(graphs))[0][1]
-    for center in range(len(level)):
-        tree = as_nested(level.center_tree(center))
-        distances = [
-            naive.recursive_tree_distance(nested(own), tree)
-            for own, group in zip(flat, groups, strict=True)
-            if group == center
-        ]
-        assert level.radius[center] == max(distances)
-
-
-def test_centres_that_are_not_whole_are_drawn_as_their_nearest_members():
-    graphs = GraphCollection.from_edges([(n + 1, [(0, i) for i in range(1, n + 1)]) for n in (6, 6, 6, 7, 7)])
-    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=1, center="mean", random_state=0).fit(graphs)
-    for level in kernel.partitions_[0]:
-        for center in range(len(level)):
-            assert level.center_tree(center).size >= 1
 
 
 # --------------------------------------------------------------------------------------------- users' partitioners

@@ -1,0 +1,116 @@
+"""The bounds of the search are bounds, and the heap takes candidates in their order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
+from clustering_rows import tree_rows
+from relaxwl.clustering import _search_compiled as compiled
+from relaxwl.clustering import nearest as nearest_module
+from relaxwl.clustering.nearest import Plan, Search
+from relaxwl.datasets import load_tu
+from relaxwl.distances.batched import level_distances, row_distances
+from relaxwl.distances.ground import Ground
+from relaxwl.unfolding import leaves, refine
+from strategies import metric_matrices
+
+
+def bounds_of_the_search(search, centers):
+    """Return the three bounds of every pair, (3, n_rows, n_centers), computed as the search does; centres by mass."""
+    rows = search.measures.arrays
+    measures, side = search._center_side(centers, np.arange(len(centers)), search.plan)
+    row_side, k, padded = search._row_side, len(centers), side.light.shape[1]
+    starts, root_costs = np.full((2, padded), np.inf, np.float32)
+    bounds, minima = np.empty(padded, np.float32), np.empty(padded // compiled.BLOCK, np.float32)
+    out = np.empty((3, len(search.rows), k))
+    for row, (root, total) in enumerate(zip(rows.roots, search.rows.masses.astype(float), strict=True)):
+        span = rows.indptr[row], rows.indptr[row + 1]
+        n_lighter = compiled.start_bounds(root, total, measures, side, search.costs, starts, root_costs)
+        compiled.bound_all(row, *span, row_side, side, n_lighter, starts, root_costs, bounds, minima)
+        assert minima.min() == bounds.min()
+        slack = side.scale * (1 + (span[1] - span[0] + 8) * side.rounding)
+        out[0, row] = bounds[:k] / slack
+        deep = np.empty(row_side.functions.shape[1])
+        compiled.embed_row(*span, rows.points, rows.counts, row_side.functions, deep)
+        for center in range(k):
+            root_cost = search.ground.roots[root, measures.roots[center]]
+            out[1, row, center] = root_cost + compiled.pivot_bound(deep, side.deep[center], np.inf)
+            out[2, row, center] = root_cost + compiled.center_side_bound(
+                *span, rows.points, total, center, measures, side.totals[center], search.costs.ground
+            )
+    return out[:, :, side.places]
+
+
+@settings(max_examples=60)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.booleans(), UNITS)
+def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, plan, coincide, unit):
+    # Rows and centres of any mass, empty ones among them: what ⊥ fills up does not change a bound.
+    if coincide:
+        ground[1], ground[:, 1] = ground[0], ground[:, 0]
+        ground[0, 1] = ground[1, 0] = 0.0
+    search = Search(tree_rows(rows, N_POINTS), Ground(ground * unit, root_cost * unit), plan=plan._replace(deep=True))
+    bounds = bounds_of_the_search(search, make_centers(centers)) / unit
+    exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
+    assert (bounds <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
+    # The distance to nothing is found in full: ⊥ is always a pivot.
+    to_nothing = bounds_of_the_search(search, make_centers([(0, {})]))[1][:, 0] / unit
+    expected = [naive.row_distance(row, (0, {}), ground, root_cost) for row in rows]
+    np.testing.assert_allclose(to_nothing, expected)
+
+
+@settings(max_examples=30)
+@given(ROWS, ROWS, st.sampled_from([1.0, 0.5, 3.0]))
+def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, centers, cost):
+    # Two trees of depth 1 differ by cost · (the larger number of leaves - the leaves that match).
+    ground, root_cost = cost * (1 - np.eye(N_POINTS + 1)), cost * (1 - np.eye(3))
+    search = Search(tree_rows(rows, N_POINTS), Ground(ground, root_cost), plan=Plan(0, discounted=False))
+    search._slots = pairs_as_slots(search.rows)
+    first = bounds_of_the_search(search, make_centers(centers))[0]
+    exact = [[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows]
+    np.testing.assert_allclose(first, exact, rtol=1e-5)
+
+
+def pairs_as_slots(rows):
+    numbers, points, counts = nearest_module._distinct_pairs(rows)
+    return numbers, np.ones(len(numbers), np.float32), points, counts
+
+
+def test_a_bound_ends_early_with_a_gap_above_the_limit():
+    embedding, center = np.zeros(200), np.zeros(200)
+    center[[3, 150]] = 2, 9
+    assert [compiled.pivot_bound(embedding, center, limit) for limit in (np.inf, 4.0, 1.0)] == [9, 9, 2]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
+def test_the_heap_gives_candidates_by_rising_bound(size):
+    values = np.random.default_rng(size).integers(0, 9, 50).astype(float)
+    heap = np.random.default_rng(size).permutation(50)[:size]
+    expected = sorted(values[heap])
+    for place in range(size // 2 - 1, -1, -1):
+        compiled.sift_down(heap, values, place, size)
+    taken = []
+    for left in range(size - 1, -1, -1):
+        taken.append(values[heap[0]])
+        heap[0] = heap[left]
+        compiled.sift_down(heap, values, 0, left)
+    assert taken == expected
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "depth"), [("MUTAG", 3), ("NCI1", 2), ("EGO-1", 2), ("PROTEINS", 2)])
+def test_bounds_hold_on_real_rows(shared, name, depth):
+    graphs, _ = load_tu(shared / "data" / f"{name}.zip")
+    costs = 1.0 - np.eye(len(graphs.node_vocabulary or (0,)) + 1)
+    (rows, ids), ground = leaves(graphs.node_codes), np.zeros((1, 1), np.uint8)
+    for _ in range(depth):
+        ground = level_distances(rows, Ground(ground, costs))
+        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
+    rng = np.random.default_rng(0)
+    sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
+    bounds = bounds_of_the_search(Search(sample, Ground(ground, costs), plan=Plan()), others.measures())
+    exact = row_distances(sample, others, Ground(ground, costs))
+    assert (bounds <= exact).all()
+    assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
