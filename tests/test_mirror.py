@@ -20,7 +20,7 @@ APART = {
 
 
 def place_of_tests(module):
-    """Return where the tests of a module belong: those of ``_compiling/keeping.py`` in ``compiling/test_keeping.py``."""
+    """Return where tests of a module belong: those of ``_compiling/keeping.py`` in ``compiling/test_keeping.py``."""
     *folders, name = (part.lstrip("_") for part in module.with_suffix("").parts)
     return "/".join([*folders, f"test_{name}.py"])
 
