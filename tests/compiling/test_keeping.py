@@ -2,11 +2,14 @@
 
 import errno
 import os
+import subprocess
 import sys
 from types import SimpleNamespace
 
+import pytest
+
 from places import SOURCE
-from relaxwl._compiling import njit
+from relaxwl._compiling import keeping, njit
 from relaxwl._compiling.keeping import MARK, KeyedCacheFile, source_digest, tell_not_kept
 from relaxwl.unfolding._compiled import distinct_rows
 
@@ -44,6 +47,53 @@ def test_damaged_machine_code_is_as_good_as_none(tmp_path):
         assert file.load("key") is None
     file.save("key", 2)
     assert file.load("key") == 2
+
+
+ONE_OF_TWO = """
+import time
+from numba.core import event
+from relaxwl._compiling import njit
+
+compiled = []
+
+class Slow(event.Listener):
+    def on_start(self, event):
+        compiled.append(event.data["dispatcher"])
+        time.sleep(2)  # whoever comes second comes in this time
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Slow())
+
+@njit(cache=True)
+def twice(value):
+    return 2 * value
+
+result = twice(3)
+print(len(compiled), result)
+"""
+
+
+def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
+    (tmp_path / "compiled.py").write_text(ONE_OF_TWO)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    both = [
+        subprocess.Popen([sys.executable, tmp_path / "compiled.py"], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert sorted(each.communicate(timeout=120)[0].split() for each in both) == [["0", "6"], ["1", "6"]]
+    assert not list((tmp_path / "kept").rglob("*.turn"))
+
+
+def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "MOST_SECONDS", 0.05)
+    mine = keeping._my_turn(tmp_path / "turn")
+    if mine is None:
+        pytest.skip("no locks on this platform")
+    with mine:
+        assert keeping._my_turn(tmp_path / "turn") is None
+    assert keeping._my_turn(tmp_path / "no folder" / "turn") is None
 
 
 def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):

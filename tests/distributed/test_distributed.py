@@ -263,6 +263,46 @@ def test_a_worker_out_of_memory(tmp_path, graphs):
             clone(KERNEL).fit(shards)
 
 
+def on_workers(client, function):
+    """Call a function on all workers, and leave out one that is just dying."""
+    try:
+        return list(client.run(function, on_error="ignore").values())
+    except OSError:
+        return []
+
+
+def kinds_met():
+    from relaxwl.distributed import warming
+
+    return len(warming._met)
+
+
+def test_workers_are_warmed_up_once_and_when_they_join(client, tmp_path, graphs):
+    before = client.run(kinds_met)
+    shards = shard(tmp_path / "s", graphs, 2)
+    kernel = clone(KERNEL).set_params(n_clusters=3)  # which no other test has
+    for _ in range(2):
+        clone(kernel).fit(shards)
+        wait_until(lambda: all(now == before[one] + 1 for one, now in client.run(kinds_met).items()), "not warm")
+    killed = next(iter(client.run(os.getpid).values()))
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: killed not in (pids := on_workers(client, os.getpid)) and len(pids) == 2, "no other joins")
+    wait_until(lambda: all(found := on_workers(client, kinds_met)) and found, "who joins is not warm")
+    kernel.fit(shards).transform(shards).compute()
+    wait_until(lambda: max(client.run(kinds_met).values()) > min(before.values()) + 1, "nothing for transform")
+
+
+def test_workers_without_this_package_can_join(client):
+    """What they are told is code that needs nothing of it, and what cannot be done is not said."""
+    from relaxwl.distributed import tasks
+
+    announcement = tasks._announcement(b"no pickle")
+    sent = distributed.protocol.pickle.dumps(announcement)
+    script = "import sys, pickle; pickle.loads(sys.stdin.buffer.read()); assert 'relaxwl' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], input=sent, check=True, timeout=120)
+    client.register_plugin(announcement, name=tasks.PLUGIN)
+
+
 def test_no_client_is_left_in_the_model(client, tmp_path, graphs):
     kernel = clone(KERNEL).fit(shard(tmp_path / "s", graphs, 2))
     assert not any("distributed" in str(type(value)) for value in vars(kernel).values())

@@ -20,7 +20,7 @@ import numba
 from numba.core import event, types
 from numba.core.registry import CPUDispatcher
 
-from relaxwl._compiling.keeping import keep_well, tell_not_kept
+from relaxwl._compiling.keeping import in_turn, keep_well, tell_not_kept
 from relaxwl._compiling.linking import machine_code_later
 
 logger = logging.getLogger("relaxwl")
@@ -50,7 +50,7 @@ class InterruptibleDispatcher(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile for types of arguments; of what is called on the way no machine code is made."""
-        with machine_code_later(self):
+        with machine_code_later(self), in_turn(self, signature):
             return _compile(self, signature)
 
     @cached_property

@@ -5,6 +5,10 @@ compile the same function for other types at the same moment would take one numb
 of one for the types of the other. And code is kept for a state of the source: that of the file and of all compiled code
 that it imports, where Numba looks at the date of the file alone. Files that are damaged are as good as none, and where
 nothing can be written (a full disk, a container that is read only) code is compiled in each process.
+
+Of several processes that lack the same code one makes it, and the others, who would do the same work at the same time,
+wait for what it keeps. They do not wait for ever, and their turns are a matter of time alone: what is found is right
+with or without them.
 """
 
 import hashlib
@@ -12,14 +16,25 @@ import logging
 import pickle
 import re
 import sys
+import time
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+try:
+    import fcntl
+except ImportError:  # not a Unix: nobody waits for anybody
+    fcntl = None  # type: ignore[assignment]
+
 logger = logging.getLogger("relaxwl")
+# Seconds between two looks whether it is one's turn, and after which nobody waits any longer: for no function of ours
+# it takes half as long.
+LOOK_EVERY, MOST_SECONDS = 0.02, 60.0
 # Stands between machine code and its checksum, in files.
 MARK = b"relaxwl crc32 "
 
@@ -65,6 +80,29 @@ class KeyedCacheFile(IndexDataCacheFile):
             opened.write(content + MARK + _checksum(content))
 
 
+def _my_turn(path: Path) -> IO[bytes] | None:
+    """Wait until no other process has the file open and locked; None where there are no locks, or after a while."""
+    if fcntl is None:
+        return None
+    try:
+        file = path.open("wb")
+    except OSError:
+        return None
+    end = time.monotonic() + MOST_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which ends with the process, however it ends
+            return file
+        except BlockingIOError:
+            if time.monotonic() > end:
+                break
+            time.sleep(LOOK_EVERY)
+        except OSError:
+            break
+    file.close()
+    return None
+
+
 def _checksum(content: bytes) -> bytes:
     return zlib.crc32(content).to_bytes(4, "little")
 
@@ -85,6 +123,24 @@ def source_digest(file: str) -> str:
     source = Path(file).read_text(encoding="utf-8")
     imported = [source_digest(str(sys.modules[name].__file__)) for name in _IMPORTED.findall(source)]
     return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
+
+
+@contextmanager
+def in_turn(function: Any, signature: Any) -> Iterator[None]:
+    """Compile a function for types of arguments when no other process does, if its code is not kept yet."""
+    kept: Any = getattr(function, "_cache", None)
+    file = kept._cache_file if isinstance(kept, FunctionCache) else None
+    if file is None or kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
+        yield
+        return
+    turn = _my_turn(Path(f"{file._index_path}.turn"))
+    try:
+        yield
+    finally:
+        if turn is not None:
+            with suppress(OSError):
+                Path(turn.name).unlink()
+            turn.close()
 
 
 def keep_well(function: Any) -> None:

@@ -9,7 +9,7 @@ sample that k-means starts from (16 rows a group); the client and the model the 
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from relaxwl.distributed.grouping import SpreadCrowd, as_summary, distances_betw
 from relaxwl.distributed.levels import Level
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.distributed.tasks import Handle, Tasks, current_tasks, hold, pick, reduce
+from relaxwl.distributed.warming import warm_workers
 from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.base import CountKernel
@@ -45,14 +46,21 @@ def fit(kernel: CountKernel, shards: ShardedCollection) -> None:
     _check_kind(kernel, shards)
     tasks = current_tasks()
     tasks.check(shards.folder)
+    warm_workers(tasks, kernel, shards)
     try:
-        if isinstance(kernel, WeisfeilerLehman):
-            _fit_exact(kernel, shards, tasks)
-        else:
-            _fit_relaxed(kernel, shards, tasks)
+        fit_by(tasks, kernel, shards)
     except BaseException:  # an interrupt as well: nothing is to run on for nobody
         tasks.cancel()
         raise
+
+
+def fit_by(tasks: Tasks, kernel: CountKernel, shards: ShardedCollection) -> None:
+    """Fit a kernel by tasks."""
+    kernel.directed_ = shards.manifest.directed
+    if isinstance(kernel, WeisfeilerLehman):
+        _fit_exact(kernel, shards, tasks)
+    else:
+        _fit_relaxed(cast(RelaxedWeisfeilerLehman, kernel), shards, tasks)
     kernel.n_graphs_in_ = shards.n_graphs
 
 
@@ -67,7 +75,6 @@ def _check_kind(kernel: CountKernel, shards: ShardedCollection) -> None:
         raise ValueError(f"base='shortest-path' cannot be fitted to shards; {SAMPLE_ADVICE}")
     if shards.n_nodes == 0:
         raise ValueError("the graphs have no vertices: there is nothing to fit")
-    kernel.directed_ = shards.manifest.directed
 
 
 # ------------------------------------------------------------------------------------------------- Weisfeiler-Lehman

@@ -17,12 +17,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from relaxwl._execution import one_thread
+from relaxwl.distributed.heap import kept_memory
 
 Handle = Any
 # Results that one task puts together.
 FAN_IN = 16
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13
+# What workers are told by; there is one of it, the newest, in a cluster.
+PLUGIN = "relaxwl-announcement"
+_announced: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
 
 class Tasks(Protocol):
@@ -39,6 +43,9 @@ class Tasks(Protocol):
 
     def check(self, folder: Path) -> None:
         """Refuse to start where tasks would fail."""
+
+    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Let every process that tasks run in call a function, which makes them quicker and does nothing else."""
 
 
 class Here:
@@ -57,6 +64,9 @@ class Here:
 
     def check(self, folder: Path) -> None:
         """Do nothing: who opened the folder can read it."""
+
+    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Do nothing: it would take as long as what it saves."""
 
 
 class Cluster:
@@ -99,12 +109,13 @@ class Cluster:
         """Compare versions, and see whether workers can read the folder."""
         place, wanted = str(folder.absolute()), str(import_module("relaxwl").__version__)
 
-        def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
+        async def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
+            from asyncio import to_thread
             from importlib import import_module
             from pathlib import Path
 
-            try:
-                return import_module("relaxwl").__version__, Path(place).is_dir()
+            try:  # in a thread: importing takes a second, and the worker is to be heard of in the meantime
+                return (await to_thread(import_module, "relaxwl")).__version__, Path(place).is_dir()
             except ImportError:
                 return None, False
 
@@ -118,6 +129,14 @@ class Cluster:
                 raise RuntimeError(
                     f"worker {worker} cannot see {place}; put the shards where all workers can read them"
                 )
+
+    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Let every worker call a function in a thread of its own when it hears of it, or when it joins."""
+        with suppress(Exception):  # nothing depends on it: not every kernel can be sent, and workers come and go
+            work = import_module("distributed.protocol.pickle").dumps((function, arguments))
+            if _announced.get(self._client) != work:
+                self._client.register_plugin(_announcement(work), name=PLUGIN)
+                _announced[self._client] = work
 
 
 def current_tasks() -> Tasks:
@@ -157,8 +176,27 @@ def reduce(tasks: Tasks, name: str, combine: Callable[[list[Any]], Any], handles
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """Do a task in one thread: how many run side by side is the worker's affair."""
-    with one_thread():
+    with one_thread(), kept_memory():
         return function(*arguments)
+
+
+def _announcement(work: bytes) -> Any:
+    """Return a plugin that calls a function in workers; sent as code: one that lacks this package can join too."""
+
+    class Announcement(import_module("distributed").WorkerPlugin):  # type: ignore[misc]
+        def setup(self, worker: Any) -> None:
+            import pickle
+            from contextlib import suppress
+            from threading import Thread
+
+            def call() -> None:
+                with suppress(Exception):
+                    function, arguments = pickle.loads(work)
+                    function(*arguments)
+
+            Thread(target=call, name="relaxwl", daemon=True).start()
+
+    return Announcement()
 
 
 def _itself(value: Any) -> Any:

@@ -1,0 +1,62 @@
+"""Memory of a worker while tasks of ours run.
+
+Dask lets workers give memory back to the system at once (``MALLOC_TRIM_THRESHOLD_`` in the environment that it starts
+them in), which has the C library map every larger array anew: each of its pages then costs a fault, a third of the time
+of a fit. While a task runs, freed memory is kept for the arrays that follow, up to the bounds that the library finds by
+itself elsewhere; when none is running, what Dask asked for holds again.
+"""
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+# Numbers of the settings in malloc.h: free memory at the end of the heap that is kept; smallest array with a map of its
+# own. By itself the library lets the second grow to 32 MiB, and the first to twice as much.
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+KEPT_BYTES, MAPPED_BYTES = 1 << 26, 1 << 25
+DEFAULT_MAPPED_BYTES = 1 << 17
+
+_lock = threading.Lock()
+_n_running = 0
+
+
+@contextmanager
+def kept_memory() -> Iterator[None]:
+    """Keep freed memory for a while."""
+    _change(1)
+    try:
+        yield
+    finally:
+        _change(-1)
+
+
+def _change(step: int) -> None:
+    global _n_running
+    with _lock:
+        _n_running += step
+        library, is_first = _library(), step > 0 and _n_running == 1
+        if library is not None and (is_first or _n_running == 0):
+            kept, mapped = (KEPT_BYTES, MAPPED_BYTES) if is_first else _asked_for()
+            library.mallopt(MMAP_THRESHOLD, mapped)
+            library.mallopt(TRIM_THRESHOLD, kept)
+
+
+def _asked_for() -> tuple[int, int]:
+    """Return the settings of the environment."""
+    mapped = os.environ.get("MALLOC_MMAP_THRESHOLD_", str(DEFAULT_MAPPED_BYTES))
+    return int(os.environ["MALLOC_TRIM_THRESHOLD_"]), int(mapped)
+
+
+@cache
+def _library() -> Any:
+    """Return the C library, if it has settings and the environment asks for others than its own."""
+    try:
+        _asked_for()
+        library = ctypes.CDLL(None)
+        return library if hasattr(library, "mallopt") else None
+    except (KeyError, ValueError, OSError, TypeError):  # nothing asked for, nothing readable, no such library
+        return None
