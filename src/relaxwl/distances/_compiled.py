@@ -248,11 +248,13 @@ def start_flow(vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def shortest_path(origin, vectors, indices, tables):
-    """Find the nearest sink with demand left from source `origin`; return it, or -1 if there is none.
+    """Find the nearest sink with demand left from source `origin`; return it (or -1) and how much the dual value grows.
 
     Dijkstra's algorithm on reduced costs (clamped at zero against rounding): forward arcs to every sink, backward arcs
     along positive flow. Writes the lengths, REACHED_FROM (the source before a sink), ENTERED_BY (the sink before a
     source, -1 if it was not reached) and SETTLED, and moves the prices so that the path found has reduced cost zero.
+    By that the dual value grows by what reached sources have left to send, each times the rise of its price: what they
+    sent before and what settled sinks got cancel out.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -287,15 +289,18 @@ def shortest_path(origin, vectors, indices, tables):
                 indices[ENTERED_BY, i] = nearest
                 vectors[SOURCE_LENGTH, i] = shortest
                 relax(i, shortest, vectors, indices, tables)
+    gain = 0.0
     if target >= 0:
         reach = vectors[SINK_LENGTH, target]
         for i in range(n_sources):
             if indices[ENTERED_BY, i] >= 0:
-                vectors[SOURCE_PRICE, i] += reach - vectors[SOURCE_LENGTH, i]
+                rise = reach - vectors[SOURCE_LENGTH, i]
+                vectors[SOURCE_PRICE, i] += rise
+                gain += rise * vectors[LEFT_SUPPLY, i]
         for j in range(n_sinks):
             if indices[SETTLED, j] == 1:
                 vectors[SINK_PRICE, j] -= reach - vectors[SINK_LENGTH, j]
-    return target
+    return target, gain
 
 
 @njit(nogil=True, cache=True)
@@ -359,8 +364,8 @@ def augment(origin, target, vectors, indices, tables):
 def successive_paths(cutoff, vectors, indices, tables):
     """Solve the loaded problem; return its cost, or a lower bound above `cutoff` if that is found first.
 
-    The flow stays in ``tables[FLOW]``. With every search the dual value grows by the length of the path times what the
-    origin has left to send, and it never exceeds the optimal cost (up to rounding): that allows the early end.
+    The flow stays in ``tables[FLOW]``. The dual value grows with every search and never exceeds the optimal cost (up to
+    rounding): that allows the early end.
     Every path either lowers what is left to send or only clears arcs, so the loop ends whatever the rounding.
     """
     n_sources = indices[SIZES, 0]
@@ -370,10 +375,10 @@ def successive_paths(cutoff, vectors, indices, tables):
         return dual
     for i in range(n_sources):
         while vectors[LEFT_SUPPLY, i] > RESIDUE * vectors[SUPPLY, i]:
-            target = shortest_path(i, vectors, indices, tables)
+            target, gain = shortest_path(i, vectors, indices, tables)
             if target < 0:
                 break
-            dual += vectors[LEFT_SUPPLY, i] * vectors[SINK_LENGTH, target]
+            dual += gain
             if dual > cutoff:
                 return dual
             augment(i, target, vectors, indices, tables)
