@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 import naive
 from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
-from clustering_rows import random_ground, tree_rows
+from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl.clustering import nearest as nearest_module
+from relaxwl.clustering._search_compiled import ABANDONED
 from relaxwl.clustering.nearest import Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.distances.batched import paired_distances, row_distances
 from relaxwl.distances.ground import Ground
@@ -192,3 +193,19 @@ def test_centers_can_be_looked_at_and_replaced():
     assert new.row(0)[2].tolist() == [1.0]
     assert new.row(2)[1].tolist() == [2]
     assert len(make_centers([])) == 0
+
+
+@pytest.mark.parametrize("deleting", [1.0, 0.5, 2.0])
+def test_labels_that_all_cost_the_same_need_no_solve_but_the_last(deleting):
+    content = random_content(200, 6, seed=2)
+    ground = 1.0 - np.eye(7)
+    ground[-1, :-1] = ground[:-1, -1] = deleting
+    search = Search(tree_rows(content, 6), Ground(ground, np.zeros((3, 3))))
+    centers = content[::20]
+    search.assign(make_centers([(root, {p: float(n) for p, n in kinds.items()}) for root, kinds in centers]))
+    labels, distances = naive.nearest_centers(content, centers, ground, np.zeros((3, 3)), tolerance=1e-7)
+    assert search.labels.tolist() == labels
+    np.testing.assert_allclose(search.distances, distances, atol=1e-9)
+    assert search.plan.discounted == (deleting > 1.0)
+    if deleting == 1.0:  # the first bounds are the distances: no solve but those of ties
+        assert search.counters[ABANDONED] == 0

@@ -159,7 +159,7 @@ class Search:
     def _chosen_plan(self, centers: Rows, n_searched: int) -> Plan:
         """Return the plan that is cheapest for a few rows; for a small search, one that is never bad."""
         if n_searched * len(centers) < TRIAL_PAIRS:
-            return Plan()
+            return Plan(discounted=self._has_near_points)
         cost = partial(_expected_cost, self, self.rows.take(evenly(len(self.rows), TRIAL_ROWS)), centers)
         best = cost(Plan()), Plan()
         for change in ({"discounted": False}, {"n_pivots": 0}, {"n_pivots": 12}, {"deep": False}):
@@ -255,6 +255,18 @@ class Search:
     def _blank_discount(self) -> float:
         """The least cost of deleting a unit."""
         return float(self.ground.to_blank[:-1].min(initial=np.inf)) if self.ground.n_points else 0.0
+
+    @cached_property
+    def _has_near_points(self) -> bool:
+        """Whether points can be nearer to each other than to ⊥; if not, what finds no equal costs as much as deleting.
+
+        Then, as with labels that all cost the same, the tables alone say the distance.
+        """
+        children = self.ground.children
+        if self.ground.edges is not None or len(children) > SMALL_GROUND:
+            return True
+        apart = children[:-1, :-1][~np.eye(len(children) - 1, dtype=bool)]
+        return bool(apart.min(initial=np.inf) < self._blank_discount)
 
     @cached_property
     def _exponent(self) -> int:
