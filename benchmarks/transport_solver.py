@@ -25,11 +25,8 @@ def random_problem(rng: np.random.Generator, size: int, whole: bool) -> tuple[np
 
 
 def ours(x: np.ndarray, y: np.ndarray, ground: np.ndarray) -> float:
-    spans = []
-    for masses in (x, y):
-        points = np.flatnonzero(masses).astype(np.int32)
-        spans += [points, masses[points], 0, len(points)]
-    return float(_compiled.pair_distance(*spans, ground, np.inf, *_compiled.make_scratch(len(x))))
+    of_x, of_y = (np.flatnonzero(masses).astype(np.int32) for masses in (x, y))
+    return float(_compiled.pair_distance(of_x, x[of_x], of_y, y[of_y], ground, np.inf))
 
 
 def padded(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,21 +15,16 @@ from relaxwl.distances.transport import transport_distance
 from relaxwl.unfolding import leaves, refine
 
 
-def spans_of(x, y):
-    """Return two vectors of masses as points, masses, start and end of each."""
-    spans = []
-    for masses in (x, y):
-        points = np.flatnonzero(masses).astype(np.int32)
-        spans += [points, masses[points].astype(float), 0, len(points)]
-    return spans
+def measures_of(x, y):
+    """Return two vectors of masses as points and masses of each."""
+    points = [np.flatnonzero(masses).astype(np.int32) for masses in (x, y)]
+    return points[0], x[points[0]].astype(float), points[1], y[points[1]].astype(float)
 
 
 def solve_twice(x, y, ground):
     """Return the distance with closed forms, and by shortest paths alone."""
-    spans = spans_of(x, y)
-    scratch = _compiled.make_scratch(len(x) + len(y))
-    quick = _compiled.pair_distance(*spans, ground, np.inf, *scratch)
-    return quick, _compiled.pair_plan(*spans[:2], *spans[4:6], ground, *scratch)[0]
+    measures = measures_of(x, y)
+    return _compiled.pair_distance(*measures, ground, np.inf), _compiled.pair_plan(*measures, ground)[0]
 
 
 @pytest.mark.parametrize("masses", MASSES)
@@ -131,6 +126,6 @@ def test_real_rows_against_pot(shared):
 @given(problem(), st.integers(0, 60))
 def test_early_end_never_passes_the_distance(drawn, cutoff):
     x, y, ground = drawn
-    value = _compiled.pair_distance(*spans_of(x, y), ground, float(cutoff), *_compiled.make_scratch(20))
+    value = _compiled.pair_distance(*measures_of(x, y), ground, float(cutoff))
     distance = transport_distance(x, y, ground, check=False)
     assert value == distance if distance <= cutoff else cutoff < value <= distance

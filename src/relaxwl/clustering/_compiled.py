@@ -18,8 +18,8 @@ from relaxwl.distances._compiled import (
     blank_point,
     load_costs,
     load_difference,
+    loaded_distance,
     make_scratch,
-    pair_distance,
     point_cost,
     successive_paths,
 )
@@ -41,13 +41,13 @@ def widest_member(members, indptr):
 def center_cost(members, weights, indptr, points, masses, center_points, center_masses, ground):
     """Return the weighted sum of the exact distances of the members (int64 row numbers) to one centre."""
     vectors, indices, tables = make_scratch(widest_member(members, indptr) + len(center_points))
+    blank = blank_point(ground)
     total = 0.0
     for place in range(len(members)):
         row = members[place]
-        total += weights[place] * pair_distance(
-            points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, len(center_points),
-            ground, np.inf, vectors, indices, tables,
-        )  # fmt: skip
+        spans = (indptr[row], indptr[row + 1], 0, len(center_points))
+        load_difference(points, masses, center_points, center_masses, spans, blank, vectors, indices)
+        total += weights[place] * loaded_distance(ground, np.inf, vectors, indices, tables)
     return total
 
 
@@ -92,10 +92,9 @@ def medoid(members, weights, indptr, points, masses, ground):
         cost = 0.0
         for place in range(n):
             other = members[place]
-            distances[place] = pair_distance(
-                points, masses, indptr[row], indptr[row + 1], points, masses, indptr[other], indptr[other + 1],
-                ground, np.inf, vectors, indices, tables,
-            )  # fmt: skip
+            spans = (indptr[row], indptr[row + 1], indptr[other], indptr[other + 1])
+            load_difference(points, masses, points, masses, spans, blank, vectors, indices)
+            distances[place] = loaded_distance(ground, np.inf, vectors, indices, tables)
             cost += weights[place] * distances[place]
         if cost < best_cost or (cost == best_cost and _precedes(row, members[best], indptr, points, masses)):
             best, best_cost = candidate, cost
@@ -141,11 +140,9 @@ def solve_flow(vectors, indices, tables):
 @njit(nogil=True, cache=True)
 def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
     """Load the difference of one row (sources) and a centre (sinks) and solve it; the flow is left in ``tables``."""
-    load_difference(
-        points, masses, indptr[row], indptr[row + 1], center_points, center_masses, 0, len(center_points),
-        blank_point(ground), vectors, indices, tables,
-    )  # fmt: skip
-    load_costs(ground, vectors, indices, tables)
+    spans = (indptr[row], indptr[row + 1], 0, len(center_points))
+    load_difference(points, masses, center_points, center_masses, spans, blank_point(ground), vectors, indices)
+    load_costs(ground, indices, tables)
     solve_flow(vectors, indices, tables)
 
 

@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._compiling import njit
-from relaxwl.distances._compiled import blank_point, make_scratch, pair_distance, point_cost, widest_row
+from relaxwl.distances._compiled import (
+    blank_point,
+    load_difference,
+    loaded_distance,
+    make_scratch,
+    point_cost,
+    widest_row,
+)
 
 # What a search counts: rows; centres left by the first bounds; those of them ruled out by all pivots and by the centre
 # side; exact solves that ended within the best distance so far, and those given up.
@@ -431,6 +438,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
     for place in range(start, stop):
         widest = max(widest, rows.indptr[subset[place] + 1] - rows.indptr[subset[place]])
     vectors, indices, tables = make_scratch(widest)
+    blank = blank_point(costs.ground)
     root, total, n_lighter = -1, -1.0, 0
     for position in range(start, stop):
         row = subset[position]
@@ -456,11 +464,10 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             embedded = True
             own = first_candidate(bounds, minima, deep, center_side, root_costs)
             label = center_side.numbers[own]
-            best = costs.roots[root, centers.roots[own]] + pair_distance(
-                rows.points, rows.counts, begin, end,
-                centers.points, centers.counts, centers.indptr[own], centers.indptr[own + 1],
-                costs.ground, np.inf, vectors, indices, tables,
-            )  # fmt: skip
+            spans = (begin, end, centers.indptr[own], centers.indptr[own + 1])
+            load_difference(rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(costs.ground, np.inf, vectors, indices, tables)
+            best = costs.roots[root, centers.roots[own]] + distance
             counters[SOLVED] += 1
         if own >= 0:
             bounds[own] = np.inf
@@ -505,11 +512,11 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             distance = values[center]
             if distance <= limit:
                 root_cost = costs.roots[root, centers.roots[center]]
-                distance = root_cost + pair_distance(
-                    rows.points, rows.counts, begin, end,
-                    centers.points, centers.counts, centers.indptr[center], centers.indptr[center + 1],
-                    costs.ground, limit - root_cost, vectors, indices, tables,
-                )  # fmt: skip
+                spans = (begin, end, centers.indptr[center], centers.indptr[center + 1])
+                load_difference(
+                    rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices
+                )
+                distance = root_cost + loaded_distance(costs.ground, limit - root_cost, vectors, indices, tables)
                 counters[SOLVED if distance <= limit else ABANDONED] += 1
             if distance <= limit:
                 other = min(other, best)
@@ -566,6 +573,7 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, d
         for entry in range(rows.indptr[row], rows.indptr[row + 1]):
             totals[row] += rows.counts[entry]
     vectors, indices, tables = make_scratch(widest_row(rows.indptr))
+    blank = blank_point(costs.ground)
     distances[:] = 1.0
     for number in range(len(uniforms)):
         seed = draw(weights, distances, uniforms[number])
@@ -583,10 +591,9 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, d
                 continue
             if center_side_bound(begin, end, rows.points, totals[row], seed, rows, totals[seed], costs.ground) > limit:
                 continue
-            distance = pair_distance(
-                rows.points, rows.counts, begin, end, rows.points, rows.counts, start, stop,
-                costs.ground, limit, vectors, indices, tables,
-            )  # fmt: skip
+            spans = (begin, end, start, stop)
+            load_difference(rows.points, rows.counts, rows.points, rows.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(costs.ground, limit, vectors, indices, tables)
             if distance <= limit:
                 distances[row] = root_cost + distance
     return len(uniforms)

@@ -111,11 +111,10 @@ def make_scratch(capacity):
 
 
 @njit(nogil=True, cache=True)
-def load_difference(
-    points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
-):
+def load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices):
     """Write the padded difference of two measures into the scratch arrays: sources with supply, sinks with demand.
 
+    ``spans`` says where the measures lie in their arrays: begin and end of `a`, begin and end of `b`.
     Mass common to both stays put, which is optimal under a pseudo-metric. The heavier side decides where ⊥
     (point `blank`) is appended: as a sink if `a` is heavier, as a source if `b` is.
     """
@@ -123,8 +122,7 @@ def load_difference(
     n_sinks = 0
     excess = 0.0
     moved = 0.0
-    i = start_a
-    j = start_b
+    i, end_a, j, end_b = spans
     while i < end_a or j < end_b:
         if j == end_b or (i < end_a and points_a[i] < points_b[j]):
             point = points_a[i]
@@ -163,7 +161,7 @@ def load_difference(
 
 
 @njit(nogil=True, cache=True)
-def load_costs(ground, vectors, indices, tables):
+def load_costs(ground, indices, tables):
     """Gather the sources × sinks part of `ground` into ``tables[COST]``; writes nothing else."""
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -412,16 +410,19 @@ def solve_loaded(cutoff, vectors, indices, tables):
 
 
 @njit(nogil=True, cache=True)
-def pair_distance(
-    points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, ground, cutoff, vectors, indices, tables
-):
-    """Return the exact transport distance of two measures, or a lower bound above `cutoff` once that is clear."""
-    blank = blank_point(ground)
-    load_difference(
-        points_a, masses_a, start_a, end_a, points_b, masses_b, start_b, end_b, blank, vectors, indices, tables
-    )
-    load_costs(ground, vectors, indices, tables)
+def loaded_distance(ground, cutoff, vectors, indices, tables):
+    """Return the exact distance of the two measures whose difference is loaded, or a lower bound above `cutoff`."""
+    load_costs(ground, indices, tables)
     return solve_loaded(cutoff, vectors, indices, tables)
+
+
+@njit(nogil=True, cache=True)
+def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
+    """Return the exact distance of two measures, or a lower bound above `cutoff` once that is clear."""
+    vectors, indices, tables = make_scratch(len(points_a) + len(points_b))
+    spans = (0, len(points_a), 0, len(points_b))
+    load_difference(points_a, masses_a, points_b, masses_b, spans, blank_point(ground), vectors, indices)
+    return loaded_distance(ground, cutoff, vectors, indices, tables)
 
 
 @njit(nogil=True, cache=True)
@@ -551,14 +552,13 @@ def listed_distances(a, list_a, b, list_b, ground, root_cost, symmetry, out):
     for j in list_b:
         widest = max(widest, indptr_b[j + 1] - indptr_b[j])
     vectors, indices, tables = make_scratch(widest)
+    blank = blank_point(ground)
     for position in range(len(list_a)):
         i = list_a[position]
         for j in list_b[: symmetry + position] if symmetry >= 0 else list_b:
-            distance = root_cost[roots_a[i], roots_b[j]] + pair_distance(
-                points_a, masses_a, indptr_a[i], indptr_a[i + 1],
-                points_b, masses_b, indptr_b[j], indptr_b[j + 1],
-                ground, np.inf, vectors, indices, tables,
-            )  # fmt: skip
+            spans = (indptr_a[i], indptr_a[i + 1], indptr_b[j], indptr_b[j + 1])
+            load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
+            distance = root_cost[roots_a[i], roots_b[j]] + loaded_distance(ground, np.inf, vectors, indices, tables)
             out[i, j] = distance
             if symmetry != APART:
                 out[j, i] = distance
@@ -573,14 +573,14 @@ def paired_distances(a, b, pairs, ground, root_cost, out):
     roots_a, indptr_a, points_a, masses_a = a
     roots_b, indptr_b, points_b, masses_b = b
     vectors, indices, tables = make_scratch(max(widest_row(indptr_a), widest_row(indptr_b)))
+    blank = blank_point(ground)
     for position in range(len(pairs)):
         i = pairs[position, 0]
         j = pairs[position, 1]
-        out[position] = root_cost[roots_a[i], roots_b[j]] + pair_distance(
-            points_a, masses_a, indptr_a[i], indptr_a[i + 1],
-            points_b, masses_b, indptr_b[j], indptr_b[j + 1],
-            ground, np.inf, vectors, indices, tables,
-        )  # fmt: skip
+        spans = (indptr_a[i], indptr_a[i + 1], indptr_b[j], indptr_b[j + 1])
+        load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
+        distance = loaded_distance(ground, np.inf, vectors, indices, tables)
+        out[position] = root_cost[roots_a[i], roots_b[j]] + distance
 
 
 @njit(nogil=True, cache=True)
@@ -596,16 +596,15 @@ def copy_lower_triangle(matrix):
 
 
 @njit(nogil=True, cache=True)
-def pair_plan(points_a, masses_a, points_b, masses_b, ground, vectors, indices, tables):
+def pair_plan(points_a, masses_a, points_b, masses_b, ground):
     """Return the distance of two measures and the moves of an optimal plan: from points, to points, amounts.
 
     Common mass, which stays, is not listed; ⊥ is the last ground point.
     """
-    load_difference(
-        points_a, masses_a, 0, len(points_a), points_b, masses_b, 0, len(points_b), blank_point(ground),
-        vectors, indices, tables,
-    )  # fmt: skip
-    load_costs(ground, vectors, indices, tables)
+    vectors, indices, tables = make_scratch(len(points_a) + len(points_b))
+    spans = (0, len(points_a), 0, len(points_b))
+    load_difference(points_a, masses_a, points_b, masses_b, spans, blank_point(ground), vectors, indices)
+    load_costs(ground, indices, tables)
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     cost = successive_paths(np.inf, vectors, indices, tables) if n_sources > 0 and n_sinks > 0 else 0.0

@@ -72,11 +72,10 @@ def transport_distance(
     with np.errstate(over="ignore"):
         if not np.isfinite((masses_x.sum() + masses_y.sum()) * max(1.0, costs.max())):
             raise ValueError("the mass of x and y together, also times the largest cost, must be finite; scale it down")
-    scratch = _compiled.make_scratch(len(points_x) + len(points_y))
+    measures = points_x, masses_x, points_y, masses_y
     if not return_plan:
-        spans = points_x, masses_x, 0, len(points_x), points_y, masses_y, 0, len(points_y)
-        return float(_compiled.pair_distance(*spans, costs, np.inf, *scratch))
-    distance, sources, sinks, amounts = _compiled.pair_plan(points_x, masses_x, points_y, masses_y, costs, *scratch)
+        return float(_compiled.pair_distance(*measures, costs, np.inf))
+    distance, sources, sinks, amounts = _compiled.pair_plan(*measures, costs)
     common = np.minimum(_dense(points_x, masses_x, len(costs)), _dense(points_y, masses_y, len(costs)))
     stays = np.flatnonzero(common)
     rows, columns = np.concatenate([stays, sources]), np.concatenate([stays, sinks])

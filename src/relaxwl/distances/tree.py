@@ -192,9 +192,8 @@ class _SubtreeDistances(LabelCosts):
         points = np.arange(n_left + n_right, dtype=np.int32)
         masses = np.array([b.multiplicity for b in (*left, *right)], np.float64)
         cost, sources, sinks, amounts = _compiled.pair_plan(
-            points[:n_left], masses[:n_left], points[n_left:], masses[n_left:], ground,
-            *_compiled.make_scratch(n_left + n_right),
-        )  # fmt: skip
+            points[:n_left], masses[:n_left], points[n_left:], masses[n_left:], ground
+        )
         # The first unit of each branch that is not matched yet, among those of its side.
         free = [*prefix_sums(masses[:n_left])[:-1].tolist(), *prefix_sums(masses[n_left:])[:-1].tolist()]
         pairs: list[tuple[int, int]] = []
