@@ -139,6 +139,15 @@ def test_weights_pull_the_center():
         assert kmeans.inertia_ == 8.0
 
 
+def test_light_clusters_find_their_centre_too():
+    content = [(0, {0: 9}), (0, {0: 1}), (0, {0: 2})]
+    for seed in range(5):
+        kmeans = WassersteinKMeans(1, random_state=seed).fit(
+            tree_rows(content, 1), ground=1 - np.eye(2), sample_weight=np.array([0.5, 0.125, 0.125])
+        )
+        assert kmeans.centers_.counts.tolist() == [9.0]
+
+
 @pytest.mark.parametrize("center", ["median", "mean", "medoid", "lp", "entropic"])
 def test_rows_without_weight_do_no_harm(center):
     content = random_content(20, 4)

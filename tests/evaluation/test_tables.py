@@ -58,6 +58,7 @@ def test_latex(table):
     assert r"R-WL* & \textbf{87.50 $\pm$ 12.50} & \textbf{87.50 $\pm$ 12.50} \\" in latex
     assert r"wl & 37.50 $\pm$ 12.50 & -- \\" in latex
     assert r"Accuracy in \%" in latex
+    assert r"\begin{tabular}{lrr}" in latex
     assert latex.count(r"\begin") == latex.count(r"\end") == 2
 
 

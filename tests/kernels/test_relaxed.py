@@ -394,6 +394,11 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
             "points must be from",
         ),
         (Returning(zeros, lambda rows: replace(rows, roots=rows.roots - 99)), ValueError, "roots must be from 0"),
+        (
+            Returning(zeros, lambda rows: replace(rows, roots=rows.roots + 1)),
+            ValueError,
+            "roots must be from 0 to 2, not 3",
+        ),
         (KMedoidsPartitioner, TypeError, "partitioner must be an object with fit"),
         ("k-medoids", TypeError, "partitioner must be an object with fit"),
     ],

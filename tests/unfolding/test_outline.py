@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from relaxwl.unfolding.outline import cuts
 from relaxwl.unfolding.tree import UnfoldingTree
 
 parse = UnfoldingTree.parse
@@ -58,3 +59,10 @@ def test_chosen_children_keep_their_positions():
     assert outline.paths() == [(), (2,), (3,), (2, 1)]
     assert outline.hidden == [2, 1, 0, 0]
     assert [tree.subtree(path).label for path in outline.paths()] == outline.labels
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 50])
+def test_cuts_get_smaller_and_end_with_one_level(depth):
+    found = list(cuts(depth))
+    assert found == sorted(found, key=lambda cut: (cut.levels, cut.children), reverse=True)
+    assert (found[-1].children, found[-1].levels) == (2, min(depth, 1))

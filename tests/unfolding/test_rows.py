@@ -112,6 +112,7 @@ BAD = {
     "late indptr": (replace(GOOD, indptr=np.array([1, 2, 2, 3])), ValueError, "indptr must rise"),
     "indptr beyond": (replace(GOOD, indptr=GOOD.indptr * 9), ValueError, "indptr must be from 0 to 3"),
     "short indptr": (replace(GOOD, indptr=GOOD.indptr[:-1]), ValueError, "indptr must have 4 entries"),
+    "long indptr": (replace(GOOD, indptr=np.append(GOOD.indptr, 3)), ValueError, "indptr must have 4 entries"),
     "fewer counts": (replace(GOOD, counts=GOOD.counts[:-1]), ValueError, "counts must have 3 entries"),
     "negative counts": (replace(GOOD, counts=-GOOD.counts), ValueError, "counts must be finite numbers from 0 on"),
     "no number": (replace(GOOD, counts=GOOD.counts * np.nan), ValueError, "counts must be finite"),

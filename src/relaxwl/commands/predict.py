@@ -77,11 +77,12 @@ def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
     """Write a page about the vertices behind the predictions for the first graphs, and return how many these are."""
     places = source.readable[:n_graphs]
     graphs = source.graphs[places]
-    write: Any = write_molecules if isinstance(model, tuple(MOLECULES.values())) else write_effects
+    of_molecules = isinstance(model, tuple(MOLECULES.values()))
+    write: Any = write_molecules if of_molecules else write_effects
     write(
         model.explain(graphs),
         path,
-        title=f"What vertices of {source.name} do to predictions",
+        title=f"What {'atoms' if of_molecules else 'vertices'} do to predictions: {source.name}",
         report=model.report_,
         novelty=model.novelty(graphs),
         truth=None if source.y is None or source.y.ndim != 1 else source.y[places].tolist(),

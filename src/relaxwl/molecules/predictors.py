@@ -295,6 +295,7 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn from SMILES (or RDKit molecules) and the class of each."""
         targets = np.asarray(y)
+        _refuse_names(targets)
         check_classification_targets(targets)
         self.classes_, codes = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
@@ -302,9 +303,6 @@ class MoleculeClassifier(ClassifierMixin, _MoleculeModel):
         batch = self._batch(X)
         if len(batch.molecules) != len(targets):
             raise ValueError(f"y must hold one class for each of {len(batch.molecules)} molecules, not {len(targets)}")
-        if len(self.classes_) > max(2, len(targets) / 2):
-            found = f"not {len(self.classes_)} for {len(targets)} molecules: that looks like names; take another target"
-            raise ValueError(f"y must hold classes of at least two molecules on average, {found}")
         kernels = self._fit_kernels(batch)
         self._targets = codes.astype(np.int64)
         self._keep(kernels, [GaussianProcess(verbose=self.verbose).fit(kernels, y) for y in self._process_targets()])
@@ -372,3 +370,13 @@ def _standardised(prediction: Prediction) -> Float64:
     """Return the mean in units of its deviation: what a probit model would look at."""
     scores: Float64 = prediction.mean / np.sqrt(1 + prediction.variance)
     return scores
+
+
+def _refuse_names(targets: NDArray[Any]) -> None:
+    """Refuse texts and whole numbers most of which are different, before scikit-learn warns of as many classes."""
+    if targets.ndim != 1 or targets.dtype.kind not in "iuU":
+        return
+    number = len(np.unique(targets))
+    if number > max(2, len(targets) / 2):
+        found = f"not {number} for {len(targets)} molecules: that looks like names; take another target"
+        raise ValueError(f"y must hold classes of at least two molecules on average, {found}")

@@ -6,7 +6,7 @@ random trees beat one in a forest; and an average of kernels needs no choice, wh
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,7 +20,6 @@ from relaxwl.kernels.base import SIMILARITIES, CountKernel
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.gram import gram
 
-Effort = Literal["quick", "balanced", "thorough"]
 EFFORTS = ("quick", "balanced", "thorough")
 
 # Multiples of √trees: many small groups, and few large ones. The largest numbers come first, so that no worker is left
