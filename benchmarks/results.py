@@ -55,9 +55,9 @@ def tasks() -> Iterator[Task]:
     """Yield everything that there is to do, the most useful first."""
     for dataset in [*SMALL, *LARGE]:
         yield Task("auto", dataset, "auto", "auto", 1, 3600)
-    yield from _all_kernels("small", SMALL, N_REPEATS, 300)
-    yield from _all_kernels("large", LARGE, 1, 600)
-    yield from _all_kernels("large", LARGE, N_REPEATS, 600)
+    yield from _all_kernels("small", SMALL, N_REPEATS, 3000)
+    yield from _all_kernels("large", LARGE, 1, 3000)
+    yield from _all_kernels("large", LARGE, N_REPEATS, 3000)
     for name in SPLIT_KERNELS:
         for dataset in ("IMDB-BINARY", "PROTEINS", "REDDIT-BINARY", "NCI1", "DD"):
             yield Task("splits", dataset, name, name, 1, 3600, splits=True)
