@@ -11,9 +11,17 @@ from relaxwl.datasets import EGONET_MODELS, make_egonets, write_parquet
 QUIET = Console(quiet=True)
 
 
-def test_embedded_networks_are_those_of_the_generator():
+def test_embedded_networks_are_those_of_the_generator(monkeypatch):
+    asked = []
+
+    def few(n_graphs, *, level, random_state):
+        asked.append((n_graphs, level, random_state))
+        return make_egonets(8, level=level, n_nodes=20, random_state=random_state)
+
+    monkeypatch.setattr("relaxwl.commands.sources.make_egonets", few)
     source = open_source("egonets-2", QUIET, seed=3)
-    graphs, y = make_egonets(200, level=2, random_state=3)
+    assert asked == [(200, 2, 3)]
+    graphs, y = few(200, level=2, random_state=3)
     assert source.graphs == graphs
     assert source.require_classes().tolist() == [EGONET_MODELS[number] for number in y]
 

@@ -55,6 +55,7 @@ def test_notation(text, written):
         ('1("a)', "closed quoted label"),
         ("[1,2", "expected ',' or '\\]'"),
         ("1 2", "expected the end"),
+        ("1(" + "2," * 200, "expected a label at position 402: the end of the text"),
     ],
 )
 def test_notation_errors(text, message):
