@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clustering_rows import random_content, tree_rows
@@ -13,6 +13,7 @@ from relaxwl.unfolding import canonical_order
 SIZES = st.lists(st.integers(0, 4), min_size=1, max_size=6)
 
 
+@settings(max_examples=30)
 @given(SIZES, st.randoms(use_true_random=False))
 def test_pieces_cut_anew_hold_the_same_in_the_same_order(sizes, random):
     total = sum(sizes)

@@ -1,7 +1,7 @@
 """Spans of CSR arrays, beside loops that say the same."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaxwl.graphs.arrays import expand_spans, first_of_runs, prefix_sums
@@ -9,6 +9,7 @@ from relaxwl.graphs.arrays import expand_spans, first_of_runs, prefix_sums
 COUNTS = st.lists(st.integers(0, 5), max_size=8)
 
 
+@settings(max_examples=30)
 @given(COUNTS)
 def test_prefix_sums_begin_with_zero_and_end_with_the_sum(counts):
     sums = prefix_sums(np.array(counts, np.int32))
@@ -20,6 +21,7 @@ def test_prefix_sums_of_small_types_do_not_overflow():
     assert prefix_sums(np.full(3, 2**31 - 1, np.int32))[-1] == 3 * (2**31 - 1)
 
 
+@settings(max_examples=30)
 @given(COUNTS, st.randoms(use_true_random=False))
 def test_spans_are_written_out_one_behind_the_other(counts, random):
     starts = [random.randrange(100) for _ in counts]
@@ -27,6 +29,7 @@ def test_spans_are_written_out_one_behind_the_other(counts, random):
     assert expand_spans(np.array(starts, np.int64), np.array(counts, np.int64)).tolist() == expected
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 2), max_size=10))
 def test_first_of_runs(values):
     expected = [place == 0 or values[place - 1] != value for place, value in enumerate(values)]

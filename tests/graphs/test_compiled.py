@@ -1,7 +1,7 @@
 """The adjacency of undirected edges, beside sets of pairs."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaxwl.graphs._compiled import symmetric_adjacency
@@ -10,6 +10,7 @@ N_NODES = 5
 VERTICES = st.integers(0, N_NODES - 1)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(VERTICES, VERTICES), max_size=15), st.booleans())
 def test_each_edge_stands_once_at_both_ends(edges, traced):
     original = np.empty(len(edges) if traced else 0, np.int64)

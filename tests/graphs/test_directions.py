@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaxwl.graphs.directions import arc_adjacency, both_ways, reversed_arcs, symmetric
@@ -25,6 +25,7 @@ def adjacency(arcs):
     return arc_adjacency(as_array(arcs), N_NODES, np.empty(0, np.int64))
 
 
+@settings(max_examples=30)
 @given(ARCS)
 def test_an_adjacency_has_each_proper_arc_once_in_order(arcs):
     original = np.empty(len(arcs), np.int64)
@@ -37,6 +38,7 @@ def test_an_adjacency_has_each_proper_arc_once_in_order(arcs):
     assert original.tolist() == expected
 
 
+@settings(max_examples=30)
 @given(ARCS)
 def test_turning_arcs_round_keeps_track_of_them(arcs):
     indptr, indices, _ = adjacency(arcs)
@@ -46,6 +48,7 @@ def test_turning_arcs_round_keeps_track_of_them(arcs):
     assert [forward[entry][::-1] for entry in entries] == pairs(back_indptr, back_indices)
 
 
+@settings(max_examples=30)
 @given(ARCS)
 def test_both_ways_a_vertex_sees_what_leaves_and_what_enters(arcs):
     indptr, indices, _ = adjacency(arcs)
@@ -61,6 +64,7 @@ def test_both_ways_a_vertex_sees_what_leaves_and_what_enters(arcs):
         assert seen[at] == forward[entry][0 if turned else 1]
 
 
+@settings(max_examples=30)
 @given(ARCS, st.booleans())
 def test_symmetric_arcs_have_counterparts(arcs, completed):
     arcs = sorted({*arcs, *((head, tail) for tail, head in arcs)}) if completed else sorted(set(arcs))

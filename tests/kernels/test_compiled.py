@@ -1,7 +1,7 @@
 """Counting ids and turning sparse matrices round, beside NumPy and SciPy."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
@@ -11,6 +11,7 @@ from relaxwl.kernels.gram import compressed
 IDS = st.lists(st.integers(0, 4), max_size=12)
 
 
+@settings(max_examples=30)
 @given(st.lists(IDS, max_size=5))
 def test_ids_are_counted_graph_by_graph(graphs):
     offsets = np.cumsum([0, *map(len, graphs)])
@@ -21,6 +22,7 @@ def test_ids_are_counted_graph_by_graph(graphs):
         assert found[span].tolist() == sorted(set(ids))
 
 
+@settings(max_examples=30)
 @given(IDS)
 def test_first_places_and_numbers_of_ids(ids):
     first, number = first_and_number(np.array(ids, np.int32), 5)

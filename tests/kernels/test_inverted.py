@@ -1,7 +1,7 @@
 """Products of sparse counts kept by columns, beside dense ones."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
@@ -11,6 +11,7 @@ from relaxwl.kernels.inverted import InvertedCounts
 COUNTS = st.integers(0, 5).flatmap(lambda n: arrays(np.float64, (n, 4), elements=st.integers(0, 3).map(float)))
 
 
+@settings(max_examples=30)
 @given(COUNTS, COUNTS)
 def test_products_and_minima_are_those_of_dense_rows(kept, asked):
     counts = InvertedCounts(csr_array(kept))

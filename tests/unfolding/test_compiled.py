@@ -1,19 +1,21 @@
 """Gathering rows two ways, and the sort that lets one of them do without sorting rows."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relaxwl.unfolding._compiled import Adjacency, counting_order, gather_coded_rows, gather_rows
 from small_graphs import collection, random_graphs
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 6), max_size=20))
 def test_counting_order_is_a_stable_sort(ids):
     ids = np.array(ids, np.int32)
     assert counting_order(ids, 7).tolist() == np.argsort(ids, kind="stable").tolist()
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30))
 def test_rows_are_gathered_alike_by_handing_out_and_by_asking(seed, n_children):
     """Ids from ``n_children`` on were not known at fitting; some rows are too long to be sorted by insertion."""
