@@ -25,7 +25,7 @@ from relaxwl.unfolding import Rows
 from relaxwl.unfolding.rows import canonical_order, distinct, join_rows
 
 # Trees of one partition, as the shards have them: what a task holds, and how many partitions there are.
-PARTITION_ROWS = 1 << 17
+PARTITION_ROWS = 1 << 18
 # A partition is this many times as large as the stretch between two trees of the sample that it is cut by.
 OVERSAMPLING = 32
 # The vertex of a graph behind the number of the graph, in one number.
@@ -93,8 +93,9 @@ class Level:
             tasks.submit("refine", refine_shard, kernel, shard, start, depth, below, n_below, again)
             for shard, start, below in zip(shards.singles(), starts[:-1].tolist(), ids, strict=True)
         ]
-        self._local_ids = pick(tasks, 1, found)
         self._merged = self._shuffled(found, shards.n_nodes)
+        # Few rows may stay with the ids of the vertices, so that no task need part them.
+        self._found = found if len(self._merged) == 1 else pick(tasks, 1, found)
         told = tasks.gather([tasks.submit("count", extent, merged, ground) for merged in self._merged])
         self.sizes: list[int] = [size for size, _ in told]
         self.n_rows = sum(self.sizes)
@@ -140,12 +141,11 @@ class Level:
         pairs = list(zip(self._merged, values, strict=True))
         if len(pairs) == 1:
             return [
-                tasks.submit("return", spread_one, local, *pairs[0], shard)
-                for shard, local in enumerate(self._local_ids)
+                tasks.submit("return", spread_one, found, *pairs[0], shard) for shard, found in enumerate(self._found)
             ]
         return [
-            tasks.submit("return", spread, local, [tasks.submit("piece", answer, *pair, shard) for pair in pairs])
-            for shard, local in enumerate(self._local_ids)
+            tasks.submit("return", spread, ids, [tasks.submit("piece", answer, *pair, shard) for pair in pairs])
+            for shard, ids in enumerate(self._found)
         ]
 
     def _regrouped(
@@ -225,9 +225,9 @@ def spread(local_ids: Int32, values: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(values)[local_ids]
 
 
-def spread_one(local_ids: Int32, merged: Merged, values: NDArray[Any], shard: int) -> NDArray[Any]:
+def spread_one(found: Found, merged: Merged, values: NDArray[Any], shard: int) -> NDArray[Any]:
     """Return what each vertex of a shard has, where there is one partition only."""
-    return answer(merged, values, shard)[local_ids]
+    return answer(merged, values, shard)[found[1]]
 
 
 def join_spans(parts: list[Distinct], spans: list[tuple[int, int]]) -> Distinct:
