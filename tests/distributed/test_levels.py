@@ -45,8 +45,10 @@ def shards(monkeypatch):
 
 
 def test_partitions_have_each_row_once_with_its_first_vertex_and_all_its_numbers(shards):
-    sizes, samples = zip(*(sample(found) for found in shards), strict=True)
+    sizes, samples, wholes = zip(*(sample(found, 24) for found in shards), strict=True)
     assert sizes == (25, 25, 25)
+    assert wholes == (None, None, None)
+    assert sample(shards[0], 25)[2] is shards[0][0]
     borders = splitters(list(samples), 4)
     pieces = [cut(found, borders) for found in shards]
     merged = [merge(list(parts)) for parts in zip(*pieces, strict=True)]

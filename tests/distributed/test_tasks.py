@@ -77,7 +77,7 @@ class Client:
         return [Future(done[key]) for key in keys]
 
     def gather(self, asked):
-        return [one.result if isinstance(one, Future) else one for one in asked]
+        return [one.result for one in asked]
 
 
 class Future:
@@ -114,6 +114,7 @@ def test_what_is_given_up_is_let_go_and_not_sent():
     waiting = tasks.submit("number", int, "2")
     tasks.cancel()
     assert done.future.released
-    tasks.gather([])
+    assert tasks.gather(["a value"]) == ["a value"]
+    tasks.gather([done])
     assert waiting.future is None
     assert len(client.graphs) == 1

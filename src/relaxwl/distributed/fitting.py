@@ -139,8 +139,11 @@ def _chain(
         rows = SpreadCrowd(tasks, level, ground)
         fitted = group(partitioner, rows, np.random.default_rng([seed, first, depth]))
         looked_at = deeper and (feeding.roots or any(map(looks_at_distances, deeper)))
-        distances = distances_between(tasks, fitted.centers, ground) if looked_at else hold(tasks, None)
-        tally, known = tasks.gather([rows.summarised(fitted), distances])
+        known: Any = fitted.distances if looked_at else None
+        distances = hold(tasks, known)
+        if looked_at and known is None:
+            known = distances = distances_between(tasks, fitted.centers, ground)
+        tally, known = tasks.gather([rows.summarised(fitted), known])
         summary, nearest = as_summary(tally, len(fitted.centers))
         symbols = None if depth and feeding.roots else encoded.symbols
         trees = Trees(_drawn(fitted.centers, nearest, rows), symbols, encoded.edge_symbols.names, below.trees)

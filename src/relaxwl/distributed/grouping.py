@@ -19,12 +19,13 @@ from relaxwl.clustering import crowd
 from relaxwl.clustering.crowd import Found, HeldCrowd, members_of_clusters
 from relaxwl.clustering.nearest import evenly
 from relaxwl.clustering.partitioners import KMeansPartitioner, Partitioner
+from relaxwl.costs import check_finite
 from relaxwl.distances.batched import blank_distances, paired_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.distributed.levels import VERTEX_BITS, Distinct, Level
 from relaxwl.distributed.tasks import Handle, Tasks, hold, pick, reduce
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
-from relaxwl.kernels.chains import fit_partitioner
+from relaxwl.kernels.chains import fit_partitioner, largest_distance
 from relaxwl.kernels.partition import N_EXAMPLES, Assignment, Summary
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.rows import join_rows
@@ -48,18 +49,23 @@ Moved = tuple[Found, Any]
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The groups of one depth: a fitted partitioner, centres, and (labels, distances) of each chunk."""
+    """The groups of one depth: a fitted partitioner, centres, and (labels, distances) of each chunk.
+
+    Who is in them, and their distances, where these were found along with them.
+    """
 
     partitioner: Partitioner
     centers: Rows
     places: list[Handle]
+    tally: "Tally | None" = None
+    distances: Float64 | None = None
 
 
 class SpreadCrowd:
     """A :class:`relaxwl.clustering.crowd.Crowd` of rows of weight 1 in chunks that lie with the workers."""
 
     def __init__(self, tasks: Tasks, level: Level, ground: Handle) -> None:
-        self._tasks, self._ground = tasks, ground
+        self._tasks, self._ground, self._depth = tasks, ground, level.depth
         # The sums of these chunks are those of one machine. At least one chunk, if an empty one.
         self.chunk_sizes = [stop - start for start, stop in spans(level.n_rows, crowd.CHUNK_ROWS)] or [0]
         self._chunks = level.chunks(self.chunk_sizes)
@@ -163,9 +169,9 @@ class SpreadCrowd:
     def grouped_whole(self, partitioner: Any, rng: np.random.Generator) -> Grouped:
         """Group the rows of the only chunk as on one machine."""
         (chunk,) = self._chunks
-        whole = [self._tasks.submit("group", group_whole, partitioner, chunk, self._ground, rng)]
-        ((fitted, centers),) = self._tasks.gather(pick(self._tasks, 0, whole))
-        return Grouped(fitted, centers, pick(self._tasks, 1, whole))
+        whole = [self._tasks.submit("group", group_whole, partitioner, chunk, self._ground, rng, self._depth)]
+        ((fitted, centers, tally, distances),) = self._tasks.gather(pick(self._tasks, 0, whole))
+        return Grouped(fitted, centers, pick(self._tasks, 1, whole), tally, distances)
 
     def places(self) -> list[Handle]:
         """Return the labels and distances of the rows, chunk by chunk."""
@@ -173,6 +179,8 @@ class SpreadCrowd:
 
     def summarised(self, grouped: Grouped) -> Handle:
         """Return who is in the groups, as a :class:`Tally`."""
+        if grouped.tally is not None:
+            return grouped.tally
         tallies = [
             self._tasks.submit("summary", tally_chunk, chunk, found, start, len(grouped.centers))
             for chunk, found, start in zip(self._chunks, grouped.places, self._starts[:-1].tolist(), strict=True)
@@ -224,12 +232,16 @@ def chosen_members(sizes: NDArray[np.integer], which: Int64, limit: int | None) 
 
 
 def group_whole(
-    partitioner: Any, chunk: Distinct, ground: Ground, rng: np.random.Generator
-) -> tuple[tuple[Any, Rows], tuple[Int32, Float64]]:
-    """Fit a partitioner as on one machine."""
+    partitioner: Any, chunk: Distinct, ground: Ground, rng: np.random.Generator, depth: int
+) -> tuple[tuple[Any, Rows, "Tally", Float64 | None], tuple[Int32, Float64]]:
+    """Fit a partitioner as on one machine, and say all that is asked of its groups; distances between few only."""
+    check_finite(largest_distance(chunk.rows, ground), depth)
     labels, centers, solved = fit_partitioner(partitioner, chunk.rows, ground, rng)
-    found = Assignment(chunk.rows, np.empty(0, np.int32), labels, ground, solved)
-    return (partitioner, centers), (labels, found.distances(centers, None))
+    found = labels, Assignment(chunk.rows, np.empty(0, np.int32), labels, ground, solved).distances(centers, None)
+    n, between = len(centers), None
+    if n * n <= PAIRS_AT_ONCE:
+        between = whole_matrix([upper_distances(centers, ground, (0, n))], centers, ground)
+    return (partitioner, centers, tally_chunk(chunk, found, 0, n), between), found
 
 
 def start_with(rows: Rows, ground: Ground, function: Callable[[Rows, Ground, Float64], Result]) -> Result:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl.clustering import crowd
 from relaxwl.costs import check_finite
 from relaxwl.distances.ground import Ground
 from relaxwl.distributed.shards import ShardedCollection
@@ -26,6 +27,8 @@ from relaxwl.unfolding.rows import canonical_order, distinct, join_rows
 
 # Trees of one partition, as the shards have them: what a task holds, and how many partitions there are.
 PARTITION_ROWS = 1 << 18
+# Rows of all shards together that come to the client: so few are made distinct there.
+FEW_ROWS = 1 << 14
 # A partition is this many times as large as the stretch between two trees of the sample that it is cut by.
 OVERSAMPLING = 32
 # The vertex of a graph behind the number of the graph, in one number.
@@ -73,7 +76,8 @@ class Level:
 
     ``ids`` are what each vertex of each shard has from the depth below (None at depth 0), ``kernel`` is the handle of
     the kernel that says how shards are refined, ``ground`` that of the costs between points, if somebody looks at
-    distances, and ``again`` says that shards were read, and so checked, before.
+    distances, and ``again`` says that shards were read, and so checked, before. How large
+    distances can become is asked here, but for few rows: the task that groups them looks.
     """
 
     def __init__(
@@ -93,19 +97,23 @@ class Level:
             tasks.submit("refine", refine_shard, kernel, shard, start, depth, below, n_below, again)
             for shard, start, below in zip(shards.singles(), starts[:-1].tolist(), ids, strict=True)
         ]
-        self._merged = self._shuffled(found, shards.n_nodes)
+        told = tasks.gather([tasks.submit("sample", sample, one, FEW_ROWS // len(found)) for one in found])
+        few = [whole for _, _, whole in told if whole is not None]
+        if len(few) == len(found) and sum(map(len, few)) <= crowd.CHUNK_ROWS:
+            merged = merge(few)
+            self.sizes, self._merged = [len(merged[0])], [hold(tasks, merged)]
+        else:
+            self._merged = self._shuffled(found, [(size, some) for size, some, _ in told])
+            counted = tasks.gather([tasks.submit("count", extent, merged, ground) for merged in self._merged])
+            self.sizes = [size for size, _ in counted]
+            check_finite(max(largest for _, largest in counted), depth)
+        self.depth, self.n_rows = depth, sum(self.sizes)
         # Few rows may stay with the ids of the vertices, so that no task need part them.
         self._found = found if len(self._merged) == 1 else pick(tasks, 1, found)
-        told = tasks.gather([tasks.submit("count", extent, merged, ground) for merged in self._merged])
-        self.sizes: list[int] = [size for size, _ in told]
-        self.n_rows = sum(self.sizes)
-        check_finite(max(largest for _, largest in told), depth)
 
-    def _shuffled(self, found: list[Handle], n_nodes: int) -> list[Handle]:
-        tasks, n_partitions, samples = self._tasks, 1, []
-        if n_nodes > PARTITION_ROWS:
-            told = tasks.gather([tasks.submit("sample", sample, one) for one in found])
-            n_partitions, samples = -(-sum(size for size, _ in told) // PARTITION_ROWS), [some for _, some in told]
+    def _shuffled(self, found: list[Handle], told: list[tuple[int, Rows]]) -> list[Handle]:
+        tasks, samples = self._tasks, [some for _, some in told]
+        n_partitions = -(-sum(size for size, _ in told) // PARTITION_ROWS)
         if n_partitions <= 1:
             return [tasks.submit("merge", merge, pick(tasks, 0, found))]
         borders = hold(tasks, splitters(samples, n_partitions))
@@ -178,11 +186,15 @@ def extent(merged: Merged, ground: Ground | None) -> tuple[int, float]:
     return len(rows), 0.0 if ground is None else largest_distance(rows, ground)
 
 
-def sample(found: Found) -> tuple[int, Rows]:
-    """Return the number of rows of a shard, and some of them, evenly spread; at least one, if there are any."""
+def sample(found: Found, few: int) -> tuple[int, Rows, Distinct | None]:
+    """Return the number of rows of a shard, and some of them, evenly spread; at least one, if there are any.
+
+    If there are few, all that is known of them comes along.
+    """
     rows = found[0].rows
     n_taken = -(-len(rows) * OVERSAMPLING // PARTITION_ROWS)
-    return len(rows), rows.take((np.arange(n_taken) * 2 + 1) * len(rows) // (2 * max(n_taken, 1)))
+    some = rows.take((np.arange(n_taken) * 2 + 1) * len(rows) // (2 * max(n_taken, 1)))
+    return len(rows), some, found[0] if len(rows) <= few else None
 
 
 def splitters(samples: list[Rows], n_partitions: int) -> Rows:

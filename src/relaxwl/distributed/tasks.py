@@ -134,10 +134,13 @@ class Cluster:
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         """Wait for tasks; a worker that died is one that had too little memory, as a rule."""
+        asked = [one for one in handles if isinstance(one, _Result)]
+        if not asked:
+            return list(handles)
         self._send()
         try:
-            asked = [one.future if isinstance(one, _Result) else one for one in handles]
-            return list(self._client.gather(asked))
+            answers = iter(self._client.gather([one.future for one in asked]))
+            return [next(answers) if isinstance(one, _Result) else one for one in handles]
         except import_module("distributed").KilledWorker as error:
             raise RuntimeError(
                 f"workers died again and again in one task ({error}); this is so when they have too little memory: "
