@@ -24,6 +24,8 @@ Handle = Any
 FAN_IN = 16
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13
+# What a worker that joins is given before it is told anything that makes it busy.
+JOINING_SECONDS = 2
 # What workers are told by; there is one of it, the newest, in a cluster.
 PLUGIN = "relaxwl-announcement"
 _announced: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
@@ -243,6 +245,7 @@ def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _announcement(work: bytes) -> Any:
     """Return a plugin that calls a function in workers; sent as code: one that lacks this package can join too."""
+    seconds = JOINING_SECONDS  # a name of this module would be looked up there
 
     class Announcement(import_module("distributed").WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: Any) -> None:
@@ -255,7 +258,10 @@ def _announcement(work: bytes) -> Any:
                     function, arguments = pickle.loads(work)
                     function(*arguments)
 
-            Thread(target=call, name="relaxwl", daemon=True).start()
+            thread = Thread(target=call, name="relaxwl", daemon=True)
+            # Who is only just joining is to be left in peace until it has: it has to answer in time.
+            has_joined = worker.periodic_callbacks["heartbeat"].is_running()
+            worker.loop.call_later(0 if has_joined else seconds, thread.start)
 
     return Announcement()
 
