@@ -94,7 +94,9 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
     parser.add_argument("--folder", type=Path, help="where shards are written, and found again")
     parser.add_argument("--memory-limit", default="4GiB", help="of each worker")
-    parser.add_argument("--shard-nodes", type=int, default=170_000)
+    parser.add_argument(
+        "--shard-nodes", type=int, help="vertices of a shard; by default 170,000, and at most 20 shards"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=["threads", *map(str, WORKERS)])
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
@@ -105,8 +107,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         for size in arguments.sizes:
-            folder = (arguments.folder or Path(temporary)) / f"egonets-{size}-{arguments.shard_nodes}"
-            print(write(folder, size, arguments.shard_nodes), flush=True)
+            shard_nodes = arguments.shard_nodes or max(170_000, size // 20)
+            folder = (arguments.folder or Path(temporary)) / f"egonets-{size}-{shard_nodes}"
+            print(write(folder, size, shard_nodes), flush=True)
             models = set()
             for how in arguments.only:
                 settings = ["--memory-limit", arguments.memory_limit, "--repeats", str(arguments.repeats)]
