@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where shards are written, and found again")
     parser.add_argument("--memory-limit", default="4GiB", help="of each worker")
     parser.add_argument(
-        "--shard-nodes", type=int, help="vertices of a shard; by default 170,000, and at most 20 shards"
+        "--shard-nodes", type=int, help="vertices of a shard; by default 170,000, or a 20th of all if that is more"
     )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=["threads", *map(str, WORKERS)])
