@@ -2,8 +2,8 @@
 
 Dask lets workers give memory back to the system at once (``MALLOC_TRIM_THRESHOLD_`` in the environment that it starts
 them in), which has the C library map every larger array anew: each of its pages then costs a fault, a third of the
-processor time of a fit. While a task runs, freed memory is kept for the arrays that follow, up to the bounds that the library finds by
-itself elsewhere; when none is running, what Dask asked for holds again.
+processor time of a fit. While a task runs, freed memory is kept for the arrays that follow, up to the bounds that the
+library finds by itself elsewhere; when none is running, what Dask asked for holds again.
 """
 
 import ctypes
