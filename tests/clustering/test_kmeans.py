@@ -478,3 +478,11 @@ def test_room_for_the_costs_of_roots_is_asked_for(monkeypatch):
     monkeypatch.setattr("relaxwl.clustering.kmeans.refuse_beyond_memory", lambda *words: asked.append(words))
     WassersteinKMeans(1, random_state=0).fit(tree_rows([(9, {0: 1}), (2, {1: 1})], 5), ground=random_ground(5))
     assert asked[0] == (1600.0, "the costs between root codes up to 9", "give root_cost")
+
+
+def test_medians_of_real_masses_are_refused():
+    rows = tree_rows(random_content(20, 5), 5).measures()
+    rows.counts[3] += 0.5
+    with pytest.raises(ValueError, match="center 'median' needs whole-number masses"):
+        WassersteinKMeans(3).fit(rows, ground=random_ground(5), root_cost=ROOTS)
+    WassersteinKMeans(3, "mean", random_state=0).fit(rows, ground=random_ground(5), root_cost=ROOTS)

@@ -4,6 +4,8 @@ import errno
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -88,12 +90,27 @@ def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
 
 def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
     monkeypatch.setattr(keeping, "MOST_SECONDS", 0.05)
-    mine = keeping._my_turn(tmp_path / "turn")
+    mine = keeping._my_turn(tmp_path / "turn", bool)
     if mine is None:
         pytest.skip("no locks on this platform")
     with mine:
-        assert keeping._my_turn(tmp_path / "turn") is None
-    assert keeping._my_turn(tmp_path / "no folder" / "turn") is None
+        assert keeping._my_turn(tmp_path / "turn", bool) is None
+    assert keeping._my_turn(tmp_path / "no folder" / "turn", bool) is None
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_who_waited_for_nothing_lets_the_others_go_on(tmp_path, is_kept):
+    first = keeping._my_turn(tmp_path / "turn", bool)
+    if first is None:
+        pytest.skip("no locks on this platform")
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(keeping._my_turn, tmp_path / "turn", lambda: is_kept)
+        time.sleep(0.1)
+        first.close()
+        taken = second.result(timeout=60)
+    assert (taken is not None) == is_kept
+    if taken is not None:
+        taken.close()
 
 
 def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):

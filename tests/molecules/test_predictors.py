@@ -68,6 +68,8 @@ def test_classifier_gives_probabilities_that_agree_with_its_answers():
         (MoleculeClassifier(), ["C", "CC", "CCC"], ["methane", "ethane", "propane"], "that looks like names"),
         (MoleculeClassifier(), ["C"] * 30, [f"name {n}" for n in range(30)], "that looks like names"),
         (MoleculeClassifier(), ["C"] * 30, np.arange(30), "that looks like names"),
+        (MoleculeClassifier(), ["C"] * 8, np.array(list("abcdefgh"), object), "that looks like names"),
+        (MoleculeClassifier(), ["C"] * 8, np.arange(8.0), "that looks like names"),
         (MoleculeClassifier(), ["C"] * 3, [0.5, 1.25, 2.0], "Unknown label type: continuous"),
         (MoleculeRegressor(n_partitions=0), ["C"], [1.0], "n_partitions"),
     ],

@@ -50,7 +50,7 @@ class InterruptibleDispatcher(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile for types of arguments; of what is called on the way no machine code is made."""
-        with machine_code_later(self), in_turn(self, signature):
+        with in_turn(self, signature), machine_code_later(self):  # who waits holds no lock of Numba's
             return _compile(self, signature)
 
     @cached_property

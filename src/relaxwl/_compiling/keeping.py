@@ -18,7 +18,7 @@ import re
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -80,20 +80,26 @@ class KeyedCacheFile(IndexDataCacheFile):
             opened.write(content + MARK + _checksum(content))
 
 
-def _my_turn(path: Path) -> IO[bytes] | None:
-    """Wait until no other process has the file open and locked; None where there are no locks, or after a while."""
+def _my_turn(path: Path, is_kept: Callable[[], bool]) -> IO[bytes] | None:
+    """Wait until no other process has the file open and locked; None where there are no locks, or after a while.
+
+    Who waited and finds that nothing was kept after all (a full disk) takes no turn: so will the others.
+    """
     if fcntl is None:
         return None
     try:
         file = path.open("wb")
     except OSError:
         return None
-    end = time.monotonic() + MOST_SECONDS
+    end, waited = time.monotonic() + MOST_SECONDS, False
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which ends with the process, however it ends
+            if waited and not is_kept():
+                break
             return file
         except BlockingIOError:
+            waited = True
             if time.monotonic() > end:
                 break
             time.sleep(LOOK_EVERY)
@@ -130,10 +136,14 @@ def in_turn(function: Any, signature: Any) -> Iterator[None]:
     """Compile a function for types of arguments when no other process does, if its code is not kept yet."""
     kept: Any = getattr(function, "_cache", None)
     file = kept._cache_file if isinstance(kept, FunctionCache) else None
-    if file is None or kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
+    if file is None:
         yield
         return
-    turn = _my_turn(Path(f"{file._index_path}.turn"))
+
+    def is_kept() -> bool:
+        return kept._index_key(signature, function.targetctx.codegen()) in file._load_index()
+
+    turn = None if is_kept() else _my_turn(Path(f"{file._index_path}.turn"), is_kept)
     try:
         yield
     finally:

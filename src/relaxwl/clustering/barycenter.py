@@ -75,10 +75,6 @@ class Cluster:
         span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return self.points[span], self.masses[span]
 
-    def part(self, places: Int64) -> "Cluster":
-        """Return the cluster of the members at some places of ``members``."""
-        return replace(self, members=self.members[places], weights=self.weights[places])
-
     def compact(self) -> tuple[scipy.sparse.csr_array, Float64, Int64]:
         """Return the members' masses over the points that they use, the ground between these and ⊥, and the points."""
         starts = self.indptr[self.members]

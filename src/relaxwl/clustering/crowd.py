@@ -24,8 +24,8 @@ from relaxwl.unfolding.rows import join_rows
 Result = TypeVar("Result")
 # Sums over clusters are summed up in chunks of so many rows, wherever these are: so their last digits agree.
 CHUNK_ROWS = 1 << 15
-# Centres that one task improves.
-CENTERS_AT_ONCE = 8
+# Medians that one task improves, if there are enough for several tasks. Other centres take longer: one each.
+MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 8
 
 
 class Crowd(Protocol):
@@ -142,7 +142,8 @@ class HeldCrowd:
         starts, members = _suggesting(search.labels, self.weights, which[order], len(centers), limit)
         clusters = Clusters(starts, members, self.weights[members], search.measures, search.ground)
         improve = partial(improvement(method), clusters, present)
-        made = map_chunks(improve, spans(len(which), CENTERS_AT_ONCE), search.n_jobs)
+        at_once = min(max(len(which) // MEDIAN_TASKS, 1), MEDIANS_AT_ONCE) if method == "median" else 1
+        made = map_chunks(improve, spans(len(which), at_once), search.n_jobs)
         return join_rows([present.take(np.empty(0, np.int64)), *made]).take(np.argsort(order))
 
     def measure(self, centers: Rows, which: Int64) -> tuple[Float64, Float64]:

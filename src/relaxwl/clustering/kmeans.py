@@ -24,15 +24,16 @@ from relaxwl.unfolding import Rows, check_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
-# Rounds where max_iter does not say. Of more rows than that, a sample with so many for each cluster comes first.
+# Rounds where max_iter does not say.
 ROUNDS = 8
+# Of more rows than that, a sample with so many for each cluster comes first.
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 SAMPLE_ROUNDS = 4
 FINAL_ROUNDS = 1
 # Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
 LEAST_GAIN = 1 / 64
-# Then, and of many rows, so many members, evenly spread, suggest a better centre; all of them judge it.
+# Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
@@ -77,7 +78,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int, "sqrt", "log2", float or callable
         Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        How centres are found; see :func:`relaxwl.transport_barycenter`.
+        How centres are found; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
+        ``max_iter`` does not say, 48 members suggest a centre, and it is taken if it serves all of them better in sum.
     init : {"k-means++", "random"}
         How seeds are drawn among the rows: by their distance to the seeds before, which leads to the lowest sums of
         distances, or uniformly, so that there are many centres where there are many rows.
@@ -172,6 +174,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         X, self.ground_ = _admitted(X, ground, root_cost, check)
         if len(X) == 0:
             raise ValueError("there are no rows to cluster")
+        if self.center == "median" and not X.is_integral:
+            raise ValueError("center 'median' needs whole-number masses; for real ones use 'lp', 'entropic' or 'mean'")
         weights, unit = _weights(X, sample_weight)
         crowd = HeldCrowd(X, self.ground_, weights, self.n_jobs)
         self.centers_, self.n_iter_ = self.settle(crowd)

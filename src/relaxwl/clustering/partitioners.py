@@ -79,7 +79,8 @@ class KMeansPartitioner(_Centred):
     Parameters
     ----------
     kmeans : WassersteinKMeans, optional
-        How to cluster. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
+        How to cluster; by default with seeds of k-means++, where the kernel's own groups start from seeds drawn
+        uniformly. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
     """
 
     def __init__(self, kmeans: WassersteinKMeans | None = None) -> None:

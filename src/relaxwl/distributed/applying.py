@@ -23,7 +23,7 @@ from relaxwl.kernels.base import CountKernel
 
 
 def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
-    """Return the features of all graphs as a Dask array of sparse blocks, one a shard; nothing is computed yet.
+    """Return the features of all graphs as a Dask array of sparse blocks, one a shard; none is computed yet.
 
     ``compute()`` runs on the current client and joins the blocks; ``to_delayed()`` gives them one by one. The same
     numbers as ``kernel.transform(shards.to_collection())``, bit for bit.

@@ -2,8 +2,8 @@
 
 The loop is that of ``kernels.chains.fit_chain``, with shards in place of the collection and chunks in place of its
 rows. What holds how much: a task one shard, or the trees of one partition of a level, or one chunk of rows, or the
-sample that k-means starts from (16 rows a group); the client and the model the centres and the distances between them
-(of the Weisfeiler-Lehman kernel, whose features the trees are, all distinct trees).
+sample that k-means starts from (16 rows a group; with a given ``max_iter`` one); the client and the model the centres
+and the distances between them (of the Weisfeiler-Lehman kernel, whose features the trees are, all distinct trees).
 """
 
 import copy

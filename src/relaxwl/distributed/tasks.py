@@ -219,7 +219,11 @@ def hold(tasks: Tasks, value: Any) -> Handle:
 
     Dask lets a task run where the handles that it takes are, so it is better not to make one for next to nothing.
     """
-    return value if len(pickle.dumps(value)) <= SMALL_BYTES else tasks.submit("send", _itself, value)
+    try:
+        small = len(pickle.dumps(value)) <= SMALL_BYTES
+    except (pickle.PicklingError, AttributeError, TypeError):  # a function of the user's, which Dask knows how to send
+        small = False
+    return value if small else tasks.submit("send", _itself, value)
 
 
 def pick(tasks: Tasks, place: Any, handles: Iterable[Handle], name: str = "part") -> list[Handle]:

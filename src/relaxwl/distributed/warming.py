@@ -16,6 +16,7 @@ from relaxwl.distributed.shards import Part, ShardedCollection
 from relaxwl.distributed.tasks import Here, Tasks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.checking import check_clean
+from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 
 # Vertices that take all ways that more would take, in next to no time.
 FEW_VERTICES = 512
@@ -27,7 +28,7 @@ _met: set[str] = set()
 def warm_workers(tasks: Tasks, kernel: Any, shards: ShardedCollection, *, applied: bool = False) -> None:
     """Let all workers, those that join later as well, get ready for tasks of a kernel, beside what they do."""
     first = next((shard for shard in shards.singles() if shard.n_nodes), None)
-    if first is not None:
+    if first is not None and isinstance(kernel, (WeisfeilerLehman, RelaxedWeisfeilerLehman)):
         plain = {"n_partitions": 1, "random_state": 0, "n_jobs": None, "verbose": 0}
         light = clone(kernel)
         light.set_params(**{name: value for name, value in plain.items() if name in light.get_params(deep=False)})

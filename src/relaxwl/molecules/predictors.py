@@ -373,10 +373,16 @@ def _standardised(prediction: Prediction) -> Float64:
 
 
 def _refuse_names(targets: NDArray[Any]) -> None:
-    """Refuse texts and whole numbers most of which are different, before scikit-learn warns of as many classes."""
-    if targets.ndim != 1 or targets.dtype.kind not in "iuU":
+    """Refuse targets most of which are different; before scikit-learn, which warns of as many classes.
+
+    What is no class at all is left to it: several columns, broken numbers, and objects that have no order.
+    """
+    if targets.ndim != 1 or (targets.dtype.kind == "f" and (targets != np.rint(targets)).any()):
         return
-    number = len(np.unique(targets))
+    try:
+        number = len(np.unique(targets))
+    except TypeError:
+        return
     if number > max(2, len(targets) / 2):
         found = f"not {number} for {len(targets)} molecules: that looks like names; take another target"
         raise ValueError(f"y must hold classes of at least two molecules on average, {found}")
