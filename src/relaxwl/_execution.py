@@ -41,8 +41,10 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     crowd the cores. A time limit (see ``relaxwl._deadline``) is looked at before each chunk.
     """
     chunks = list(chunks)
-    n_workers = min(joblib.effective_n_jobs(n_jobs), MOST_WORKERS)
-    if min(n_workers, len(chunks)) <= 1 or getattr(_worker, "is_busy", False):
+    # joblib counts the cores anew each time, which takes as long as many a chunk: not where there is nothing to share.
+    alone = len(chunks) <= 1 or getattr(_worker, "is_busy", False)
+    n_workers = 1 if alone else min(joblib.effective_n_jobs(n_jobs), MOST_WORKERS)
+    if n_workers <= 1:
         return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
     given_up = threading.Event()

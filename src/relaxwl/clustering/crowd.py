@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 # Sums over clusters are summed up in chunks of so many rows, wherever these are: so their last digits agree.
 CHUNK_ROWS = 1 << 15
 # Medians that one task improves, if there are enough for several tasks. Other centres take longer: one each.
-MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 8
+MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 4
 
 
 class Crowd(Protocol):
