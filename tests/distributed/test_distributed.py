@@ -36,7 +36,13 @@ def start_cluster(n_workers, **settings):
 def cluster():
     # Who asks a dead worker for data tries for 30 seconds, unless told otherwise. With less than 10, those that start
     # workers anew give up on a busy machine; there are none then, and without the second setting Dask waits for ever.
-    timeouts = {"distributed.comm.timeouts.connect": "10s", "distributed.scheduler.no-workers-timeout": "120s"}
+    # Some time after a worker was lost, a local cluster looks whether it is back, and if not closes who would start it
+    # anew: bad luck for one that has come back and was killed again by the next test, just then.
+    timeouts = {
+        "distributed.comm.timeouts.connect": "10s",
+        "distributed.scheduler.no-workers-timeout": "120s",
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
     with dask.config.set(timeouts), start_cluster(2, memory_limit=0) as cluster:
         yield cluster
 
