@@ -41,7 +41,7 @@ def cluster():
     timeouts = {
         "distributed.comm.timeouts.connect": "10s",
         "distributed.scheduler.no-workers-timeout": "120s",
-        "distributed.deploy.lost-worker-timeout": "1h",
+        "distributed.deploy.lost-worker-timeout": "3600s",
     }
     with dask.config.set(timeouts), start_cluster(2, memory_limit=0) as cluster:
         yield cluster
