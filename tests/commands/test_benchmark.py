@@ -109,6 +109,7 @@ def test_ctrl_c_leaves_complete_records_and_no_traceback(tmp_path):
         json.loads(line)
 
 
+@pytest.mark.slow
 def test_random_and_scaffold_splits_have_tables_of_their_own(table, tmp_path, capsys):
     folder = str(tmp_path / "results")
     command = ["benchmark", str(table), "--smiles", "structure", "--target", "measured", "--task", "regression"]

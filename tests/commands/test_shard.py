@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from relaxwl.cli import main
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardedCollection, ShardWriter
@@ -11,6 +13,7 @@ def shard(*arguments):
     return main(["shard", *map(str, arguments), "--quiet"])
 
 
+@pytest.mark.slow
 def test_data_sets_one_behind_the_other(tmp_path, capsys):
     assert shard("egonets-1", "egonets-2", "-o", tmp_path / "s", "--graphs-per-shard", 150, "--json") == 0
     assert json.loads(capsys.readouterr().out)["n_shards"] == 3

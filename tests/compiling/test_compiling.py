@@ -57,6 +57,7 @@ assert (kernel.fit_transform(graphs) != expected).nnz == 0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers as POSIX knows them")
 def test_interrupts_at_any_moment_of_compiled_code_are_interrupts():
     folders = [str(SOURCE.parent), str(TESTS)]

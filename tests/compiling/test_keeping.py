@@ -77,6 +77,7 @@ print(len(compiled), result)
 """
 
 
+@pytest.mark.slow
 def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
     (tmp_path / "compiled.py").write_text(ONE_OF_TWO)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(sys.path)}

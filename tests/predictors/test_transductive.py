@@ -1,6 +1,7 @@
 """Kernels that meet all graphs, and folds that learn from some of them."""
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 
 from relaxwl import GraphClassifier
@@ -29,6 +30,7 @@ def test_folds_do_not_depend_on_those_before():
     np.testing.assert_array_equal(used.learn(train, NAMES[train]).predict_proba(test), fresh)
 
 
+@pytest.mark.slow
 def test_evaluation_fits_kernels_once_or_in_each_fold(monkeypatch):
     fitted = []
     original = GraphClassifier._fit_averages
