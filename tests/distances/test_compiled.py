@@ -21,6 +21,14 @@ def measures_of(x, y):
     return points[0], x[points[0]].astype(float), points[1], y[points[1]].astype(float)
 
 
+def random_problems(rng, sizes, kind, masses):
+    """Yield a dozen pairs of measures and their grounds, of some of these numbers of points."""
+    for _ in range(12):
+        n_points = int(rng.integers(sizes.start, sizes.stop))
+        ground = random_ground(rng, n_points, kind)
+        yield random_measure(rng, n_points, masses), random_measure(rng, n_points, masses), ground
+
+
 def solve_twice(x, y, ground):
     """Return the distance with closed forms, and by shortest paths alone."""
     measures = measures_of(x, y)
@@ -30,11 +38,7 @@ def solve_twice(x, y, ground):
 @pytest.mark.parametrize("masses", MASSES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_the_linear_program(kind, masses):
-    rng = np.random.default_rng(7)
-    for _ in range(12):
-        n_points = int(rng.integers(1, 9))
-        ground = random_ground(rng, n_points, kind)
-        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
+    for x, y, ground in random_problems(np.random.default_rng(7), range(1, 9), kind, masses):
         quick, paths = solve_twice(x, y, ground)
         # HiGHS itself is accurate to about 1e-7 of the largest term only when scales mix.
         tolerance = 1e-6 if "scales" in (kind, masses) else RELATIVE
@@ -45,11 +49,7 @@ def test_agrees_with_the_linear_program(kind, masses):
 @pytest.mark.parametrize("masses", MASSES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_pot(kind, masses):
-    rng = np.random.default_rng(11)
-    for _ in range(12):
-        n_points = int(rng.integers(2, 60))
-        ground = random_ground(rng, n_points, kind)
-        x, y = random_measure(rng, n_points, masses), random_measure(rng, n_points, masses)
+    for x, y, ground in random_problems(np.random.default_rng(11), range(2, 60), kind, masses):
         quick, paths = solve_twice(x, y, ground)
         assert paths == pytest.approx(quick, rel=RELATIVE, abs=1e-15)
         assert quick == pytest.approx(by_pot(x, y, ground), rel=RELATIVE, abs=1e-12)

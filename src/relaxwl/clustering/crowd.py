@@ -201,13 +201,6 @@ class HeldCrowd:
         return sums
 
 
-def members_of_clusters(labels: Int32, k: int) -> list[Int64]:
-    """Return the row numbers of each cluster, ascending."""
-    order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels, minlength=k)).tolist()
-    return [order[start:stop] for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
-
-
 def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
     """Return which rows are in one of some clusters."""
     chosen = np.zeros(k, bool)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import spans
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering import crowd
-from relaxwl.clustering.crowd import Found, HeldCrowd, members_of_clusters
+from relaxwl.clustering.crowd import Found, HeldCrowd
 from relaxwl.clustering.nearest import evenly
 from relaxwl.clustering.partitioners import KMeansPartitioner, Partitioner
 from relaxwl.costs import check_finite
@@ -266,10 +266,17 @@ def places(moved: Moved) -> tuple[Int32, Float64]:
     return moved[0].labels, moved[0].distances
 
 
+def _members_of_groups(labels: Int32, k: int) -> list[Int64]:
+    """Return the row numbers of each group, ascending."""
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=k)).tolist()
+    return [order[start:stop] for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
+
+
 def take_members(chunk: Distinct, moved: Moved, groups: Int64, ranks: Int64) -> tuple[Rows, Int32]:
     """Return some members of groups, by their place among those of the chunk, and their groups."""
     found = moved[0]
-    members = members_of_clusters(found.labels, found.n_centers)
+    members = _members_of_groups(found.labels, found.n_centers)
     numbers = np.array(
         [members[one][rank] for one, rank in zip(groups.tolist(), ranks.tolist(), strict=True)], np.int64
     )
