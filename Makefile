@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Options for pytest: make test PYTEST_OPTIONS="-k shards"
 PYTEST_OPTIONS ?=
 
-.PHONY: help demo test coverage test-slow test-bounds fuzz mutate lint format bench docs wheel-test clean-cache clean
+.PHONY: help demo test coverage test-slow test-bounds reference fuzz mutate lint format bench docs wheel-test clean-cache clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ BOUNDS_TESTS := tests/unfolding tests/distances tests/clustering tests/kernels t
 test-bounds: $(STAMP)  ## Run tests of compiled code with its indices checked
 	@echo "Running tests of compiled code with its indices checked ..."
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS) $(BOUNDS_TESTS)
+
+reference: $(STAMP)  ## Compare kernels and predictors with their reference outputs (needs ../shared)
+	@$(BIN)/python tests/reference/compare.py
 
 # A fixed run without MINUTES; with it, one of that length whose seed is printed. Findings: build/fuzz/found.jsonl
 MINUTES ?=

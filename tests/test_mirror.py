@@ -1,46 +1,46 @@
-"""Every module has its tests in a file of its name, and every file of tests a module."""
+"""Tests mirror the folders of the package, and every module is imported by tests of its own folder."""
+
+import re
 
 import pytest
 
 from places import SOURCE, TESTS
 
-# Modules without a file of their own, and why.
+# Modules that no test imports, and why.
 UNTESTED = {
     "kernels/baselines/_compiled.py": "a few functions for each baseline, tried by its oracle in the baseline's tests",
 }
-# Files of tests that mirror no module, and what they look at instead.
+# Folders of tests that mirror none of the package, and what they look at instead.
 APART = {
-    "test_mirror.py": "the tests themselves",
-    "docs/test_examples.py": "examples/",
-    "docs/test_pages.py": "README.md and docs/",
-    "docs/test_reference.py": "docs/api.md and docs/architecture.md",
-    "fuzz/test_fuzz.py": "the campaign of random cases beside it",
-    "reports/test_explorer_browser.py": "the script of the explorer page, in a browser",
+    "docs": "README.md, docs/ and examples/",
+    "fuzz": "the campaign of random cases beside it",
+    "journeys": "what users do from beginning to end",
+    "matrix": "every source of graphs with every consumer",
+    "reference": "outputs of kernels and predictors that must not change by accident",
 }
 
-
-def place_of_tests(module):
-    """Return where tests of a module belong: those of ``_compiling/keeping.py`` in ``compiling/test_keeping.py``."""
-    *folders, name = (part.lstrip("_") for part in module.with_suffix("").parts)
-    return "/".join([*folders, f"test_{name}.py"])
-
-
-def place_of_package(folder):
-    """Return where tests of a package as a whole belong: those of ``kernels/`` in ``kernels/test_kernels.py``."""
-    folders = [part.lstrip("_") for part in folder.parts]
-    return "/".join([*folders, f"test_{folders[-1] if folders else SOURCE.name}.py"])
-
-
 MODULES = [path.relative_to(SOURCE) for path in sorted(SOURCE.rglob("*.py")) if path.name != "__init__.py"]
-PACKAGES = [path.parent.relative_to(SOURCE) for path in sorted(SOURCE.rglob("__init__.py"))]
+FOLDERS = {"/".join(part.lstrip("_") for part in module.parent.parts) for module in MODULES}
+
+
+def own_tests(module):
+    """Return the text of the test files that lie in the folder of a module's tests."""
+    folder = TESTS.joinpath(*(part.lstrip("_") for part in module.parent.parts))
+    return "\n".join(path.read_text() for path in folder.glob("*.py"))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
-def test_every_module_has_its_tests(module):
-    assert (TESTS / place_of_tests(module)).is_file() == (module.as_posix() not in UNTESTED)
+def test_every_module_is_tested_in_its_folder(module):
+    *folders, name = ("relaxwl", *module.with_suffix("").parts)
+    package = re.escape(".".join(folders))
+    imported = rf"\b{package}\.{name}\b|\bfrom {package} import [^\n]*\b{name}\b"
+    found = re.search(imported, own_tests(module)) is not None
+    mirrored = (
+        TESTS.joinpath(*(part.lstrip("_") for part in module.parent.parts)) / f"test_{name.lstrip('_')}.py"
+    ).exists()
+    assert (found or mirrored) == (module.as_posix() not in UNTESTED)
 
 
-def test_every_file_of_tests_has_its_module():
-    mirrors = {place_of_tests(module) for module in MODULES} | {place_of_package(folder) for folder in PACKAGES}
-    found = {path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
-    assert found - mirrors == APART.keys()
+def test_every_folder_of_tests_mirrors_one_of_the_package():
+    found = {path.relative_to(TESTS).parent.as_posix().removeprefix(".") for path in TESTS.rglob("test_*.py")}
+    assert found - FOLDERS <= APART.keys()
