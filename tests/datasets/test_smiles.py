@@ -1,5 +1,6 @@
 """SMILES and RDKit molecules as graphs, and what happens to those that cannot be read."""
 
+import copy
 import pickle
 import random
 import warnings
@@ -121,6 +122,17 @@ def test_ten_thousand_malformed_texts_neither_crash_nor_shift_rows():
     assert np.diff(graphs.offsets).tolist() == sizes[index].tolist()
     readable = [Chem.MolFromSmiles(texts[place]) for place in index[:500]]
     assert [molecule.GetNumAtoms() for molecule in readable] == sizes[index[:500]].tolist()
+
+
+def test_collections_of_molecules_stay_such():
+    graphs = from_smiles(["CCO", "CC"])
+    copies = pickle.loads(pickle.dumps(graphs)), graphs.with_parts(given=()), copy.deepcopy(graphs)
+    for same in copies:
+        assert type(same) is type(graphs)
+        assert same == graphs
+        assert same.sources == graphs.sources
+    codes = np.zeros(len(graphs.indices), np.int32)
+    assert graphs.with_parts(edge_codes=codes, edge_vocabulary=("bond",)).sources == ("CCO", "CC")
 
 
 def test_collections_remember_their_molecules():

@@ -28,6 +28,14 @@ def test_points_on_a_line_keep_the_roots_of_their_distances():
     np.testing.assert_allclose(apart, np.abs(np.subtract.outer(places, places)), atol=1e-6)
 
 
+@pytest.mark.parametrize("n", [3, 4, 37, 100, 111, 256])
+def test_equidistant_points_have_a_map(n):
+    points = plane(1.0 - np.eye(n))
+    assert points.shape == (n, 2)
+    assert np.isfinite(points).all()
+    np.testing.assert_allclose((points**2).sum(axis=0), 0.5)
+
+
 @pytest.mark.parametrize(("distances", "expected"), [(np.zeros((0, 0)), []), ([[0]], [0]), ([[0, 9], [9, 0]], [0, 3])])
 def test_fewer_than_three_points_stand_in_a_row(distances, expected):
     points = plane(np.asarray(distances, float))

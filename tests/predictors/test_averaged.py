@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from predictors.small_data import TEST, TRAIN
+from relaxwl import GraphCollection
 from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl.molecules import from_smiles
 from relaxwl.predictors import AveragedKernel
 from relaxwl.predictors.averaged import COMBINATIONS
 
@@ -34,6 +36,14 @@ def test_combinations_are_means_of_blocks_and_what_was_fitted_can_be_prepared_ag
     np.testing.assert_allclose(kernel.kernel_diagonal(TRAIN), kernel.compare(prepared)[0].diagonal(), atol=1e-9)
     cross = kernel.kernel_matrix(TEST, TRAIN)
     np.testing.assert_allclose(kernel.kernel_matrix(TEST[[2]], TRAIN)[0], cross[2], atol=1e-9)
+
+
+def test_molecules_are_graphs_too():
+    pytest.importorskip("rdkit")
+    graphs = from_smiles(["CCO", "CCN", "c1ccccc1", "CC(C)C", "CO", "CCCCO"])
+    kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
+    plain = AveragedKernel(effort="quick", random_state=0).fit(GraphCollection.concatenate([graphs]))
+    np.testing.assert_array_equal(kernel.kernel_matrix(graphs), plain.kernel_matrix(graphs))
 
 
 def test_out_of_time_less_is_fitted_and_said():

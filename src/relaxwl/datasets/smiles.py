@@ -104,12 +104,6 @@ class MoleculeCollection(GraphCollection):
     def __add__(self, other: object) -> GraphCollection:
         return self.concatenate([self, other]) if isinstance(other, GraphCollection) else NotImplemented
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MoleculeCollection.of, (self._plain(), self.sources)
-
-    def _plain(self) -> GraphCollection:
-        return GraphCollection(**{name: getattr(self, name) for name in GraphCollection.__slots__})
-
 
 def _as_molecule(source: Any) -> Any:
     return import_rdkit().MolFromSmiles(source) if isinstance(source, str) else source

@@ -28,7 +28,9 @@ class Unfolder:
         counts = bool(kernel.edge_labels) or (graphs.directed and directions == "both")
         self.edge_labels = counts and self.graphs.edge_vocabulary is not None
         if edges is not None and edges.codebook is not None:
-            self.graphs, self.edge_labels = self.graphs.with_edge_labels(*edges.codes_and_names(self.graphs)), True
+            codes, names = edges.codes_and_names(self.graphs)
+            self.graphs = self.graphs.with_parts(edge_codes=codes, edge_vocabulary=names)
+            self.edge_labels = True
         self._sizes: list[Float64] = [np.ones(graphs.n_nodes)]
         self._symbols: list[Label] | None = None
         encoding = getattr(kernel, "root_encoding_", None)

@@ -1,7 +1,6 @@
-"""A map of a group of centres: points in the plane whose distances resemble those of the centres."""
+"""A map of cluster centers: points in the plane whose distances resemble those of the centers."""
 
 import numpy as np
-from sklearn.decomposition import KernelPCA
 
 from relaxwl.graphs.arrays import Float64
 
@@ -22,7 +21,9 @@ def plane(distances: Float64) -> Float64:
     if n < 3:
         span = float(distances.max(initial=0.0)) ** 0.5
         return np.column_stack([np.linspace(0.0, span, n), np.zeros(n)])
-    points: Float64 = KernelPCA(2, kernel="precomputed", eigen_solver="dense").fit_transform(-distances / 2)
-    # Fewer dimensions come back where the rest is nothing.
-    points = np.pad(points, ((0, 0), (0, max(0, 2 - points.shape[1]))))
-    return np.asarray(points[:, :2])
+    centered = (distances.mean(axis=0) + distances.mean(axis=1)[:, None] - distances.mean() - distances) / 2
+    # All eigenvalues: solvers for the largest two fail where many are equal, as those of equidistant points are.
+    values, vectors = np.linalg.eigh(centered)
+    axes = vectors[:, :-3:-1]
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+    return np.asarray(axes * signs * np.sqrt(np.maximum(values[:-3:-1], 0.0)))

@@ -8,7 +8,7 @@ which labels were met, so a permutation of the vertices or another split of the 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -358,7 +358,15 @@ class GraphCollection(Sequence["Graph"]):
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, ({name: getattr(self, name) for name in self.__slots__},)
+        return _restore, (type(self), self._parts())
+
+    def _parts(self) -> dict[str, Any]:
+        """Return the arguments that make an equal collection of the same class."""
+        return {name: getattr(self, name) for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())}
+
+    def with_parts(self, **parts: Any) -> Self:
+        """Return the same graphs, as a collection of the same class, with other parts; trusts its arguments."""
+        return type(self)(**self._parts() | parts)
 
     # --------------------------------------------------------------------------------------------- directions
 
@@ -398,13 +406,12 @@ class GraphCollection(Sequence["Graph"]):
         indptr, indices, arcs, entering = both_ways(self.indptr, self.indices)
         both = self._with_entries(indptr, indices, arcs)
         if not edge_labels or self.edge_vocabulary is None or both.edge_codes is None:
-            return both.with_edge_labels(
-                entering.astype(np.int32), (directed_symbol(False, None), directed_symbol(True, None))
-            )
+            vocabulary: Vocabulary = (directed_symbol(False, None), directed_symbol(True, None))
+            return both.with_parts(edge_codes=entering.astype(np.int32), edge_vocabulary=vocabulary)
         symbols = [directed_symbol(way, label) for way in (False, True) for label in self.edge_vocabulary]
         vocabulary = sort_labels(symbols)
         codes = entering * np.int32(len(self.edge_vocabulary)) + both.edge_codes
-        return both.with_edge_labels(match_codes(tuple(symbols), vocabulary)[codes], vocabulary)
+        return both.with_parts(edge_codes=match_codes(tuple(symbols), vocabulary)[codes], edge_vocabulary=vocabulary)
 
     def entries_seen(self, directions: str = "both") -> Int64 | slice:
         """Return where the adjacency entries of this collection are among those of :meth:`seen`."""
@@ -416,24 +423,12 @@ class GraphCollection(Sequence["Graph"]):
 
     def _with_entries(self, indptr: Int64, indices: Int32, arcs: Int64) -> "GraphCollection":
         """Return other adjacency entries that carry what the given arcs carry."""
-        return GraphCollection(
-            self.offsets,
-            indptr,
-            indices,
-            directed=True,
-            node_codes=self.node_codes,
-            node_vocabulary=self.node_vocabulary,
+        return self.with_parts(
+            indptr=indptr,
+            indices=indices,
             edge_codes=None if self.edge_codes is None else self.edge_codes[arcs],
-            edge_vocabulary=self.edge_vocabulary,
-            node_attributes=self.node_attributes,
             edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
-            given=self.given,
         )
-
-    def with_edge_labels(self, codes: Int32, vocabulary: Vocabulary) -> "GraphCollection":
-        """Return the same graphs with other edge labels, a code for each adjacency entry; trusts its arguments."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return GraphCollection(**{**values, "edge_codes": codes, "edge_vocabulary": vocabulary})
 
     # -------------------------------------------------------------------------------------------- converters
 
@@ -550,8 +545,8 @@ class GraphCollection(Sequence["Graph"]):
         return [graph.to_networkx() for graph in self]
 
 
-def _restore(values: dict[str, Any]) -> GraphCollection:
-    return GraphCollection(**values)
+def _restore(kind: type[GraphCollection], parts: dict[str, Any]) -> GraphCollection:
+    return kind(**parts)
 
 
 def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:

@@ -138,7 +138,8 @@ class AveragedKernel(GraphKernel):
     def fit_prepare(self, X: Any) -> Prepared:
         """Fit, and return the graphs as all kernels see them, with the Gram matrices of the blocks."""
         self._validate_parameters()
-        graphs = _without_notes(as_collection(X))
+        # Without the note of what users named: each kernel would warn of what others take up.
+        graphs = as_collection(X).with_parts(given=())
         if not len(graphs):
             raise ValueError("there are no graphs to fit")
         plan = portfolio(graphs, self.effort, as_seed(self.random_state), self.n_jobs, self.verbose)
@@ -269,14 +270,6 @@ class AveragedKernel(GraphKernel):
     def _averaged(self, blocks: dict[str, Float64]) -> dict[str, Float64]:
         sizes = {block: sum(family.block == block for family in self.families_) for block in blocks}
         return {block: total / sizes[block] for block, total in blocks.items()}
-
-
-def _without_notes(graphs: GraphCollection) -> GraphCollection:
-    """Return the same graphs without the note of what users named: each kernel would warn of what others take up."""
-    if not graphs.given:
-        return graphs
-    values = {name: getattr(graphs, name) for name in graphs.__slots__}
-    return GraphCollection(**{**values, "given": ()})
 
 
 def _rows(counts: Counts, graphs: Int64) -> Counts:

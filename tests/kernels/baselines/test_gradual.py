@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import networkx
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -45,6 +46,23 @@ def test_fitted_and_unseen_graphs_are_grouped_alike():
     assert (kernel.transform(graphs[4:7]) != features[4:7]).nnz == 0
     assert features.sum(axis=1).tolist() == (4 * graphs.node_counts).tolist()
     assert len(kernel.get_feature_names_out()) == features.shape[1]
+
+
+def test_ties_are_broken_alike_in_fitting_and_afterwards():
+    """With this seed, a node is as near to one center as to another that comes first when parts are numbered."""
+    graphs = GraphCollection.from_networkx([networkx.gnm_random_graph(7, 8, seed=2900 + i) for i in range(12)])
+    kernel = GradualWL(3, 4, random_state=29)
+    assert (kernel.fit_transform(graphs) != kernel.transform(graphs)).nnz == 0
+
+
+def test_labels_that_no_node_has_are_not_known():
+    graphs = GraphCollection.from_edges([(2, [(0, 1)], list("ab")), (3, [(0, 1), (1, 2)], list("azc"))])
+    kernel = GradualWL(2, random_state=0).fit(graphs[:1])
+    assert kernel.node_vocabulary_ == ("a", "b")
+    alone = GraphCollection.from_edges([(2, [(0, 1)], list("ab"))])
+    assert (kernel.transform(graphs[:1]) != GradualWL(2, random_state=0).fit_transform(alone)).nnz == 0
+    assert kernel.transform(graphs[1:]).sum() == 3
+    assert GradualWL(2).fit_transform(GraphCollection.from_edges([(0, [])])).sum() == 0
 
 
 def test_unseen_labels_fall_into_no_column():
@@ -92,7 +110,7 @@ def test_saved_and_loaded_and_named(tmp_path):
     kernel.save(tmp_path / "model.rwl")
     loaded = load_kernel(tmp_path / "model.rwl")
     assert (loaded.transform(graphs) != kernel.transform(graphs)).nnz == 0
-    loaded.center_bounds_[0][1] = 0
+    loaded.center_bounds_[0][1] = -1
     with pytest.raises(ValueError, match="damaged"):
         loaded.transform(graphs)
     with pytest.raises(ValueError, match="n_clusters must be an integer >= 1, not 0"):

@@ -95,12 +95,16 @@ class GradualWL(CountKernel):
         check_integer("n_clusters", self.n_clusters, 1)
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        self.node_vocabulary_ = graphs.node_vocabulary
+        # Slices keep the labels of the whole; those that no node has are as unknown here as any other.
+        used, codes = np.unique(graphs.node_codes, return_inverse=True)
+        vocabulary = graphs.node_vocabulary
+        self.node_vocabulary_ = None if vocabulary is None else tuple(vocabulary[code] for code in used)
         self.centers_: list[tuple[Float64, Int32, Int32]] = []
         self.center_bounds_: list[Int64] = []
         self._counters: list[SubtreeCounter] = []
         rng = as_generator(self.random_state)
-        groups, n_groups, counts = graphs.node_codes, n_known_labels(graphs.node_vocabulary), []
+        groups: Int32 = codes.astype(np.int32)
+        n_groups, counts = n_known_labels(self.node_vocabulary_), []
         for depth in range(self.max_depth + 1):
             if depth:
                 rows, row_of_node = refine(graphs, groups, groups, n_groups, n_jobs=self.n_jobs)
@@ -134,7 +138,8 @@ class GradualWL(CountKernel):
             n_before = max(n_known, int(before.max(initial=-1)) + 1)
             rows, row_of_node = refine(graphs, before, before, n_before, n_jobs=self.n_jobs)
             labels = int(bounds[-1]) + np.arange(len(rows))  # where the label is new, so is every group of it
-            known = np.flatnonzero(rows.roots < n_known)
+            has_parts = np.append(np.diff(bounds) > 0, np.zeros(n_before - n_known, bool))
+            known = np.flatnonzero(has_parts[rows.roots])
             counts = neighbor_counts(rows, n_before)[known][:, :n_known]
             labels[known] = nearest(counts, rows.roots[known], centers, bounds)
             found.append(labels[row_of_node].astype(np.int32))
@@ -163,7 +168,7 @@ class GradualWL(CountKernel):
 
 def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
     """Return the centres of all groups' parts; what a damaged model file may hold is refused."""
-    if bounds[0] != 0 or (np.diff(bounds) < 1).any():
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
         raise ValueError("the groups of the kernel are damaged; fit it again")
     centers = csr_array(parts, (int(bounds[-1]), len(bounds) - 1))
     centers.check_format(full_check=True)
@@ -214,10 +219,9 @@ def split_groups(
     # Parts in the order of their first rows within each group; those that nobody is in are left out.
     parts, firsts = np.unique(labels, return_index=True)
     owners = group[firsts]
-    order = np.lexsort((firsts, owners))
-    number = np.full(len(centers.indptr) - 1, -1, np.int32)
-    number[parts[order]] = np.arange(len(parts))
-    return number[labels], centers[parts[order]], prefix_sums(np.bincount(owners, minlength=n_groups))
+    centers, bounds = centers[parts[np.lexsort((firsts, owners))]], prefix_sums(np.bincount(owners, minlength=n_groups))
+    # Ties go to the lowest number, so they are broken anew, as `node_groups` breaks them.
+    return nearest(counts, group, centers, bounds).astype(np.int32), centers, bounds
 
 
 def nearest(counts: csr_array, group: Any, centers: csr_array, bounds: Int64) -> Int64:
