@@ -6,6 +6,7 @@ edges are listed once. A measure is a list of masses, one for each point; the gr
 """
 
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -704,3 +705,28 @@ def directed_distances(n_nodes, arcs, source):
         for vertex in frontier:
             reached[vertex] = 1 + min(reached[tail] for tail, head in arcs if head == vertex and tail in reached)
     return reached
+
+
+def cv_plus_intervals(means, stds, folds, scores, coverage):
+    """Ends of CV+ intervals: order statistics of prediction ± score × deviation over all calibration examples."""
+    n = len(scores)
+    k = math.ceil(round(coverage * (n + 1), 9))
+    ends = []
+    for mean, std in zip(means, stds, strict=True):
+        below = sorted(mean[folds[i]] - std[folds[i]] * scores[i] for i in range(n))
+        above = sorted(mean[folds[i]] + std[folds[i]] * scores[i] for i in range(n))
+        ends.append((below[n - k], above[k - 1]) if k <= n else (-math.inf, math.inf))
+    return ends
+
+
+def cv_plus_sets(probabilities, folds, scores, codes, coverage, by_class):
+    """Classes of which fewer than ⌈coverage (n + 1)⌉ calibration examples conform better."""
+    inside = []
+    for row in probabilities:
+        chosen = []
+        for code in range(row.shape[1]):
+            compared = [i for i in range(len(codes)) if not by_class or codes[i] == code]
+            smaller = sum(scores[i] < 1 - row[folds[i], code] for i in compared)
+            chosen.append(smaller < math.ceil(round(coverage * (len(compared) + 1), 9)))
+        inside.append(chosen)
+    return inside
