@@ -77,7 +77,7 @@ html_static_path = ["_static"]
 html_css_files = ["relaxwl.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
-html_sidebars = {name: [] for name in ("index", "start", "sources", "cite", "changelog")}
+html_sidebars = {name: [] for name in ("index", "start", "cite", "changelog")}
 html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_theme_options = {

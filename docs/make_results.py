@@ -69,7 +69,7 @@ Accuracies of all kernels under the protocol of the paper, beside the paper's ow
 up to 5 repetitions with other folds and reseeded clusterings (**how many stands in brackets behind each number**);
 kernel parameters and C (2^-12 to 2^12, ten values) chosen together by 3-fold cross-validation within each training
 part; transductive: kernels see all graphs, never their classes. `auto` is `GraphClassifier` with its own choice
-([predictors](predictors.md)); Statistics is a random forest on sizes, degrees, triangles and label shares, which sees
+([predictors](guide/predictors.md)); Statistics is a random forest on sizes, degrees, triangles and label shares, which sees
 the training graphs alone: what a kernel has to beat. Rows with a remark behind R-WL\\* are R-WL\\* with that one thing
 changed.
 Seed 0. The commands, which go on where they were stopped:
@@ -105,7 +105,7 @@ DISCUSSION = """\
 ## Where we differ from the paper, and why
 
 - **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on
-  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](baselines.md).
+  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](guide/baselines.md).
 - **PWL on EGO-1** comes out higher, and the classifier explains it as far as we can see. The script of PWL's authors
   classifies by a random forest on scaled features (10 × 10-fold, nothing chosen inside). With such a forest our
   features give 58.95 ± 2.59 on EGO-1 (`benchmarks/pwl_forest.py`), where the paper has 56.95 ± 2.15; its PWL column is
@@ -136,7 +136,7 @@ DISCUSSION = """\
 - **R-WL\\* with 50 partitions on IMDB-BINARY** was once measured with 75.8 %. The kernel is the same to the digit, and
   it does reach 75.5 % at depth 4 with C = 4, scaled to variance 1 (four runs of 10-fold cross-validation with fixed C);
   but a quarter or four times that C loses one to two points, and inner folds, which choose depths too, miss the peak.
-  `auto` therefore chooses less ([predictors](predictors.md)).
+  `auto` therefore chooses less ([predictors](guide/predictors.md)).
 
 Cells with "…" have not been run, or not to the end: the run went on at the lowest priority beside other work and was
 often paused, so what its limit of time ended is not called out of time. R-WL with exact distances is not run on EGO-1,
@@ -259,7 +259,7 @@ def duplicates(results: Results, data: Path) -> str:
 
 def write_scores(results: Results) -> None:
     """Write what ``auto`` scores to the page of the predictors, between two marks."""
-    page = DOCS / "predictors.md"
+    page = DOCS / "guide" / "predictors.md"
     before, mark, rest = page.read_text(encoding="utf-8").partition(
         "<!-- scores: written by docs/make_results.py -->\n"
     )

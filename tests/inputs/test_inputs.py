@@ -1,4 +1,4 @@
-"""What each source keeps: every cell of the table in docs/sources.md, and thousands of random graphs there and back."""
+"""What each source keeps: every cell of the table in docs/guide/inputs.md, and thousands of random graphs there and back."""
 
 import re
 from pathlib import Path
@@ -203,10 +203,10 @@ def test_vertices_are_numbered_in_the_order_of_the_source():
 
 
 def test_the_page_shows_this_table():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "inputs.md").read_text(encoding="utf-8")
     for source, (_, kept) in TABLE.items():
         row = re.search(rf"^\| {re.escape(source)} \|(.*)\|$", page, re.MULTILINE)
-        assert row, f"docs/sources.md has no row {source}"
+        assert row, f"docs/guide/inputs.md has no row {source}"
         cells = [cell.strip() for cell in row[1].split("|")]
         assert [cell != "–" for cell in cells[: len(COLUMNS)]] == [column in kept for column in COLUMNS]
 
