@@ -69,9 +69,9 @@ Accuracies of all kernels under the protocol of the paper, beside the paper's ow
 up to 5 repetitions with other folds and reseeded clusterings (**how many stands in brackets behind each number**);
 kernel parameters and C (2^-12 to 2^12, ten values) chosen together by 3-fold cross-validation within each training
 part; transductive: kernels see all graphs, never their classes. `auto` is `GraphClassifier` with its own choice
-([predictors](guide/predictors.md)); Statistics is a random forest on sizes, degrees, triangles and label shares, which sees
-the training graphs alone: what a kernel has to beat. Rows with a remark behind R-WL\\* are R-WL\\* with that one thing
-changed.
+([predictors](guide/predictors.md)); Statistics is a random forest on sizes, degrees, triangles and label shares,
+which sees the training graphs alone: what a kernel has to beat. Rows with a remark behind R-WL\\* are R-WL\\*
+with that one thing changed.
 Seed 0. The commands, which go on where they were stopped:
 
 <!-- needs: hours -->
@@ -105,7 +105,8 @@ DISCUSSION = """\
 ## Where we differ from the paper, and why
 
 - **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on
-  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See [baselines.md](guide/baselines.md).
+  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See
+  [baseline kernels](guide/baselines.md).
 - **PWL on EGO-1** comes out higher, and the classifier explains it as far as we can see. The script of PWL's authors
   classifies by a random forest on scaled features (10 × 10-fold, nothing chosen inside). With such a forest our
   features give 58.95 ± 2.59 on EGO-1 (`benchmarks/pwl_forest.py`), where the paper has 56.95 ± 2.15; its PWL column is

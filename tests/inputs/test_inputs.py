@@ -1,4 +1,4 @@
-"""What each source keeps: every cell of the table in docs/guide/inputs.md, and thousands of random graphs there and back."""
+"""Every cell of the table in docs/guide/inputs.md, and thousands of random graphs converted there and back."""
 
 import re
 from pathlib import Path
