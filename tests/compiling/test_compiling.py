@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from places import SOURCE, TESTS
-from relaxwl._compiling import njit
+from relaxwl._compiling import njit, tell_not_kept
+
+
+def run_program(program, **environment):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), str(TESTS)]), **environment}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 @njit(nogil=True)
@@ -60,11 +68,7 @@ assert (kernel.fit_transform(graphs) != expected).nnz == 0
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers as POSIX knows them")
 def test_interrupts_at_any_moment_of_compiled_code_are_interrupts():
-    folders = [str(SOURCE.parent), str(TESTS)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    command = [sys.executable, "-c", INTERRUPTED]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
+    run_program(INTERRUPTED)
 
 
 def test_other_errors_are_what_they_were():
@@ -95,6 +99,68 @@ def test_all_compiled_code_of_the_package_is_interruptible():
         and re.search(r"^\s*(from numba import .*\bnjit\b|import numba)", path.read_text(), re.M)
     ]
     assert careless == [], "import njit from relaxwl._compiling instead"
+
+
+WITHOUT_INTERNALS = """
+from numba.core.registry import CPUDispatcher
+from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.unfolding._compiled import distinct_rows
+from small_graphs import collection, random_graphs
+
+assert type(distinct_rows) is CPUDispatcher
+print(KERNEL.fit_transform(collection(random_graphs(6))).toarray().tolist())
+"""
+
+
+RELAXED = "RelaxedWeisfeilerLehman(1, 1, n_clusters=3, random_state=0)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["WeisfeilerLehman(2)", RELAXED])
+def test_without_private_names_of_numba_all_is_compiled_by_plain_njit(tmp_path, kernel):
+    program = WITHOUT_INTERNALS.replace("KERNEL", kernel)
+    expected = run_program(program.replace("is CPUDispatcher", "is not CPUDispatcher"))
+    assert run_program(program, RELAXWL_PLAIN_NUMBA="1", NUMBA_CACHE_DIR=str(tmp_path)) == expected
+    assert list(tmp_path.rglob("*.nbc"))
+
+
+RENAMED = """
+import logging
+import numba.core.environment
+logging.basicConfig()
+del numba.core.environment.lookup_environment
+from relaxwl.graphs._compiled import symmetric_adjacency
+from relaxwl._compiling import njit
+
+@njit
+def half(number):
+    return number / 2
+
+@njit(nogil=True)
+def quarter(number):
+    return half(half(number))
+
+print(type(symmetric_adjacency).__name__, quarter(8))
+"""
+
+
+def test_a_private_name_that_is_gone_is_named_and_done_without():
+    said = run_program(RENAMED)
+    assert "CPUDispatcher 2.0" in said
+    assert "lookup_environment" in said
+
+
+def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog):
+    tell_not_kept.cache_clear()
+    no_place = RuntimeError("cannot cache function 'thrice': no locator available for file 'x.py'")
+    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", lambda _: (_ for _ in ()).throw(no_place))
+
+    @njit(cache=True)
+    def thrice(value):
+        return 3 * value
+
+    assert thrice(3) == 9
+    assert "no folder for it can be written" in caplog.text
 
 
 COMPILED = sorted(SOURCE.rglob("*_compiled.py"))

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl._compiling import InterruptibleDispatcher
+from relaxwl._compiling.internals import LinkingDispatcher
 from relaxwl.clustering import crowd, kmeans
 from relaxwl.distributed import levels, warming
 from relaxwl.distributed.fitting import fit_by
@@ -24,7 +24,7 @@ def cold(monkeypatch):
 
 def machine_code():
     modules = [module for name, module in sys.modules.items() if name.startswith("relaxwl.")]
-    functions = {one for module in modules for one in vars(module).values() if isinstance(one, InterruptibleDispatcher)}
+    functions = {one for module in modules for one in vars(module).values() if isinstance(one, LinkingDispatcher)}
     return {(function, signature) for function in functions for signature in function.overloads}
 
 

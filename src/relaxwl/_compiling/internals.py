@@ -1,0 +1,302 @@
+"""Everything that relies on private names of Numba; the import fails if one of them is missing.
+
+**Linking.** Numba optimizes each function and makes machine code of it as soon as it is compiled. Most of ours are
+called by other compiled code alone, into which they are linked, and there they are optimized again. So a function
+that compiled code calls is compiled for that purpose without what turns Python's objects into its arguments and back,
+and its library stays as it is until the address of a function in it is asked for: then alone machine code is made. A
+first fit takes half as long to compile, and its results are the same. (None of ours calls itself.)
+
+**Files.** Machine code on disk is named by what it is for. Numba numbers files in the order in which it finds them
+free: two processes that compile the same function for other types at the same moment would take one number, and later
+runs would call the code of one for the types of the other. And code is kept for a state of the source: that of the
+file and of all compiled code that it imports, where Numba looks at the date of the file alone. What cannot be read
+counts as missing. Of several processes that lack the same code one makes it and the others wait for the file (4
+processes on 2 cores: 26 s instead of 90 s for a first fit); they do not wait for ever, and what is found is right
+with or without waiting.
+
+**Interrupts.** A signal that arrives during a compiled call is handled while its results are turned into Python
+objects. Numba then returns a result although an exception is set, and Python turns that into a ``SystemError``:
+Ctrl-C would look like a defect. The exception that was set is at the root of its causes, and is raised here as
+itself.
+"""
+
+import gc
+import hashlib
+import logging
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core import codegen, event, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: nobody waits for anybody
+    fcntl = None  # type: ignore[assignment]
+
+logger = logging.getLogger("relaxwl")
+# Numba's classes have no types.
+_Dispatcher: Any = CPUDispatcher
+_Library: Any = codegen.JITCodeLibrary
+_CacheFile: Any = IndexDataCacheFile
+_call = CPUDispatcher.__call__  # which super() would find again at each call
+
+# What classes define, and what their methods set on objects.
+NEEDED: dict[Any, tuple[str, str]] = {
+    _Dispatcher: ("__call__ compile get_call_template get_overload", "py_func locals targetoptions targetctx _cache"),
+    FunctionCache: ("_index_key", "_cache_file"),
+    _CacheFile: ("_load_index _save_index _load_data _save_data _data_name", "_index_path _cache_path _source_stamp"),
+    _Library: (
+        "_optimize_final_module _finalize_final_module _verify_declare_only_symbols _ensure_finalized codegen "
+        "get_pointer_to_function",
+        "_final_module _finalized _codegen _compiled_object",
+    ),
+    codegen.JITCPUCodegen: ("_library_class set_env", ""),
+    codegen.RuntimeLinker: ("PREFIX", ""),
+    event.Listener: ("on_start on_end", ""),
+}
+
+
+def missing_names() -> list[str]:
+    """Return the private names that this Numba lacks."""
+    missing = []
+    for owner, (defined, set_on_objects) in NEEDED.items():
+        codes = [getattr(member, "__code__", None) for base in owner.__mro__ for member in vars(base).values()]
+        used = {name for code in codes if code is not None for name in code.co_names}
+        lacking = [name for name in defined.split() if not hasattr(owner, name)]
+        lacking += [name for name in set_on_objects.split() if name not in used]
+        missing += [f"{owner.__name__}.{name}" for name in lacking]
+    return missing
+
+
+if missing := missing_names():
+    raise ImportError(f"it lacks {', '.join(missing)}")
+
+# Only functions that are handed over as values need this one.
+_NO_WRAPPER = {"no_cfunc_wrapper": True}
+_TO_BE_LINKED = {"no_cpython_wrapper": True, **_NO_WRAPPER}
+
+
+class LinkingDispatcher(_Dispatcher):
+    """A compiled function that is linked into what calls it, and lets exceptions of signal handlers through."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the compiled function."""
+        try:
+            return _call(self, *args)
+        except SystemError as error:
+            cause: BaseException = error
+            while isinstance(cause, SystemError) and cause.__cause__ is not None:
+                cause = cause.__cause__
+            raise cause from None
+
+    def compile(self, signature: Any) -> Any:
+        """Compile for types of arguments; of what is called on the way no machine code is made."""
+        with _one_process(self, signature), _machine_code_later(self):  # who waits holds no lock of Numba's
+            return super().compile(signature)
+
+    @property
+    def linked(self) -> Any:
+        """The same function, as compiled code calls it."""
+        if "_linked" not in vars(self):
+            self._linked = _Dispatcher(self.py_func, self.locals, {**self.targetoptions, **_TO_BE_LINKED})
+        return self._linked
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Find the version that compiled code calls; a constant argument needs none of its own, just its type."""
+        named = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return self.linked.get_call_template(tuple(types.unliteral(kind) for kind in args), named)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what stands for that version in the code of its callers."""
+        return self.linked.get_overload(signature)
+
+
+def improve(function: Any) -> Any:
+    """Let a function of ``numba.njit`` be a :class:`LinkingDispatcher` that keeps code in a :class:`KeyedCacheFile`."""
+    function.__class__ = LinkingDispatcher
+    function.targetoptions.update(_NO_WRAPPER)
+    if isinstance(function._cache, FunctionCache):
+        file = function._cache._cache_file
+        file.__class__ = KeyedCacheFile
+        file._source_stamp = source_digest(function.py_func.__code__.co_filename)
+    return function
+
+
+class LinkedLibrary(_Library):
+    """A library of code that is made into machine code when an address in it is asked for."""
+
+    _made = False
+    _compiled_object: bytes | None = None  # read from disk
+
+    def _optimize_final_module(self) -> None:
+        """Leave the code as it is: it is optimized where it is called."""
+
+    def _finalize_final_module(self) -> None:
+        """End the linking; make machine code now only if it comes from disk, or calls itself by an address."""
+        self._finalized = True
+        recursive = any(
+            each.name.startswith(codegen.RuntimeLinker.PREFIX) for each in self._final_module.global_variables
+        )
+        if self._compiled_object is not None:
+            self._made = True
+            super()._finalize_final_module()
+        elif recursive:
+            self._make()
+        else:
+            self._verify_declare_only_symbols()
+
+    def _make(self) -> None:
+        self._made = True
+        super()._optimize_final_module()
+        self._final_module.verify()
+        super()._finalize_final_module()
+        for variable in self._final_module.global_variables:
+            environment = lookup_environment(variable.name) if variable.name.startswith("_ZN08NumbaEnv") else None
+            if environment is not None:
+                self._codegen.set_env(variable.name, environment)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a function, or 0 if there is none of that name."""
+        self._ensure_finalized()
+        if not self._made:
+            with suppress(NameError):  # there is no such function
+                if not self._final_module.get_function(name).is_declaration:
+                    self._make()
+        address: int = super().get_pointer_to_function(name) if self._made else 0
+        return address
+
+    @property
+    def codegen(self) -> Any:
+        """What writes environments into machine code, once there is some."""
+        return self._codegen if self._made else _NoMachineCode
+
+
+class _NoMachineCode:
+    """Stands for machine code that is not made: its environments are set when it is."""
+
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def _machine_code_later(dispatcher: Any) -> Iterator[None]:
+    """Keep all code that is compiled within to be linked, and make machine code only where it is called by address."""
+    with global_compiler_lock:  # other threads compile as they are used to
+        generator = dispatcher.targetctx.codegen()
+        before = vars(generator).get("_library_class")
+        generator._library_class = LinkedLibrary
+        collecting = gc.isenabled()
+        gc.disable()  # compiling makes many small objects that live, and the collector would look at all of them
+        try:
+            yield
+        finally:
+            if collecting:
+                gc.enable()
+            if before is None:
+                del generator._library_class
+            else:
+                generator._library_class = before
+
+
+class KeyedCacheFile(_CacheFile):
+    """A cache on disk that several processes may write at once: an entry can get lost, but never be another's."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the data under a name made from their key, and then name them in the index."""
+        from relaxwl._compiling import tell_not_kept  # which imports this module
+
+        digest = hashlib.sha256(repr((key, self._source_stamp)).encode()).hexdigest()
+        name = self._data_name(int(digest[:16], 16))
+        try:
+            self._save_data(name, data)
+            self._save_index({**self._load_index(), key: name})
+        except OSError as error:
+            tell_not_kept(f"{self._cache_path}: {error.strerror}")
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # what pickle raises on damaged bytes can be anything
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        try:
+            return super()._load_data(name)
+        except Exception as error:
+            raise OSError(f"{name} cannot be read") from error  # which Numba takes for a file that is gone
+
+
+_IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
+
+
+@cache
+def source_digest(file: str) -> str:
+    """Return a digest of a file of compiled code and of those that it imports, whose code becomes part of its own."""
+    source = Path(file).read_text(encoding="utf-8")
+    imported = [source_digest(str(sys.modules[name].__file__)) for name in _IMPORTED.findall(source)]
+    return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
+
+
+# Seconds after which nobody waits any longer: for no function of ours it takes half as long.
+MOST_SECONDS = 60.0
+
+
+@contextmanager
+def _one_process(function: Any, signature: Any) -> Iterator[None]:
+    """Wait while another process compiles the same function, if its code is not kept yet."""
+    kept = function._cache
+    file = kept._cache_file if isinstance(kept, FunctionCache) else None
+    if file is None or fcntl is None or kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
+        yield
+        return
+    turn = Path(f"{file._index_path}.turn")
+    try:
+        opened = turn.open("wb")
+    except OSError:
+        yield
+        return
+    with opened:
+        end = time.monotonic() + MOST_SECONDS
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which ends with the process, however it ends
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+            except OSError:  # a file system without locks
+                break
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                turn.unlink()
+                fcntl.flock(opened, fcntl.LOCK_UN)  # a child process may have the file open, too
+
+
+class _Announcer(event.Listener):
+    """Says once in a process that code of ours is being compiled: seconds of silence follow."""
+
+    silent = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.silent and module.startswith("relaxwl"):
+            self.silent = True
+            logger.info("compiling %s and what follows: some seconds, once a machine (see relaxwl warm-up)", module)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is said at the end."""
+
+
+event.register("numba:compile", _Announcer())
