@@ -1,14 +1,17 @@
 import numpy as np
+import pandas
 import pytest
 
 from relaxwl._validation import (
     ParameterError,
     as_generator,
     as_seed,
+    as_targets,
     check_choice,
     check_flag,
     check_integer,
     check_number,
+    plain_targets,
 )
 
 
@@ -72,6 +75,48 @@ def test_an_integer_is_its_own_seed_and_a_generator_advances():
     assert as_generator(rng) is rng
     assert as_seed(rng) != as_seed(rng)
     assert as_seed(None) != as_seed(None)
+
+
+@pytest.mark.parametrize(
+    ("y", "kind"),
+    [
+        (["a", "b"], "U"),
+        ([True, False], "b"),
+        ([1, 2.5], "f"),
+        (np.array(["a", "b"], dtype=object), "U"),
+        (np.array([[1], [2]]), "i"),
+        (pandas.Series(["a", "b"]), "U"),
+        (pandas.Series([1, 2], dtype="Int64"), "i"),
+        (pandas.Categorical(["x", "y"]), "U"),
+        (pandas.Index([3, 4]), "i"),
+    ],
+)
+def test_targets_become_plain(y, kind):
+    found = plain_targets(y, 2)
+    assert found.dtype.kind == kind
+    assert found.tolist() == np.asarray(y).ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("y", "problem"),
+    [
+        (["a", 1], r"y\[1\] is 1"),
+        (["a", float("nan")], r"y\[1\] is nan"),
+        ([1, None], r"y\[1\] is None"),
+        (np.array([1j, 2]), r"y\[0\] is 1j"),
+        (np.array(["2020", "2021"], "datetime64[Y]"), r"y\[0\] is datetime"),
+        ([2**70, 1], "too large"),
+        ([1, 2, 3], r"one value for each of 2 graphs, not an array of shape \(3,\)"),
+    ],
+)
+def test_other_targets_are_refused(y, problem):
+    with pytest.raises(ParameterError, match=problem):
+        plain_targets(y, 2)
+
+
+def test_targets_whose_squares_overflow_are_refused():
+    with pytest.raises(ParameterError, match="use another unit"):
+        as_targets([1e200, 1.0], 2, "graphs")
 
 
 @pytest.mark.parametrize("value", [-1, True, "7", 1.5])

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 # What scikit-learn calls random_state, and the ways of NumPy to say the same.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
+# Squares of targets, and their sums, must be finite.
+LARGEST_TARGET = 1e100
+
 # So many different numbers with fractions may still be names of classes.
 MOST_FRACTIONS = 10
 
@@ -117,6 +120,45 @@ def _checked_seed(random_state: Any) -> int:
     return int(random_state)
 
 
+def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[Any]:
+    """Return targets as a vector of one plain type: booleans, integers, floats or texts.
+
+    Lists, arrays, pandas columns and categories are taken, also as a table of one column. What is missing among texts,
+    and mixtures of texts and numbers, are refused by position.
+
+    >>> plain_targets(np.array(["a", "b"], dtype=object), 2)
+    array(['a', 'b'], dtype='<U1')
+    >>> plain_targets(["a", None], 2)
+    Traceback (most recent call last):
+    ...
+    relaxwl._validation.ParameterError: y must be all numbers or all texts, but y[1] is None
+    """
+    # Of a list ["a", 1], NumPy would make two texts.
+    values = np.asarray(y) if hasattr(y, "__array__") else np.array(list(y), dtype=object)
+    if values.shape == (n_examples, 1):
+        values = values[:, 0]
+    if values.shape != (n_examples,):
+        raise ParameterError(
+            f"y must hold one value for each of {n_examples} {examples}, not an array of shape {values.shape}"
+        )
+    if values.dtype.kind in "biuU":
+        return values
+    if values.dtype.kind == "f":
+        return values.astype(np.float64)
+    kind_of = {str: "texts", bool: "numbers", np.bool_: "numbers", Real: "numbers"}
+    first = ""
+    for place, value in enumerate(values.tolist()):
+        kind = next((kind for type_, kind in kind_of.items() if isinstance(value, type_)), "")
+        first = first or kind
+        if not kind or kind != first:
+            shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
+            raise ParameterError(f"y must be all numbers or all texts, but y[{place}] is {shown}")
+    plain = np.array(values.tolist())
+    if plain.dtype.kind not in "biufU":
+        raise ParameterError("y holds numbers that are too large: at most 2**63 - 1, or use floats or texts")
+    return plain
+
+
 def as_targets(y: Any, n_examples: int, examples: str) -> NDArray[np.float64]:
     """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
     try:
@@ -127,6 +169,8 @@ def as_targets(y: Any, n_examples: int, examples: str) -> NDArray[np.float64]:
         raise ParameterError(f"y must hold one number for each of {n_examples} {examples}, not {targets.shape}")
     if not np.isfinite(targets).all():
         raise ParameterError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
+    if np.abs(targets).max(initial=0) > LARGEST_TARGET:
+        raise ParameterError(f"y must lie within ±{LARGEST_TARGET:g}, as squares are taken of it; use another unit")
     return targets
 
 

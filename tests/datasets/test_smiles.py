@@ -10,6 +10,7 @@ import pytest
 
 from relaxwl import GraphCollection
 from relaxwl.molecules import MoleculeCollection, MoleculeError, descriptors, from_rdkit, from_smiles
+from relaxwl.molecules.reading import as_molecules
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -57,7 +58,11 @@ def test_double_bonds_tell_sides_apart_when_asked_to():
         ("C(", "this is no SMILES"),
         ("CN(C)(C)(C)C", "Explicit valence"),
         ("", "empty"),
-        (None, "not NoneType"),
+        (None, "missing; errors='skip'"),
+        (float("nan"), "missing"),
+        (7, "not int"),
+        ("C1CC1" * 10**4, "30000 atoms in 50000 characters are more than max_atoms=1000 allows"),
+        ("(" * 10**6, "0 atoms in 1000000 characters"),
         ("C\0", "zero byte"),
     ],
 )
@@ -65,6 +70,17 @@ def test_unreadable_texts_are_named_with_their_position(text, problem):
     with pytest.raises(MoleculeError, match=f"molecule 1, .*{problem}") as caught:
         from_smiles(["C", text])
     assert caught.value.index == 1
+
+
+def test_large_molecules_are_read_where_they_are_asked_for():
+    assert from_smiles(["C" * 1200], max_atoms=None)[0].n_nodes == 1200
+    assert from_smiles(["[13CH2]" * 6], max_atoms=6)[0].n_nodes == 6
+    with pytest.raises(MoleculeError, match="3 atoms in 3 characters are more than max_atoms=2"):
+        from_smiles(["CCC"], max_atoms=2)
+    with pytest.raises(ValueError, match="max_atoms must be an integer >= 1"):
+        from_smiles(["C"], max_atoms=0)
+    graphs = from_smiles(["C" * 1200], max_atoms=None)
+    assert as_molecules(graphs)[0].GetNumAtoms() == 1200
 
 
 def test_skipping_and_keeping_tell_what_was_lost():

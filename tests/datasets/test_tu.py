@@ -304,7 +304,10 @@ MALFORMED = {
     "class of two columns": ({"graph_labels": "1, 2\n1, 2\n"}, r"graph_labels.txt, line 1: '1, 2' has 2 columns"),
     "nan": ({"node_attributes": "1\n2\nNaN\n4\n5\n6\n"}, r"node_attributes.txt, line 3: 'NaN' holds .* not finite"),
     "infinity": ({"edge_attributes": "1\n" * 7 + "1e999"}, r"edge_attributes.txt, line 8: '1e999' holds"),
-    "conflicting labels": ({"edge_labels": "1\n9\n2\n2\n1\n1\n0\n0\n"}, r"graph 0: .*TOY_A.txt, line \d\); ignore="),
+    "conflicting labels": (
+        {"edge_labels": "1\n9\n2\n2\n1\n1\n0\n0\n"},
+        r"graph 0: .*TOY_A.txt, line \d\); directed=True",
+    ),
 }
 
 

@@ -61,7 +61,7 @@ def test_what_the_layout_cannot_say_is_refused(tmp_path):
         write_tu(tmp_path / "E.zip", empty)
     write_tu(tmp_path / "E.zip", empty, [0, 1])
     assert load_tu(tmp_path / "E.zip")[0] == empty
-    with pytest.raises(ValueError, match="y has 1 values for 2 graphs"):
+    with pytest.raises(ValueError, match="one value for each of 2 graphs"):
         write_tu(tmp_path / "E.zip", empty, [0])
     gappy = CollectionBuilder(missing="?")
     gappy.add(1, [], node_attributes=[[np.nan]])

@@ -213,10 +213,11 @@ def test_vertex_order_does_not_matter():
     np.testing.assert_array_equal(tree_distances(shuffled, 3, [(0, v) for v in range(9)]), original)
 
 
-def test_distances_of_directed_graphs_are_those_of_their_trees():
+@pytest.mark.parametrize("edge_labels", [False, True])
+def test_distances_of_directed_graphs_are_those_of_their_trees(edge_labels):
     graphs = directed_collection(random_digraphs(4, seed=3), arc_labels=True)
     nodes = [(g, v) for g, graph in enumerate(graphs) for v in range(graph.n_nodes)]
-    matrix = tree_distances(graphs, 2, nodes)
-    trees = [unfolding_tree(graphs[g], v, 2, edge_labels=True) for g, v in nodes]
+    matrix = tree_distances(graphs, 2, nodes, edge_labels=edge_labels)
+    trees = [unfolding_tree(graphs[g], v, 2, edge_labels=edge_labels) for g, v in nodes]
     expected = [[tree_edit_distance(a, b) for b in trees] for a in trees]
     assert np.array_equal(matrix, expected)

@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,8 +98,23 @@ def test_graphs_must_agree(tmp_path, labelled):
     writer.add(labelled[:2], [1, 2])
     with pytest.raises(ShardError, match="target was i"):
         writer.add(labelled[2:4], [1.5, 2])
-    with pytest.raises(ValueError, match="y must be 2 numbers or texts"):
+    with pytest.raises(ValueError, match="y must hold one value for each of 2 graphs"):
         ShardWriter(tmp_path / "u").add(labelled[:2], [1])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [True, False, True],
+        pandas.Series(["a", "b", "a"]),
+        pandas.Categorical(["a", "b", "a"]),
+        np.array([1, 2, 1], dtype=object),
+        np.array([[1.5], [2.0], [0.5]]),
+    ],
+)
+def test_targets_of_every_kind_come_back(tmp_path, labelled, y):
+    shards = write(tmp_path / "s", labelled[:3], y)
+    assert shards.y.tolist() == np.asarray(y).ravel().tolist()
 
 
 def test_damage_is_named(tmp_path, labelled):

@@ -119,7 +119,7 @@ def test_attributes_and_edge_labels():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": [0, 1]}, "y must have one class for each"),
+        ({"y": [0, 1]}, "y must hold one value for each"),
         ({"y": [0] * 12}, "at least two classes"),
         ({"kernel": WeisfeilerLehman(base="edge")}, "base='subtree'"),
         ({"n_permutations": -1}, "n_permutations"),

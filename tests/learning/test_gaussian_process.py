@@ -90,6 +90,8 @@ def test_units_of_targets_and_kernels_do_not_matter(sample):
     other = scaled.predict([1e3 * k for k in _kernels(X_new, X)], [1e3 * d for d in _diagonals(X_new)])
     np.testing.assert_allclose(1e-4 * one.mean + 50, other.mean, rtol=1e-6)
     np.testing.assert_allclose(1e-8 * one.variance, other.variance, rtol=1e-3)
+    tiny = GaussianProcess().fit(_kernels(X, X), 1e-13 * y).predict(_kernels(X_new, X), _diagonals(X_new))
+    np.testing.assert_allclose(1e13 * tiny.mean, one.mean, rtol=1e-6)
 
 
 def test_leave_one_out_equals_leaving_each_out(sample):

@@ -132,3 +132,5 @@ def test_no_edges_to_take_labels_from():
     assert fitted.n_codes == 0
     assert len(fitted.encode(lonely, COSTS)[0]) == 0
     assert EdgeEncoding.fit(collection(random_graphs(3, bonds=("a", "b"))), EditCost(), True).n_codes == 2
+    with pytest.raises(ValueError, match="none of these graphs has an edge"):
+        EdgeEncoding.fit(lonely, EditCost.from_attributes(edge_metric="euclidean"), edge_labels=False)

@@ -160,7 +160,7 @@ def open_source(
         return Source(path.stem, *read_parquet(path))
     if graph_files(path):
         return Source(path.name, as_collection(path), None)
-    data = read_tu(path, symmetrize=not directed)
+    data = read_tu(path, directed=directed)
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from relaxwl._validation import check_choice
 from relaxwl.datasets.smiles import (
     ERRORS,
+    MAX_ATOMS,
     AtomLabels,
     MoleculeCollection,
     MoleculeError,
@@ -48,6 +49,7 @@ def load_molecules(
     *,
     errors: str = "raise",
     atom_labels: AtomLabels = "element",
+    max_atoms: int | None = MAX_ATOMS,
     **options: Any,
 ) -> tuple[MoleculeCollection, NDArray[Any] | None]:
     r"""Read a table of molecules from a CSV (or, by its ending, TSV) file.
@@ -61,7 +63,7 @@ def load_molecules(
     errors : {"raise", "skip", "nan"}
         What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
         keep the row, with a graph without vertices or a target NaN.
-    atom_labels, **options
+    atom_labels, max_atoms, **options
         As in :func:`relaxwl.molecules.from_smiles`.
 
     Returns
@@ -80,7 +82,7 @@ def load_molecules(
     >>> graphs, y.tolist()
     (GraphCollection(2 graphs, 4 nodes, 2 edges, 2 node labels, 1 edge labels), [-5.0, 2.0])
     """
-    table = read_molecules(path, smiles, target, errors=errors)
+    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms)
     graphs = graphs_of(table.molecules, errors, atom_labels=atom_labels, **options)
     read = [
         text if molecule is not None else None for text, molecule in zip(table.smiles, table.molecules, strict=True)
@@ -89,14 +91,19 @@ def load_molecules(
 
 
 def read_molecules(
-    path: str | os.PathLike[str], smiles: str = "smiles", target: str | None = None, *, errors: str = "raise"
+    path: str | os.PathLike[str],
+    smiles: str = "smiles",
+    target: str | None = None,
+    *,
+    errors: str = "raise",
+    max_atoms: int | None = MAX_ATOMS,
 ) -> MoleculeTable:
     """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters."""
     check_choice("errors", errors, ERRORS)
     path = Path(path)
     lines, texts, values = _columns(path, smiles, target, errors)
     try:
-        molecules = read_smiles(texts, errors, lines)
+        molecules = read_smiles(texts, errors, lines, max_atoms)
     except MoleculeError as error:
         place = f"{path}, line {lines[error.index]}, column {smiles!r}"
         raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None

@@ -1,5 +1,6 @@
 """Molecules as graphs: atoms are vertices, bonds are edges. RDKit reads the SMILES, and is imported only then."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl._validation import check_choice
+from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 
@@ -25,6 +26,11 @@ ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
 }
 RICH = ("element", "charge", "hydrogens", "aromatic", "ring")
 ERRORS = ("raise", "skip", "nan")
+# The atoms of a SMILES, counted before RDKit reads it: what it takes grows with the square of their number and more.
+ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+MAX_ATOMS = 1000
+# Characters for each atom that may be there: isotopes, charges and brackets take a dozen.
+TEXT_PER_ATOM = 100
 # Unreadable molecules that a warning names before it only counts them.
 NAMED = 3
 
@@ -119,6 +125,7 @@ def from_smiles(
     isotopes: bool = False,
     errors: str = "raise",
     return_index: bool = False,
+    max_atoms: int | None = MAX_ATOMS,
 ) -> Any:
     """Make a collection of molecules written as SMILES. Needs RDKit (``pip install relaxwl[chem]``).
 
@@ -143,6 +150,8 @@ def from_smiles(
         without vertices in its place, so that rows stay in line with other columns. The last two warn, with a count.
     return_index : bool
         Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.
+    max_atoms : int or None, default=1000
+        Larger molecules count as unreadable, before time is spent on them; None reads all.
 
     Examples
     --------
@@ -154,7 +163,7 @@ def from_smiles(
     """
     style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
     texts = strings if isinstance(strings, str) else list(strings)
-    molecules = read_smiles(texts, errors)
+    molecules = read_smiles(texts, errors, max_atoms=max_atoms)
     return _collected(molecules, texts, style, errors, return_index)
 
 
@@ -207,12 +216,19 @@ def graphs_of(
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-def read_smiles(strings: Iterable[str], errors: str = "raise", lines: Sequence[int] | None = None) -> list[Any]:
+def read_smiles(
+    strings: Iterable[str],
+    errors: str = "raise",
+    lines: Sequence[int] | None = None,
+    max_atoms: int | None = MAX_ATOMS,
+) -> list[Any]:
     """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise".
 
     Texts of a file are named by their ``lines``, others by their positions.
     """
     check_choice("errors", errors, ERRORS)
+    if max_atoms is not None:
+        check_integer("max_atoms", max_atoms, least=1)
     if isinstance(strings, str):
         raise TypeError("expected a list of SMILES, not a single text: put it in a list, [smiles]")
     chem = import_rdkit()
@@ -221,7 +237,7 @@ def read_smiles(strings: Iterable[str], errors: str = "raise", lines: Sequence[i
     with rdBase.BlockLogs():  # what it prints we say ourselves, with the position
         found: list[Any] = []
         for index, text in enumerate(strings):
-            molecule, problem = _parsed(chem, text)
+            molecule, problem = _parsed(chem, text, max_atoms)
             if molecule is None and errors == "raise":
                 raise MoleculeError(index, text, problem)
             found.append(molecule if molecule is not None else _Unreadable(text, problem))
@@ -243,14 +259,20 @@ class _Unreadable:
     problem: str
 
 
-def _parsed(chem: ModuleType, text: object) -> tuple[Any, str]:
+def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any, str]:
     """Return the molecule, or None and what is wrong with the text."""
+    if text is None or text != text:
+        return None, "the SMILES is missing; errors='skip' leaves such molecules out"
     if not isinstance(text, str):
         return None, f"a SMILES is a text, not {type(text).__name__}"
     if not text.strip():
         return None, "the text is empty"
     if "\0" in text:
         return None, "the text holds a zero byte"
+    if max_atoms is not None and len(text) > max_atoms:
+        n_atoms = sum(1 for _ in ATOM.finditer(text))
+        if n_atoms > max_atoms or len(text) > TEXT_PER_ATOM * max_atoms:
+            return None, f"{n_atoms} atoms in {len(text)} characters are more than max_atoms={max_atoms} allows"
     try:
         molecule = chem.MolFromSmiles(text)
         if molecule is None:

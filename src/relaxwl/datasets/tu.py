@@ -74,7 +74,7 @@ class TUDataset:
 
 
 def load_tu(
-    path: str | os.PathLike[str], *, ignore: Collection[str] = (), symmetrize: bool = True
+    path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False, symmetrize: bool = True
 ) -> tuple[GraphCollection, NDArray[Any]]:
     r"""Read a data set in TU layout from a folder or a zip file.
 
@@ -85,9 +85,10 @@ def load_tu(
         of labels and attributes; or a folder or a zip file with such a folder inside.
     ignore : collection of str
         Optional files to leave unread, such as ``{"edge_attributes"}``.
+    directed : bool
+        Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
     symmetrize : bool
-        Whether a line ``i, j`` is an edge between two vertices; with False it is an arc from ``i`` to ``j``, and the
-        graphs are directed.
+        ``symmetrize=False`` is another way to say ``directed=True``.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def load_tu(
     array([1, 0])
     >>> folder.cleanup()
     """
-    dataset = read_tu(path, ignore=ignore, symmetrize=symmetrize)
+    dataset = read_tu(path, ignore=ignore, directed=directed, symmetrize=symmetrize)
     if dataset.y is None:
         raise TUFormatError(
             f"{os.fspath(path)}: neither {dataset.name}_graph_labels.txt nor {dataset.name}_graph_attributes.txt is "
@@ -126,7 +127,9 @@ def load_tu(
     return dataset.graphs, dataset.y
 
 
-def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), symmetrize: bool = True) -> TUDataset:
+def read_tu(
+    path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False, symmetrize: bool = True
+) -> TUDataset:
     """Read a data set in TU layout with everything that its files say; see :func:`load_tu` for the parameters."""
     unknown = sorted(set(ignore) - set(OPTIONAL))
     if unknown:
@@ -152,7 +155,9 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), symme
         what = kind.split("_")[0]
         table.check_length(counts[what], f"{files.name}_{counted_in[what]}.txt")
         table.check_finite(allow_nan=what == "graph")
-    graphs = _collection(offsets, pairs, optional, lambda row: f"{edges.path}, line {row + 1}", not symmetrize)
+    graphs = _collection(
+        offsets, pairs, optional, lambda row: f"{edges.path}, line {row + 1}", directed or not symmetrize
+    )
     classes, y = None, None
     attributes = optional["graph_attributes"].rows if "graph_attributes" in optional else None
     if "graph_labels" in optional:
@@ -487,7 +492,8 @@ def _collection(
             where=where,
         )
     except GraphError as error:
-        raise TUFormatError(f"{error}; ignore={{'edge_labels', 'edge_attributes'}} reads the edges alone") from None
+        advice = "directed=True reads them as arcs, ignore={'edge_labels', 'edge_attributes'} the edges alone"
+        raise TUFormatError(f"{error}; {advice}") from None
     if node_tuples is not None:
         arguments["node_vocabulary"] = node_tuples
     if edge_tuples is not None:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._storage import atomic_write, naming_file
+from relaxwl._validation import plain_targets
 from relaxwl._warnings import warn_user
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.labels import Label
+from relaxwl.graphs.labels import Label, plain_label
 
 Targets = Sequence[Any] | NDArray[Any]
 
@@ -98,18 +99,19 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
                 raise ValueError(f"some {what} attributes are missing, which the TU layout cannot say; use Parquet")
             yield f"{kind}_attributes", _lines(attributes)
     if y is not None:
-        yield _targets(np.asarray(y), len(graphs), notes)
+        yield _targets(y, len(graphs), notes)
     elif not graphs.node_counts.all():
         raise ValueError("some graphs have no vertices, which the TU layout tells by y alone: give y")
 
 
-def _targets(y: NDArray[Any], n_graphs: int, notes: list[str]) -> tuple[str, str]:
-    if len(y) != n_graphs:
-        raise ValueError(f"y has {len(y)} values for {n_graphs} graphs")
-    if y.ndim == 1 and y.dtype.kind not in "f":
-        values, codes = np.unique(y, return_inverse=True)
-        return "graph_labels", _lines(_columns(tuple(values.tolist()), "classes", notes)[codes])
-    return "graph_attributes", _lines(y.astype(np.float64).reshape(n_graphs, -1))
+def _targets(y: Targets, n_graphs: int, notes: list[str]) -> tuple[str, str]:
+    values = np.asarray(y)
+    if values.ndim != 2 or values.dtype.kind not in "biuf" or len(values) != n_graphs:
+        values = plain_targets(y, n_graphs)
+    if values.ndim == 1 and values.dtype.kind != "f":
+        classes, codes = np.unique(values, return_inverse=True)
+        return "graph_labels", _lines(_columns(tuple(map(plain_label, classes)), "classes", notes)[codes])
+    return "graph_attributes", _lines(values.astype(np.float64).reshape(n_graphs, -1))
 
 
 def _columns(values: tuple[Label, ...], what: str, notes: list[str]) -> NDArray[np.int64]:

@@ -127,8 +127,8 @@ class _Unfolding:
         depth = check_integer("depth", depth)
         cost = checked_cost(cost)
         collection = as_collection(graphs)
-        edge_labels = edge_labels or collection.directed  # the direction of an arc counts as its label does
-        collection = collection.seen("both", edge_labels=edge_labels and collection.edge_vocabulary is not None)
+        collection = collection.seen("both", edge_labels=edge_labels)
+        edge_labels = edge_labels or collection.directed  # the direction of an arc is the label of its entry now
         roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
         edges = EdgeEncoding.fit(collection, cost, edge_labels)
         edge_codes, edge_costs = edges.encode(collection, node_costs)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import MemoryRefusal, refuse_beyond_memory
 from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
-from relaxwl._validation import as_generator, check_integer
+from relaxwl._validation import as_generator, check_integer, plain_targets
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.checking import check_clean
@@ -170,9 +170,7 @@ class ShardWriter:
 
     def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
         """Add graphs behind those before, with their targets if they have any."""
-        target = None if y is None else np.asarray(y)
-        if target is not None and (target.shape != (len(graphs),) or target.dtype.kind not in "iufU"):
-            raise ValueError(f"y must be {len(graphs)} numbers or texts, one for each graph")
+        target = None if y is None else plain_targets(y, len(graphs))
         self._waiting.append((graphs, target))
         self._n_waiting += len(graphs)
         while self._n_waiting >= self.graphs_per_shard:
@@ -475,7 +473,7 @@ def _checked(manifest: Manifest) -> Manifest:
     for name in ("n_node_attributes", "n_edge_attributes"):
         if getattr(manifest, name) is not None:
             check_integer(name, getattr(manifest, name))
-    if manifest.target not in (None, "i", "u", "f", "U") or not isinstance(manifest.directed, bool):
+    if manifest.target not in (None, *"biufU") or not isinstance(manifest.directed, bool):
         raise ValueError("target or directed has a value that is not allowed")
     return replace(
         manifest,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._progress import printable
-from relaxwl._validation import looks_continuous
+from relaxwl._validation import looks_continuous, plain_targets
 from relaxwl.evaluation.folds import Settings, Splits
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
@@ -52,9 +52,7 @@ def checked_data(
     time_limit: float | None,
 ) -> Data:
     """Return the data of an evaluation, or say why there is nothing to learn from them."""
-    targets = np.asarray(y)
-    if targets.shape != (len(graphs),):
-        raise ValueError(f"y must hold one class for each of the {len(graphs)} graphs, but has shape {targets.shape}")
+    targets = plain_targets(y, len(graphs))
     digest = hashlib.sha256(graphs.fingerprint().encode())
     digest.update(json.dumps([str(targets.dtype.kind), targets.tolist()], default=str).encode())
     checked = _numbers(targets) if settings.task == "regression" else _codes(targets, settings, splits)

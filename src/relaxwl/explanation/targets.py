@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from relaxwl._validation import check_choice, looks_continuous
+from relaxwl._validation import check_choice, looks_continuous, plain_targets
 from relaxwl.graphs.arrays import Float64, Int64
 
 TASKS = ("classification", "regression")
@@ -45,11 +45,9 @@ def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Target:
     >>> read_target([0.1, 0.7, 3.2, 4.5], 4, "regression").classes.tolist()
     ['below 1.95', '1.95 and above']
     """
-    values = np.asarray(y)
+    values = plain_targets(y, n_graphs)
     if task is not None:
         check_choice("task", task, TASKS)
-    if values.shape != (n_graphs,):
-        raise ValueError(f"y must have one class for each of the {n_graphs} graphs, its shape is {values.shape}")
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise ValueError("y must have at least two classes: there is nothing to separate")

@@ -13,6 +13,9 @@ Vocabulary = tuple[Label, ...]
 # What labels are, in the order of label_order.
 KINDS = ("numbers", "text", "tuples")
 
+# Integers beyond are neither NumPy's nor Arrow's.
+MAX_INTEGER = 2**63
+
 # Tuples within tuples of a label: enough for every use, and shallow enough that all functions on labels may recurse.
 MAX_NESTING = 100
 
@@ -98,7 +101,7 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
     >>> plain_label(np.float32(2)), plain_label([1.0, "a"])
     (2, (1, 'a'))
     """
-    if type(value) is int or type(value) is str:
+    if type(value) is str or (type(value) is int and -MAX_INTEGER <= value < MAX_INTEGER):
         return value
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
@@ -110,8 +113,10 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"a label is {value}; labels must be finite")
-        return int(value) if value.is_integer() else float(value)
+        return int(value) if value.is_integer() and abs(value) < MAX_INTEGER else float(value)
     if isinstance(value, int):
+        if not -MAX_INTEGER <= value < MAX_INTEGER:
+            raise ValueError(f"a label is {value:.3g}; integers must be of 64 bits, so use texts")
         return int(value)
     raise TypeError(f"a label must be a number, a string or a tuple of these, not {type(value).__name__} {value!r}")
 

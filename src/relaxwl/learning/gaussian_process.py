@@ -346,7 +346,8 @@ def _standardised(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem,
     """Return the problem in its own units, and the mean and deviation of the targets."""
     matrices, targets = _checked(kernels, y)
     center, spread = float(targets.mean()), float(targets.std())
-    unit = spread if spread > 1e-12 * max(1.0, abs(center)) else 1.0
+    # Targets that differ by no more than rounding are constant, and so are those whose squares would be 0.
+    unit = spread if spread > max(1e-12 * abs(center), 1e-100) else 1.0
     scales = np.array([_scale(matrix) for matrix in matrices])
     return _Problem(matrices, scales, (targets - center) / unit), center, unit
 

@@ -15,6 +15,8 @@ def as_molecules(X: Any) -> list[Any]:
     >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
     [3, 1]
     """
+    if isinstance(X, MoleculeCollection) and all(isinstance(source, str) for source in X.sources):
+        return read_smiles(X.sources, max_atoms=None)  # as large as they were read before
     if isinstance(X, MoleculeCollection):
         return as_molecules(X.sources)
     if isinstance(X, GraphCollection):

@@ -150,6 +150,8 @@ class EdgeEncoding:
     def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
         """Take the symbols from these graphs, seen as they are walked through; labels only if they count."""
         codes = np.empty(0, np.int32)
+        if cost.uses_edge_attributes and not graphs.n_edges:
+            raise ValueError("cost measures edge attributes (edge_metric), and none of these graphs has an edge")
         vectors = Sketch.of(edge_attributes_of(graphs), cost.missing) if cost.uses_edge_attributes else None
         if vectors is None and edge_labels:
             check_edge_labels(graphs, edge_labels)
