@@ -365,6 +365,36 @@ def tanimoto_kernel(counts, others, weights=None, by_depth=False):
     return np.array([[value(one, other) for other in others] for one in counts]).reshape(len(counts), len(others))
 
 
+def unary_code(counts, training, weights=None, normalize=False, longest=64):
+    """Turn lists of Counters into dicts of (depth, key, step) whose products are the intersections with training.
+
+    Up to the largest training count each unit is a step, if that is at most ``longest``; else each distinct count.
+    """
+    n_depths = len(training[0])
+    steps = {}
+    for depth in range(n_depths):
+        for key in {key for graph in training for key in graph[depth]}:
+            met = sorted({graph[depth][key] for graph in training if graph[depth][key] > 0})
+            unit = met[-1] <= longest and all(value == int(value) for value in met)
+            steps[depth, key] = list(range(1, int(met[-1]) + 1)) if unit else met
+    coded = []
+    for graph in counts:
+        sizes = [sum(depth.values()) for depth in graph]
+        factors = [1.0] * n_depths if weights is None else weights
+        whole = sum(factor * size for factor, size in zip(factors, sizes, strict=True))
+        code = {}
+        for depth in range(n_depths):
+            norm = {False: 1.0, True: whole, "depth": sizes[depth]}[normalize] or 1.0
+            for key, count in graph[depth].items():
+                below = 0
+                for end in steps.get((depth, key), []):
+                    share = max(min(count, end) - below, 0) / (end - below)
+                    code[depth, key, end] = share * np.sqrt((end - below) * factors[depth] / norm)
+                    below = end
+        coded.append(code)
+    return coded
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Barycentres
 

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
-from relaxwl.kernels.baselines import WLOptimalAssignment
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
@@ -199,16 +198,17 @@ def test_default_output_is_sparse_and_can_be_set_to_default(kernel):
 
 
 @kernels
-@pytest.mark.parametrize("similarity", ["intersection", "tanimoto"])
-def test_features_say_that_a_similarity_does_not_act_on_them(kernel, similarity):
+def test_a_tanimoto_similarity_has_no_features_and_says_what_has(kernel):
     graphs = collection(cycles_and_paths()[0])
-    kernel = clone(kernel).set_params(similarity=similarity)
-    for call in (kernel.fit_transform, kernel.transform):
-        with pytest.warns(UserWarning, match=f"the {similarity} similarity of .* put relaxwl.KernelMatrix"):
+    kernel = clone(kernel).set_params(similarity="tanimoto")
+    with pytest.raises(ValueError, match=r'relaxwl.KernelMatrix.*weighted_counts.*similarity="intersection"'):
+        kernel.fit_transform(graphs)
+    for call in (kernel.fit(graphs).transform, kernel.get_feature_names_out):
+        with pytest.raises(ValueError, match="similarity='tanimoto' has no explicit features"):
             call(graphs)
-    assert kernel.weighted_counts(graphs).format == "csr"
-    with pytest.warns(UserWarning, match="WLOptimalAssignment has no influence"):
-        WLOptimalAssignment(max_depth=1).fit_transform(graphs)
+    counts = kernel.weighted_counts(graphs)
+    assert (counts != kernel.set_params(similarity="dot").transform(graphs)).nnz == 0
+    assert (counts != kernel.set_params(similarity="intersection").weighted_counts(graphs)).nnz == 0
 
 
 @kernels

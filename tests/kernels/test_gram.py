@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array, random_array
 
-from relaxwl.kernels.gram import gram
+from relaxwl.kernels.gram import InvertedCounts, gram
 
 COUNTS = st.integers(0, 12).flatmap(lambda n: arrays.arrays(np.float64, (n, 7), elements=st.integers(0, 4)))
 
@@ -21,6 +21,14 @@ def test_products_and_minima_follow_the_definition(a, b):
     np.testing.assert_array_equal(gram(sparse_a), a @ a.T)
     np.testing.assert_array_equal(gram(sparse_a, sparse_b, minimum=True), minima(a, b))
     np.testing.assert_array_equal(gram(sparse_a, minimum=True), minima(a, a))
+
+
+@given(COUNTS, COUNTS)
+def test_products_with_rows_kept_by_columns(kept, asked):
+    counts = InvertedCounts(csr_array(kept))
+    assert len(counts) == len(kept)
+    np.testing.assert_array_equal(counts.products(csr_array(asked)), asked @ kept.T)
+    np.testing.assert_array_equal(counts.products(csr_array(asked), minimum=True), minima(asked, kept))
 
 
 def frequent_and_rare(n_rows, seed):

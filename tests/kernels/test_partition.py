@@ -8,9 +8,6 @@ from kernels.variants import TRAIN, VARIANTS, as_nested, kernel_of, nested
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree
 from small_graphs import collection, random_graphs
 
-# Counts are what is tested here; that a similarity has no influence on them is tested in test_base.py.
-pytestmark = pytest.mark.filterwarnings("ignore:transform returns counts")
-
 
 @pytest.mark.parametrize("variant", ["R-WL*", "R-WL", "edge labels", "exact edge labels", "real centres", "radius"])
 def test_partitions_show_what_was_found(variant):

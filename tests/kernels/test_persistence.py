@@ -276,7 +276,6 @@ def test_arrays_that_are_not_what_they_claim_are_refused(model, old, new):
 # ------------------------------------------------------------------------------------------------- kernels of any class
 
 
-@pytest.mark.filterwarnings("ignore:transform returns counts")
 @pytest.mark.parametrize("name", ["ve-hist", "wl", "gs", "sp", "pwl", "wl-oa", "rwl", "rwl-star"])
 def test_every_kernel_with_features_can_be_kept(tmp_path, name):
     settings = {"max_depth": 2} if name in ("wl", "pwl", "wl-oa", "rwl", "rwl-star") else {}

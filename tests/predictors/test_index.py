@@ -29,11 +29,11 @@ def _all_similarities(kernel, metric, graphs, queries):
 )
 def test_nearest_are_those_of_the_whole_matrix(kernel, metric, graphs):
     index = GraphIndex(kernel, metric=metric).fit(graphs[:40])
-    found = index.query(graphs[40:], k=7)
-    expected = _all_similarities(kernel, metric, graphs[:40], graphs[40:])
-    assert found.indices.shape == found.similarities.shape == (20, 7)
-    np.testing.assert_allclose(found.similarities, -np.sort(-expected)[:, :7])
-    np.testing.assert_allclose(np.take_along_axis(expected, found.indices, axis=1), found.similarities)
+    distances, indices = index.kneighbors(graphs[40:], n_neighbors=7)
+    expected = 1 - _all_similarities(kernel, metric, graphs[:40], graphs[40:])
+    assert indices.shape == distances.shape == (20, 7)
+    np.testing.assert_allclose(distances, np.sort(expected)[:, :7], atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(expected, indices, axis=1), distances, atol=1e-12)
 
 
 def test_graphs_added_later_are_found_without_another_fit(graphs):
@@ -42,17 +42,16 @@ def test_graphs_added_later_are_found_without_another_fit(graphs):
         index.add(graphs[[place]])
     assert len(index) == 60
     for place in (3, 25, 59):
-        found = index.query(graphs[place], k=1)
-        assert found.similarities.tolist() == [1.0] or place >= 20
+        distances, _ = index.kneighbors(graphs[place], n_neighbors=1)
+        assert distances.tolist() == [[0.0]] or place >= 20
     # What was added is as if it had been there: the columns are those of the fit either way.
     reference = WeisfeilerLehman(2, similarity="tanimoto").fit(graphs[:20]).kernel_matrix(graphs[50:], graphs)
-    np.testing.assert_allclose(index.query(graphs[50:], k=60).similarities, -np.sort(-reference))
+    np.testing.assert_allclose(index.kneighbors(graphs[50:], n_neighbors=60)[0], np.sort(1 - reference), atol=1e-12)
 
 
 def test_equals_come_in_the_order_of_their_places(graphs):
     index = GraphIndex().fit(graphs[[0, 1, 0, 0]])
-    assert index.query(graphs[0], k=3).indices.tolist() == [0, 2, 3]
-    assert index.query(graphs[0], k=9).indices.shape == (4,)
+    assert index.kneighbors(graphs[0], n_neighbors=3)[1].tolist() == [[0, 2, 3]]
 
 
 def test_wrong_arguments_are_named(graphs):
@@ -60,5 +59,7 @@ def test_wrong_arguments_are_named(graphs):
         GraphIndex(metric="dot").fit(graphs)
     with pytest.raises(TypeError, match="kernel must have counts"):
         GraphIndex(WassersteinWL()).fit(graphs)
-    with pytest.raises(ValueError, match="k must be"):
-        GraphIndex().fit(graphs).query(graphs[0], k=0)
+    with pytest.raises(ValueError, match="n_neighbors must be"):
+        GraphIndex().fit(graphs).kneighbors(graphs[0], n_neighbors=0)
+    with pytest.raises(ValueError, match="n_neighbors is 61, and the index holds 60 graphs"):
+        GraphIndex().fit(graphs).kneighbors(graphs[0], n_neighbors=61)

@@ -39,7 +39,7 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
     warm_workers(current_tasks(), kernel, shards, applied=True)
     sent = delayed.delayed(kernel, pure=True)
     task = delayed.delayed(_features, pure=True)
-    n_columns = kernel.weighted_counts(shards[0][:1]).shape[1]
+    n_columns = kernel.sparse_features(shards[0][:1]).shape[1]
     blocks = [
         array.from_delayed(task(sent, shard), (part.n_graphs, n_columns), meta=csr_array((0, n_columns)))
         for shard, part in zip(shards.singles(), shards.manifest.parts, strict=True)
@@ -127,7 +127,7 @@ def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection,
 def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
     """Return the features of a collection of one shard; one thread, since the worker's own tasks fill its cores."""
     with one_thread():
-        return kernel.weighted_counts(shard[0])
+        return kernel.sparse_features(shard[0])
 
 
 def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection) -> str:

@@ -171,3 +171,34 @@ def first_and_number(ids, n_ids):
             first[ids[position]] = position
         number[ids[position]] += 1
     return first, number
+
+
+@njit(nogil=True, cache=True)
+def unary_sizes(columns, values, starts, steps):
+    """Return int64 (n_entries,): how many steps of its column each value reaches, the last one maybe in part.
+
+    Column c has the steps ``steps[starts[c]:starts[c + 1]]``, which ascend; values are >= 0.
+    """
+    sizes = np.zeros(len(columns), np.int64)
+    for entry in range(len(columns)):
+        if values[entry] > 0:
+            own = steps[starts[columns[entry]] : starts[columns[entry] + 1]]
+            sizes[entry] = min(np.searchsorted(own, values[entry]) + 1, len(own))
+    return sizes
+
+
+@njit(nogil=True, cache=True)
+def fill_unary(columns, values, sizes, starts, steps, indices, data):
+    """Write the entries of the unary code: of each value its ``sizes`` first steps, as ``unary_sizes`` found them.
+
+    A step from a to b holds (min(value, b) - a) / √(b - a), so that the product with a value that reaches b is the
+    length that both have of the step. Writes ``indices`` and ``data`` (sum of sizes,).
+    """
+    place = 0
+    for entry in range(len(columns)):
+        below, first = 0.0, starts[columns[entry]]
+        for step in range(first, first + sizes[entry]):
+            indices[place] = step
+            data[place] = (min(values[entry], steps[step]) - below) / np.sqrt(steps[step] - below)
+            below = steps[step]
+            place += 1

@@ -1,8 +1,7 @@
 """What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
 
 import os
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import spans
 from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.admission import admit, admit_for_fit
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.gram import gram
+from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
 from relaxwl.kernels.persistence import load_model, save_model
+from relaxwl.kernels.unary import step_names, unary_code, unary_steps
 
 # Graphs that are compared with each other to know the similarity of each with itself.
 OWN_AT_ONCE = 32
@@ -117,8 +117,11 @@ class CountKernel(TransformerMixin, GraphKernel):
     """A graph kernel with explicit counts for every depth.
 
     Subclasses say how graphs become counts (``_fit_counts`` and ``_counts``, one :class:`Counts` a depth) and what the
-    columns are called (``_column_names``); everything that users call is here.
+    columns are called (``_column_names``); everything that users call is here. ``unary_`` holds, for each depth, the
+    steps of the unary code (see :mod:`relaxwl.kernels.unary`), which depend on the counts of the fit.
     """
+
+    unary_: list[tuple[Int64, Float64]]
 
     max_depth: int
     base: str
@@ -157,6 +160,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         """
         if hasattr(X, "fit_kernel"):
             self._validate_parameters()
+            self.__dict__.pop("unary_", None)  # of an earlier fit
             X.fit_kernel(self)
         else:
             self._fit(X)
@@ -164,26 +168,84 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        self._check_explicit()
         if hasattr(X, "fit_kernel"):
             return self.fit(X).transform(X)
-        return self._output(self._fit(X))
+        return self._output(self._features(self._fit(X)))
 
     def transform(self, X: Any) -> Any:
-        """Return the features of graphs: a CSR array (n_graphs, n_features) of weighted counts.
+        """Return explicit features of graphs, whose dot products are the kernel values.
 
-        The dot product of two rows is the kernel value (``similarity="dot"``). With ``normalize`` the rows (or their
-        parts of each depth) have length 1, where what was not met in fitting counts towards a graph's length too.
-        With ``sparse_output=False`` the array is dense, or a table after ``set_output(transform="pandas")``. Those of
-        shards are a Dask array of sparse blocks, one a shard, that nothing is computed of yet.
+        With ``similarity="dot"`` they are weighted counts, with "intersection" the counts in a unary code: one column
+        for each step of a cluster's count, as :meth:`unary_features` says. A Tanimoto similarity has no such features.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts, or ShardedCollection
+            The graphs.
+
+        Returns
+        -------
+        csr_array (n_graphs, n_features) of float64
+            With ``normalize`` the rows (or their parts of each depth) have length 1, where what was not met in fitting
+            counts towards a graph's length too. With ``sparse_output=False`` the array is dense, or a table after
+            ``set_output(transform="pandas")``. Features of shards are a Dask array of sparse blocks, one a shard, of
+            which nothing is computed yet.
         """
-        if hasattr(X, "transform_by"):
-            check_is_fitted(self)
-            return X.transform_by(self)
-        return self._output(self._apply(X))
+        check_is_fitted(self)
+        self._check_explicit()
+        return X.transform_by(self) if hasattr(X, "transform_by") else self._output(self.sparse_features(X))
+
+    def sparse_features(self, X: Any) -> csr_array:
+        """Return what :meth:`transform` returns for graphs in memory, always as a sparse array."""
+        return self._features(self._apply(X))
 
     def weighted_counts(self, X: Any) -> csr_array:
-        """Return what :meth:`transform` returns, always sparse, whatever the similarity that acts on it."""
-        return self._features(self._apply(X))
+        """Return weighted counts, a column for each cluster, whatever the similarity that acts on them.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        csr_array (n_graphs, n_clusters) of float64
+            Counts times √α of their depth; with ``normalize`` divided by the length of the row, or of each depth.
+        """
+        return self._weighted_counts(self._apply(X))
+
+    def unary_features(self, counts: list[Counts]) -> csr_array:
+        """Return explicit features of the intersection kernel, whatever the kernel's own similarity.
+
+        A cluster with the largest training count m has the columns 1, ..., m, of which a graph with count c fills the
+        first c with √α of the depth; where counts are large (or no integers) there is a column for each distinct
+        training count instead, that a count inside a step fills in proportion. So the dot product with the features of
+        any training graph is Σ α·min, normalized as ``normalize`` says. What exceeds the training counts, or was not
+        met in fitting, counts in the norm alone.
+
+        Parameters
+        ----------
+        counts : list of Counts
+            Raw counts at each depth, from :meth:`prepare` or :meth:`fit_prepare`.
+
+        Returns
+        -------
+        csr_array (n_graphs, n_features) of float64
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "unary_"):
+            raise ValueError("the kernel was fitted to shards, without unary features; fit it to graphs in memory")
+        coded = [
+            replace(part, matrix=unary_code(part.matrix, *steps))
+            for part, steps in zip(counts, self.unary_, strict=True)
+        ]
+        sizes = [self_similarities(part, minimum=True) for part in counts]
+        weights = self._weights(len(counts))
+        if self.normalize == "depth":
+            coded = [replace(part, matrix=_divided(part.matrix, size)) for part, size in zip(coded, sizes, strict=True)]
+        features = join_counts(coded, list(np.sqrt(weights))).matrix
+        return _divided(features, weights @ np.array(sizes)) if self.normalize is True else features
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
@@ -206,13 +268,17 @@ class CountKernel(TransformerMixin, GraphKernel):
     ) -> list[Float64]:
         """Return a Gram matrix for each of the settings: the kernel cut at a ``max_depth``, with a ``similarity``."""
         self._check_settings(settings, "max_depth", "similarity")
-        wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth")) for setting in settings]
-        cuts = {}
+        last = len(x) - 1
+        wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth", last)) for setting in settings]
+        found = {}
         for similarity in dict.fromkeys(similarity for similarity, _ in wanted):
             check_choice("similarity", similarity, SIMILARITIES)
-            depths = {depth for other, depth in wanted if other == similarity and depth is not None}
-            cuts[similarity] = self._prefix_grams(x, y, similarity, depths) if depths else {}
-        return [self._gram(x, y, kind) if depth is None else cuts[kind][depth] for kind, depth in wanted]
+            depths = {depth for other, depth in wanted if other == similarity}
+            if not depths <= set(range(last + 1)):
+                raise ValueError(f"the kernel was fitted to depth {last}; {max(depths)} needs another fit")
+            for depth, matrix in self._grams(x, y, similarity, depths).items():
+                found[similarity, depth] = matrix
+        return [found[key] for key in wanted]
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
         """Return the similarity of each graph with itself, for ``max_depth`` and ``similarity`` of each setting."""
@@ -223,9 +289,8 @@ class CountKernel(TransformerMixin, GraphKernel):
         ]
 
     def _own(self, counts: list[Counts], similarity: str) -> Float64:
-        intersect = similarity != "dot"
         weights = self._weights(self.max_depth + 1)[: len(counts)]
-        of_depths = [_squared_norms(part, intersect) for part in counts]
+        of_depths = [self_similarities(part, similarity != "dot") for part in counts]
         if self.normalize == "depth":
             return np.asarray(weights @ [own > 0 for own in of_depths], np.float64)
         own: Float64 = weights @ np.array(of_depths)
@@ -237,13 +302,15 @@ class CountKernel(TransformerMixin, GraphKernel):
         The latter are Σ counts for minima and Σ counts² for the dot product, what was not met in fitting included.
         """
         check_choice("similarity", similarity, SIMILARITIES)
-        joined = self._joined(counts, intersect=similarity != "dot")
-        return joined.matrix, _squared_norms(joined, similarity != "dot")
+        joined = self._joined(counts, minimum=similarity != "dot")
+        return joined.matrix, self_similarities(joined, similarity != "dot")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features; each says its depth and what it counts."""
+        """Return the names of the features of :meth:`transform`; each says its depth and what it counts."""
         check_is_fitted(self)
-        return np.array(self._column_names(), dtype=object)
+        self._check_explicit()
+        names = self._column_names()
+        return np.array(names if self.similarity == "dot" else step_names(names, self.unary_), dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted kernel to one file of arrays and JSON, without pickle; see :meth:`load`."""
@@ -270,6 +337,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         self._validate_parameters()
         graphs = admit_for_fit(self, X)
         counts = self._fit_counts(graphs)
+        self.unary_ = [unary_steps(part.matrix.indices, part.matrix.data, part.matrix.shape[1]) for part in counts]
         self.n_graphs_in_ = len(graphs)
         return counts
 
@@ -301,90 +369,60 @@ class CountKernel(TransformerMixin, GraphKernel):
             )
         return weights
 
-    def _output(self, counts: list[Counts]) -> Any:
-        """Return features in the form that users asked for; those who may have meant something else are told."""
-        if self.similarity != "dot":
-            warnings.warn(
-                f"transform returns counts, on which the {self.similarity} similarity of {type(self).__name__} has no "
-                "influence; for a model that uses it, put relaxwl.KernelMatrix(kernel) before "
-                'SVC(kernel="precomputed")',
-                UserWarning,
-                stacklevel=3,
+    def _check_explicit(self) -> None:
+        if self.similarity == "tanimoto":
+            raise ValueError(
+                "similarity='tanimoto' has no explicit features; put relaxwl.KernelMatrix(kernel) before "
+                'SVC(kernel="precomputed"), take weighted_counts(X), or choose similarity="intersection"'
             )
-        features = self._features(counts)
+
+    def _output(self, features: csr_array) -> Any:
         return features if self.sparse_output else features.toarray()
 
-    def _joined(self, counts: list[Counts], depth_range: slice = slice(None), *, intersect: bool = False) -> Counts:
-        """Put depths side by side: scaled by √α for the dot product, by α for minima."""
-        weights = self._weights(len(counts))[depth_range]
-        scales = weights if intersect else np.sqrt(weights)
-        return join_counts(counts[depth_range], list(scales))
-
     def _features(self, counts: list[Counts]) -> csr_array:
+        return self._weighted_counts(counts) if self.similarity == "dot" else self.unary_features(counts)
+
+    def _weighted_counts(self, counts: list[Counts]) -> csr_array:
         if self.normalize == "depth":
-            return self._joined([replace(part, matrix=_of_length_one(part)) for part in counts]).matrix
+            parts = [replace(part, matrix=_divided(part.matrix, self_similarities(part))) for part in counts]
+            return self._joined(parts).matrix
         joined = self._joined(counts)
-        return _of_length_one(joined) if self.normalize else joined.matrix
+        return _divided(joined.matrix, self_similarities(joined)) if self.normalize else joined.matrix
 
-    def _gram(self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str) -> Float64:
-        if self.normalize == "depth":
-            *_, (total, _, _) = self._running_grams(counts_x, counts_y, similarity)
-            return total
-        matrix, own_x, own_y = self._joined_gram(counts_x, counts_y, similarity)
-        self._finish(matrix, own_x, own_y, similarity)
-        return matrix
+    def _joined(self, counts: list[Counts], depths: slice = slice(None), *, minimum: bool = False) -> Counts:
+        """Put depths side by side: scaled by √α for the dot product, by α for minima."""
+        weights = self._weights(len(counts))[depths]
+        return join_counts(counts[depths], list(weights if minimum else np.sqrt(weights)))
 
-    def _finish(self, matrix: Float64, own_x: Float64, own_y: Float64, similarity: str) -> None:
-        """Turn, in place, dot products or minima of whole graphs (or of one depth) into what users asked for.
+    def _grams(self, x: list[Counts], y: list[Counts] | None, similarity: str, depths: set[int]) -> dict[int, Float64]:
+        """Return the Gram matrices of the kernel cut at some depths, each normalized by itself.
 
-        A Tanimoto similarity is 1 for a graph with itself already, so ``normalize`` has nothing to do there.
+        Depths are summed up one after the other where several sums are asked for, or each is normalized alone; else
+        they are compared at once, side by side.
         """
-        if similarity == "tanimoto":
-            _divide_by_unions(matrix, own_x, own_y)
-        elif self.normalize:
-            _divide_by_norms(matrix, own_x, own_y)
-
-    def _joined_gram(
-        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str, depths: slice = slice(None)
-    ) -> tuple[Float64, Float64, Float64]:
-        """Return the dot products (or minima) of some depths together, and those of each graph with itself."""
-        intersect = similarity != "dot"
-        x = self._joined(counts_x, depths, intersect=intersect)
-        y = None if counts_y is None else self._joined(counts_y, depths, intersect=intersect)
-        matrix = gram(x.matrix, None if y is None else y.matrix, minimum=intersect, n_jobs=self.n_jobs)
-        squared_x = _squared_norms(x, intersect)
-        return matrix, squared_x, squared_x if y is None else _squared_norms(y, intersect)
-
-    def _running_grams(
-        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str
-    ) -> Iterator[tuple[Float64, Float64, Float64]]:
-        """Yield, for each depth, the sums of all depths so far of what ``_joined_gram`` returns, in the same memory."""
+        minimum, by_depth = similarity != "dot", self.normalize == "depth"
+        divide = divide_by_unions if similarity == "tanimoto" else divide_by_lengths if self.normalize else None
+        single = by_depth or len(depths) > 1
+        n_depths = max(depths) + 1
         total: Float64 | None = None
-        norms_x, norms_y = np.zeros(1), np.zeros(1)
-        for depth, weight in enumerate(self._weights(len(counts_x))):
-            part, squared_x, squared_y = self._joined_gram(counts_x, counts_y, similarity, slice(depth, depth + 1))
-            if self.normalize == "depth":
-                self._finish(part, squared_x, squared_y, similarity)
-                part *= weight
-            total = part if total is None else np.add(total, part, out=total)
-            norms_x, norms_y = norms_x + squared_x, norms_y + squared_y
-            yield total, norms_x, norms_y
-
-    def _prefix_grams(
-        self, counts_x: list[Counts], counts_y: list[Counts] | None, similarity: str, depths: set[int]
-    ) -> dict[int, Float64]:
-        """Return the Gram matrices of the kernels cut at some depths, every one normalised by itself."""
-        if not depths <= set(range(len(counts_x))):
-            raise ValueError(f"the kernel was fitted to depth {len(counts_x) - 1}; {max(depths)} needs another fit")
-        prefixes = {}
-        for depth, (total, norms_x, norms_y) in enumerate(self._running_grams(counts_x, counts_y, similarity)):
-            if depth in depths:
-                prefixes[depth] = total.copy()
-                if self.normalize != "depth":
-                    self._finish(prefixes[depth], norms_x, norms_y, similarity)
-            if depth == max(depths):
-                break
-        return prefixes
+        own_x, own_y = np.zeros(1), np.zeros(1)
+        found = {}
+        for part in [slice(depth, depth + 1) for depth in range(n_depths)] if single else [slice(0, n_depths)]:
+            joined_x = self._joined(x, part, minimum=minimum)
+            joined_y = None if y is None else self._joined(y, part, minimum=minimum)
+            matrix = gram(joined_x.matrix, None if joined_y is None else joined_y.matrix, minimum, self.n_jobs)
+            sizes_x = self_similarities(joined_x, minimum)
+            sizes_y = sizes_x if joined_y is None else self_similarities(joined_y, minimum)
+            if divide and by_depth:
+                divide(matrix, sizes_x, sizes_y)
+                matrix *= self._weights(len(x))[part]
+            total = matrix if total is None else np.add(total, matrix, out=total)
+            own_x, own_y = own_x + sizes_x, own_y + sizes_y
+            if part.stop - 1 in depths:
+                found[part.stop - 1] = cut = total if part.stop == n_depths else total.copy()
+                if divide and not by_depth:
+                    divide(cut, own_x, own_y)
+        return found
 
 
 def descendants(kind: Any) -> list[Any]:
@@ -392,43 +430,7 @@ def descendants(kind: Any) -> list[Any]:
     return [found for child in kind.__subclasses__() for found in (child, *descendants(child))]
 
 
-def _squared_norms(joined: Counts, intersect: bool) -> Float64:
-    """Return k(G, G) of each graph, with everything that was not met in fitting."""
-    if intersect:
-        return np.asarray(joined.matrix.sum(axis=1) + joined.unknown_sums)
-    return np.asarray(joined.matrix.power(2).sum(axis=1) + joined.unknown_squares)
-
-
-def _of_length_one(counts: Counts) -> csr_array:
-    """Return the counts of each graph divided by their length, to which unknown columns belong."""
-    lengths = _lengths(_squared_norms(counts, intersect=False))
-    matrix = counts.matrix.copy()
-    matrix.data = matrix.data / np.repeat(lengths, np.diff(matrix.indptr))
-    return matrix
-
-
-def _divide_by_norms(matrix: Float64, squared_x: Float64, squared_y: Float64) -> None:
-    """Divide by the lengths, in place; by their product, so that a symmetric matrix stays exactly symmetric."""
-    lengths_y = _lengths(squared_y)
-    for row, length in zip(matrix, _lengths(squared_x), strict=True):
-        row /= length * lengths_y
-
-
-def _divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
-    """Turn Σ min into Σ min / Σ max, in place: what two graphs share among all that they have.
-
-    Σ max = Σx + Σy − Σ min, and what was not met in fitting counts in these sums. Two graphs without any weight have
-    nothing in common: 0/0 is 0, as the similarity of a graph of length 0 is under ``normalize``.
-
-    The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where
-    the minima m and 1 / (a + b) are positive semidefinite, and so are products and sums of such matrices.
-    """
-    for row, total in zip(minima, sums_x, strict=True):
-        unions = total + sums_y - row
-        np.divide(row, unions, out=row, where=unions > 0)
-        np.minimum(row, 1.0, out=row)  # fractional weights round
-
-
-def _lengths(squares: Float64) -> Float64:
-    """Return what to divide by: a graph of length 0 (no vertices, or no weight) stays at 0 with everything."""
-    return np.where(squares > 0, np.sqrt(squares), 1.0)
+def _divided(matrix: csr_array, squares: Float64) -> csr_array:
+    """Return rows divided by their lengths, given the squares of these; a row of length 0 stays at 0."""
+    lengths = np.repeat(np.sqrt(np.where(squares > 0, squares, 1.0)), np.diff(matrix.indptr))
+    return csr_array((matrix.data / lengths, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -1,4 +1,4 @@
-"""Gram matrices of sparse count vectors: dot products and histogram intersections.
+"""Gram matrices of sparse count vectors: dot products, histogram intersections, Tanimoto similarities.
 
 Columns that many graphs share are multiplied densely (BLAS, or a vectorised minimum), the many rare ones sparsely:
 a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehman kernel occur in one graph alone.
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from relaxwl._execution import map_chunks, spans
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import _compiled
+from relaxwl.kernels.counting import Counts
 
 # A column is dense when it occurs in more than this share of the graphs: about where both ways cost the same.
 DENSE_SHARE = 0.12
@@ -20,7 +21,7 @@ DENSE_SHARE = 0.12
 ROWS_PER_TASK = 64
 
 
-def gram(a: csr_array, b: csr_array | None = None, *, minimum: bool = False, n_jobs: int | None = None) -> Float64:
+def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs: int | None = None) -> Float64:
     """Return the (n, n') matrix of Σ_c a·b, or with ``minimum`` of Σ_c min(a, b), over shared columns c.
 
     ``b=None`` means ``a`` itself and computes one triangle. Entries must be >= 0 for ``minimum``.
@@ -93,3 +94,66 @@ def _sparse_rows(a, firsts, columns, minimum, out, span):  # type: ignore[no-unt
 def _dense_minimum_rows(a, b, symmetric, out, span):  # type: ignore[no-untyped-def]
     start, stop = span
     _compiled.add_dense_minima(start, stop, a, b, symmetric, out)
+
+
+class InvertedCounts:
+    """The rows of a sparse matrix by columns, so that a vector meets only those that share something with it.
+
+    >>> counts = InvertedCounts(csr_array(np.array([[2.0, 0, 1], [1, 1, 0]])))
+    >>> counts.products(csr_array(np.array([[3.0, 0, 1]])), minimum=True)
+    array([[3., 1.]])
+    """
+
+    def __init__(self, matrix: csr_array) -> None:
+        self.matrix = matrix
+        self._columns, _ = _compiled.transposed(compressed(matrix), matrix.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def products(self, rows: csr_array, *, minimum: bool = False) -> Float64:
+        """Return Σ_c a·b, or with ``minimum`` Σ_c min(a, b), between each of the given rows and each row kept."""
+        out = np.zeros((rows.shape[0], len(self)))
+        firsts = self._columns.indptr[rows.indices]
+        _compiled.add_products(0, len(out), compressed(rows), firsts, self._columns, minimum, out)
+        return out
+
+
+def self_similarities(counts: Counts, minimum: bool = False) -> Float64:
+    """Return Σ c² of each graph, or with ``minimum`` Σ c, with everything that was not met in fitting."""
+    if minimum:
+        return np.asarray(counts.matrix.sum(axis=1) + counts.unknown_sums)
+    return np.asarray(counts.matrix.power(2).sum(axis=1) + counts.unknown_squares)
+
+
+def divide_by_lengths(matrix: Float64, squares_x: Float64, squares_y: Float64) -> None:
+    """Divide by the lengths, in place; by their product, so that a symmetric matrix stays exactly symmetric.
+
+    A graph of length 0 (no nodes, or no weight) stays at 0 with everything.
+    """
+    lengths_x, lengths_y = (np.where(squares > 0, np.sqrt(squares), 1.0) for squares in (squares_x, squares_y))
+    for row, length in zip(matrix, lengths_x, strict=True):
+        row /= length * lengths_y
+
+
+def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
+    """Turn Σ min into the Tanimoto similarity Σ min / Σ max, in place.
+
+    Σ max = Σx + Σy − Σ min, and what was not met in fitting counts in these sums. Two graphs without any weight have
+    nothing in common: 0/0 is 0, as the similarity of a graph of length 0 is under ``normalize``.
+
+    The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where
+    the minima m and 1 / (a + b) are positive semidefinite, and so are products and sums of such matrices.
+    """
+    for row, total in zip(minima, sums_x, strict=True):
+        unions = total + sums_y - row
+        np.divide(row, unions, out=row, where=unions > 0)
+        np.minimum(row, 1.0, out=row)  # fractional weights round
+
+
+def tanimoto(x: Counts, y: Counts | None = None, n_jobs: int | None = None) -> Float64:
+    """Return the Tanimoto similarities between counts, where what was not met in fitting adds to Σ max."""
+    sums_x = self_similarities(x, minimum=True)
+    matrix = gram(x.matrix, None if y is None else y.matrix, minimum=True, n_jobs=n_jobs)
+    divide_by_unions(matrix, sums_x, sums_x if y is None else self_similarities(y, minimum=True))
+    return matrix

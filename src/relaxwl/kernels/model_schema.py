@@ -113,6 +113,20 @@ def counters(value: Any, what: str) -> None:
     )
 
 
+def unary_codes(value: Any, what: str) -> None:
+    """Check the steps of the unary code of each depth."""
+    require(isinstance(value, list) and all(isinstance(code, tuple) and len(code) == 2 for code in value),
+            f"{what} must be a list of starts and steps for each depth")  # fmt: skip
+    for starts, steps in value:
+        vector(np.int64)(starts, what)
+        vector(np.float64)(steps, what)
+        ordered = len(starts) and starts[0] == 0 and starts[-1] == len(steps) and (np.diff(starts) >= 0).all()
+        require(ordered, f"the starts of {what} must ascend from 0 to the number of steps")
+        below = np.concatenate([[0.0], steps[:-1]]) if len(steps) else steps
+        below[starts[:-1][np.diff(starts) > 0]] = 0.0
+        require((steps > below).all(), f"the steps of {what} must ascend")
+
+
 # What estimators may hold beside their parameters.
 ATTRIBUTES: dict[str, Check] = {
     "node_vocabulary_": labels,
@@ -126,6 +140,7 @@ ATTRIBUTES: dict[str, Check] = {
     "_vertices": counters,
     "_edges": counters,
     "n_graphs_in_": whole(),
+    "unary_": unary_codes,
     "directed_": of(bool),
     "n_samples_": whole(MAX_SAMPLES),
     "seed_": whole(2**63),

@@ -18,7 +18,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.gram import gram
+from relaxwl.kernels.gram import tanimoto
 from relaxwl.molecules.descriptors import KINDS, Descriptors, kind_of
 from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -213,15 +213,6 @@ class FingerprintView:
 
     def _compared(self, counts: list[Counts]) -> list[Float64]:
         return [tanimoto(new, known) for new, known in zip(counts, self.counts, strict=True)]
-
-
-def tanimoto(x: Counts, y: Counts | None = None) -> Float64:
-    """Return Σ min / Σ max of counts, where what was not met in fitting counts in the denominator."""
-    shared = gram(x.matrix, None if y is None else y.matrix, minimum=True)
-    other = x if y is None else y
-    totals = (x.matrix.sum(axis=1) + x.unknown_sums)[:, None] + (other.matrix.sum(axis=1) + other.unknown_sums)
-    result: Float64 = np.divide(shared, totals - shared, out=np.zeros_like(shared), where=totals > shared)
-    return result
 
 
 def _without_each(counts: Counts, places: list[tuple[Int32, int]]) -> Counts:

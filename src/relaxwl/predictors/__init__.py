@@ -3,7 +3,7 @@
 from relaxwl.predictors.averaged import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier
 from relaxwl.predictors.effects import VertexEffects
-from relaxwl.predictors.index import GraphIndex, Neighbours
+from relaxwl.predictors.index import GraphIndex
 from relaxwl.predictors.regressor import GraphRegressor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, VertexGroups
@@ -16,7 +16,6 @@ __all__ = [
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
-    "Neighbours",
     "VertexEffects",
     "VertexGroups",
 ]

@@ -1,6 +1,6 @@
 """Nearest graphs: exact search by Tanimoto or cosine similarity in sparse counts."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -13,18 +13,11 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.inverted import InvertedCounts
+from relaxwl.kernels.gram import InvertedCounts, divide_by_lengths, divide_by_unions
 
 METRICS = ("tanimoto", "cosine")
 # Parts added one by one are put together when there are more than this: a query goes through each.
 MAX_PARTS = 16
-
-
-class Neighbours(NamedTuple):
-    """Positions of the most similar graphs in the order in which they were added, and how similar they are."""
-
-    indices: Int64
-    similarities: Float64
 
 
 class GraphIndex(BaseEstimator):
@@ -49,10 +42,12 @@ class GraphIndex(BaseEstimator):
     >>> from relaxwl import GraphCollection
     >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (4, [(0, 1), (1, 2), (2, 3)]), (2, [(0, 1)])])
     >>> index = GraphIndex(WeisfeilerLehman(max_depth=1)).fit(graphs)
-    >>> index.query(graphs[1], k=2)
-    Neighbours(indices=array([1, 0]), similarities=array([1.  , 0.75]))
-    >>> index.add(graphs[[2]]).query(graphs[2], k=2).indices
-    array([2, 3])
+    >>> index.kneighbors(graphs[:2], n_neighbors=2)
+    (array([[0.  , 0.25],
+           [0.  , 0.25]]), array([[0, 1],
+           [1, 0]]))
+    >>> index.add(graphs[[2]]).kneighbors(graphs[2], n_neighbors=2)[1]
+    array([[2, 3]])
     """
 
     def __init__(self, kernel: CountKernel | None = None, metric: str = "tanimoto") -> None:
@@ -77,21 +72,38 @@ class GraphIndex(BaseEstimator):
         self._keep(*self._weighted(self.kernel_.prepare(as_collection(X))))
         return self
 
-    def query(self, X: Any, k: int = 5) -> Neighbours:
-        """Return the ``k`` most similar graphs, the most similar first; of equals, that which was added first.
+    def kneighbors(self, X: Any, n_neighbors: int = 5) -> tuple[Float64, Int64]:
+        """Return the nearest graphs of each graph, the nearest first; of equals, that which was added first.
 
-        For one graph two vectors of length k (or of the number of graphs, if there are less), for a list of graphs or
-        a collection two matrices with a row for each.
+        Parameters
+        ----------
+        X : Graph, GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs to find neighbors of; a single graph is a list of one.
+        n_neighbors : int
+            How many to find for each, at most as many as the index holds.
+
+        Returns
+        -------
+        distances : float64 array (n_graphs, n_neighbors)
+            1 minus the similarity, ascending.
+        indices : int64 array (n_graphs, n_neighbors)
+            Positions of the neighbors in the order in which they were added.
         """
         check_is_fitted(self)
-        check_integer("k", k, least=1)
-        single = isinstance(X, Graph)
-        counts, sizes = self._weighted(self.kernel_.prepare(as_collection([X] if single else X)))
-        found = [self._nearest(counts[[row]], sizes[row], k) for row in range(len(sizes))]
-        width = min(k, len(self))
-        indices = np.array([neighbours.indices for neighbours in found], np.int64).reshape(-1, width)
-        similarities = np.array([neighbours.similarities for neighbours in found]).reshape(-1, width)
-        return Neighbours(indices[0], similarities[0]) if single else Neighbours(indices, similarities)
+        check_integer("n_neighbors", n_neighbors, least=1)
+        if n_neighbors > len(self):
+            raise ValueError(f"n_neighbors is {n_neighbors}, and the index holds {len(self)} graphs; ask for fewer")
+        counts, sizes = self._weighted(self.kernel_.prepare(as_collection([X] if isinstance(X, Graph) else X)))
+        distances, indices = np.empty((len(sizes), n_neighbors)), np.empty((len(sizes), n_neighbors), np.int64)
+        tanimoto = self.metric == "tanimoto"
+        divide = divide_by_unions if tanimoto else divide_by_lengths
+        for place in range(len(sizes)):
+            row = counts[[place]]
+            similarities = np.hstack([part.products(row, minimum=tanimoto) for part in self._parts])
+            divide(similarities, sizes[[place]], self._sizes)
+            indices[place] = _largest(similarities[0], n_neighbors)
+            distances[place] = 1 - similarities[0, indices[place]]
+        return np.maximum(distances, 0.0), indices
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -107,20 +119,9 @@ class GraphIndex(BaseEstimator):
         if len(self._parts) > MAX_PARTS:
             self._parts = [InvertedCounts(csr_array(vstack([part.matrix for part in self._parts], format="csr")))]
 
-    def _nearest(self, row: csr_array, size: float, k: int) -> Neighbours:
-        tanimoto = self.metric == "tanimoto"
-        parts = [part.products(row, minimum=tanimoto)[0] for part in self._parts]
-        shared = np.concatenate([np.zeros(0), *parts])
-        divisor = size + self._sizes - shared if tanimoto else np.sqrt(size * self._sizes)
-        similarities = np.divide(shared, divisor, out=np.zeros_like(shared), where=divisor > 0)
-        best = _largest(similarities, min(k, len(similarities)))
-        return Neighbours(best, similarities[best])
-
 
 def _largest(values: Float64, k: int) -> Int64:
     """Return the places of the k largest values, the largest first, of equals the first."""
-    if not k:
-        return np.zeros(0, np.int64)
     least = np.partition(values, len(values) - k)[len(values) - k]
     candidates = np.flatnonzero(values >= least)
     order: Int64 = np.lexsort((candidates, -values[candidates]))

@@ -52,8 +52,8 @@ class _AgainstTraining(_OnKernel):
 class KernelMatrix(_AgainstTraining):
     """A transformer that yields Gram matrices, for estimators with ``kernel="precomputed"``.
 
-    A kernel's own ``transform`` returns features, on which neither ``similarity`` nor an optimal assignment acts, and a
-    kernel such as WWL has none at all. With this step all of them can be tuned in a pipeline.
+    A Tanimoto similarity, or a kernel such as WWL, has no explicit features. With this step all kernels can be tuned in
+    a pipeline.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.kernels.base import Settings
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, EdgeCounter, SubtreeCounter, join_counts
+from relaxwl.kernels.gram import self_similarities
 
 # The γ that model selection chooses from, beside the dot product.
 GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -80,7 +81,7 @@ class VertexEdgeHistogram(FlatFeatures):
         """Return a Gram matrix for each ``gamma`` of the settings."""
         self._check_settings(settings, "gamma")
         gammas = [setting.get("gamma", self.gamma) for setting in settings]
-        products = self._gram(x, y, self.similarity)
+        products = self._grams(x, y, self.similarity, {0})[0]
         distances = products if gammas == [None] else self._distances(products, x, y)
         return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
 
@@ -102,7 +103,7 @@ class VertexEdgeHistogram(FlatFeatures):
 
     def _squares(self, counts: list[Counts]) -> Float64:
         """Return the squared lengths of histograms: with ``normalize`` 1, or 0 for a graph without vertices."""
-        squares = np.asarray(counts[0].matrix.power(2).sum(axis=1) + counts[0].unknown_squares)
+        squares = self_similarities(counts[0])
         return (squares > 0).astype(np.float64) if self.normalize else squares
 
     def _fit_block(self, graphs: GraphCollection) -> Counts:

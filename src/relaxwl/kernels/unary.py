@@ -1,0 +1,78 @@
+"""Unary code of counts: explicit features whose dot product is Σ min, the intersection of histograms.
+
+A count c becomes c ones in columns 1, 2, ... of its cluster, as many as the largest count m of the fit; the ones that
+two graphs share are min(c, c'). Where m is large, or counts are no integers, there is a column for each distinct count
+t₁ < t₂ < … of the fit instead: the step from t₋ to t holds √(t − t₋), and a count inside of it a share in proportion.
+Products with graphs of the fit, whose counts end at steps, are exact either way.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.kernels import _compiled
+
+# Columns whose largest count is beyond this have one step for each distinct count.
+MAX_UNIT_STEPS = 64
+# An index and a value of an entry; the value is scaled once more when depths are put side by side.
+BYTES_PER_ENTRY = 2 * (4 + 8)
+
+
+def unary_steps(columns: Int32, values: Float64, n_columns: int) -> tuple[Int64, Float64]:
+    """Return (starts, steps): where the steps of each column begin, and the counts at which they end.
+
+    ``columns`` and ``values`` are the counts of the fit, in any order and with repetitions: what
+    :func:`distinct_counts` returns for each of some shards may be put one after the other.
+    """
+    largest = np.zeros(n_columns)
+    np.maximum.at(largest, columns, values)
+    unit = largest <= MAX_UNIT_STEPS
+    unit[columns[values != np.rint(values)]] = False
+    others = ~unit[columns]
+    columns, values = distinct_counts(columns[others], values[others])
+    sizes = np.where(unit, largest, np.bincount(columns, minlength=n_columns)).astype(np.int64)
+    starts = prefix_sums(sizes)
+    steps = np.arange(1.0, starts[-1] + 1) - np.repeat(starts[:-1], sizes)
+    steps[np.repeat(~unit, sizes)] = values
+    return starts, steps
+
+
+def distinct_counts(columns: Int32, values: Float64) -> tuple[Int32, Float64]:
+    """Return the distinct pairs of a column and a count > 0, sorted."""
+    known, codes = np.unique(values, return_inverse=True)
+    keys = np.unique((columns * np.int64(max(len(known), 1)) + codes)[values > 0])
+    found, places = np.divmod(keys, max(len(known), 1))
+    return found.astype(np.int32), known[places]
+
+
+def unary_code(matrix: csr_array, starts: Int64, steps: Float64) -> csr_array:
+    """Return counts in the unary code: a row a graph, a column a step, 32-bit indices where these fit."""
+    if matrix.shape[1] != len(starts) - 1:
+        raise ValueError(f"counts have {matrix.shape[1]} columns, and the unary code was fitted to {len(starts) - 1}")
+    columns = matrix.indices
+    sizes = _compiled.unary_sizes(columns, matrix.data, starts, steps)
+    before = prefix_sums(sizes)
+    n_entries = int(before[-1])
+    refuse_beyond_memory(
+        BYTES_PER_ENTRY * n_entries,
+        f"the unary features of {matrix.shape[0]} graphs, with {n_entries} entries,",
+        "use similarity='dot', a smaller max_depth, or fewer graphs at a time",
+    )
+    index = np.int32 if max(n_entries, len(steps)) <= np.iinfo(np.int32).max else np.int64
+    indices, data = np.empty(n_entries, index), np.empty(n_entries)
+    _compiled.fill_unary(columns, matrix.data, sizes, starts, steps, indices, data)
+    return csr_array((data, indices, before[matrix.indptr].astype(index)), shape=(matrix.shape[0], len(steps)))
+
+
+def step_names(names: list[str], codes: list[tuple[Int64, Float64]]) -> list[str]:
+    """Return the name of each column of the unary code, given those of the clusters of all depths."""
+    found, clusters = [], iter(names)
+    for starts, steps in codes:
+        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            name, ends = next(clusters), steps[first:last].tolist()
+            found += [
+                f"{name}, at least {end:.12g}" if end - below == 1 else f"{name}, from {below:.12g} to {end:.12g}"
+                for below, end in zip([0.0, *ends], ends, strict=False)
+            ]
+    return found
