@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._execution import map_chunks, spans
+from relaxwl._execution import cached_property, map_chunks, spans
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
 from relaxwl.distances.batched import paired_distances

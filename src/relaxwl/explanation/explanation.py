@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from relaxwl import drawing
+from relaxwl._execution import cached_property
 from relaxwl.explanation.groupings import Grouping
 from relaxwl.explanation.layout import plane
 from relaxwl.explanation.members import Members, find_members, vertices_of
