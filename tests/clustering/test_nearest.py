@@ -184,8 +184,9 @@ def test_kernels_of_directed_graphs_and_attributes_find_the_nearest(cost):
         graphs = GraphCollection.from_networkx(drawn, node_attributes="x")
     else:
         graphs = directed_collection(random_digraphs(30), arc_labels=True)
+    labels = cost.edge_relabel < 1
     kernel = RelaxedWeisfeilerLehman(
-        max_depth=3, n_partitions=2, cost=cost, partitioner=Compared(), edge_labels=cost.edge_relabel < 1, random_state=0
+        max_depth=3, n_partitions=2, cost=cost, partitioner=Compared(), edge_labels=labels, random_state=0
     )
     before = Compared.n_rows
     kernel.fit(graphs[: len(graphs) // 2]).transform(graphs)
