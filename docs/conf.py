@@ -1,9 +1,5 @@
-"""Configuration of Sphinx: ``make docs`` writes the site into site/.
+"""How Sphinx builds the pages: ``make docs`` writes them into site/."""
 
-The environment variable ``RELAXWL_REPOSITORY`` is the address of the repository; pages link to it if it is set.
-"""
-
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -15,25 +11,23 @@ from pictures import scrape_svg  # noqa: E402
 
 from relaxwl import __version__  # noqa: E402
 
-# joblib replaces a gallery worker whose memory has grown.
+# A worker of the gallery that has grown large is replaced by a new one, as it should be.
 warnings.filterwarnings("ignore", "A worker stopped while some jobs")
 
 project = "relaxwl"
 author = "The relaxwl developers"
-repository = os.environ.get("RELAXWL_REPOSITORY", "")
 project_copyright = "The relaxwl developers"
 version = release = __version__
 
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "formulas",  # this one and the next are in _ext
+    "formulas",  # the rest is ours, in _ext
     "command_line",
 ]
 templates_path = ["_templates"]
@@ -45,34 +39,30 @@ exclude_patterns = [
     "**/sg_execution_times.rst",
     "sg_execution_times.rst",
 ]
-suppress_warnings = ["config.cache"]  # the image scraper is a function, which cannot be cached
-smartquotes = False  # code such as {"subtree", "edge"} keeps its quotes
+suppress_warnings = ["config.cache"]  # the picture scraper is a function, which no cache can hold
+smartquotes = False  # {"subtree", "edge"} is code, and keeps its quotes
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # docstrings name the types
+autodoc_typehints = "none"  # the docstrings name the types in words
 autodoc_member_order = "bysource"
-toc_object_entries_show_parents = "hide"
-numpydoc_show_class_members = False  # the template of a class lists them
+toc_object_entries_show_parents = "hide"  # names of methods fit beside the page, those with their class do not
+numpydoc_show_class_members = False  # our template lists them
 numpydoc_class_members_toctree = False
 copybutton_exclude = ".linenos, .gp, .go"
 
-# Subfolders of examples/, in the order of the gallery.
-THEMES = ("prediction", "molecules", "inputs", "similarity", "explanation", "large_data", "extending")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "subsection_order": [f"../examples/{theme}" for theme in THEMES],
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib", scrape_svg),
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
-    "thumbnail_size": (400, 280),
     "parallel": 2,
     "show_api_usage": False,
     "doc_module": ("relaxwl",),
@@ -82,23 +72,20 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = f"relaxwl {release}"
+html_title = "relaxwl"
 html_static_path = ["_static"]
 html_css_files = ["relaxwl.css"]
 html_show_sourcelink = False
-html_sidebars = {name: [] for name in ("index", "start", "faq", "glossary", "cite", "contributing", "changelog")}
-html_favicon = "_static/logo.svg"
-html_logo = "_static/logo.svg"
+# Pages without pages below them need no list of these.
+html_sidebars = {name: [] for name in ("index", "start", "cite", "changelog")}
+html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_theme_options = {
-    "logo": {"text": "relaxwl", "alt_text": "relaxwl"},
-    "navbar_start": ["navbar-logo", "version"],
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher", "navbar-icon-links"],
-    "icon_links": [{"name": "Repository", "url": repository, "icon": "fa-solid fa-code-branch"}] if repository else [],
+    "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -108,7 +95,7 @@ html_theme_options = {
 
 
 def is_foreign(app, what, name, member, skip, options):
-    """Skip members that classes inherit from other packages."""
+    """Leave out what scikit-learn and others gave our classes: their documentation tells it better."""
     function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
     module = getattr(function, "__module__", None)
     foreign = isinstance(module, str) and not module.startswith("relaxwl") and callable(function)
@@ -116,5 +103,5 @@ def is_foreign(app, what, name, member, skip, options):
 
 
 def setup(app):
-    """Register ``is_foreign``."""
+    """Connect the rule above."""
     app.connect("autodoc-skip-member", is_foreign)

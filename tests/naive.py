@@ -8,7 +8,6 @@ edges are listed once. A measure is a list of masses, one for each point; the gr
 import itertools
 import math
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment, linprog
@@ -108,27 +107,6 @@ def padded_transport_by_units(x, y, ground):
     sinks = np.repeat(np.arange(len(y)), y.astype(int))
     costs = np.asarray(ground, float)[np.ix_(sources, sinks)]
     return float(costs[linear_sum_assignment(costs)].sum())
-
-
-def rational_transport(x, y, ground):
-    """The same in rational numbers, without any rounding: the best matching of each set of units (bits), one by one.
-
-    Units that both measures have stay where they are, as under every metric.
-    """
-    x, y = padded_measures(x, y)
-    sources = np.repeat(np.arange(len(x)), np.maximum(x - y, 0).astype(int))
-    sinks = np.repeat(np.arange(len(y)), np.maximum(y - x, 0).astype(int))
-    costs = [[Fraction(float(ground[source][sink])) for sink in sinks] for source in sources]
-    best = {0: Fraction(0)}
-    for row in costs:
-        longer = {}
-        for taken, cost in best.items():
-            for place in range(len(sinks)):
-                if not taken >> place & 1:
-                    more = taken | 1 << place
-                    longer[more] = min(cost + row[place], longer.get(more, cost + row[place]))
-        best = longer
-    return min(best.values())
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -614,6 +592,51 @@ def smoothed_attributes(graph, values, depth):
         around = [last[list(near)].mean(axis=0) if len(near) else last[v] for v, near in enumerate(neighbors)]
         places.append((last + np.array(around)) / 2)
     return np.hstack(places)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Nodes as vectors
+
+
+def structural_features(graph):
+    """Return a row for each node, as the words say: subsets, deletions and powers of the matrix of steps."""
+    neighbors = [set(near) for near in neighbor_lists(graph)]
+    size = graph[0]
+    steps = np.array([[(u in neighbors[v]) / max(len(neighbors[v]), 1) for u in range(size)] for v in range(size)])
+    cores = [0] * size
+    for least in range(1, size):
+        left = set(range(size))
+        while any(len(neighbors[v] & left) < least for v in left):
+            left = {v for v in left if len(neighbors[v] & left) >= least}
+        for v in left:
+            cores[v] = least
+    rows = []
+    for v, near in enumerate(neighbors):
+        degree = len(near)
+        pairs = list(itertools.combinations(sorted(near), 2))
+        triangles = sum(b in neighbors[a] for a, b in pairs)
+        around = np.mean([len(neighbors[u]) for u in near]) if near else 0.0
+        back = [np.linalg.matrix_power(steps, power)[v, v] for power in (2, 3, 4)]
+        share = triangles / len(pairs) if pairs else 0.0
+        rows.append([*np.log1p([degree, triangles, cores[v]]), share, np.log1p(around), degree / size, *back])
+    return np.array(rows).reshape(size, 9)
+
+
+def averaged_rows(neighbors, weights, rows):
+    """Return the rounded mean of each row of whole numbers and of the weighted average of its neighbors' rows."""
+    result = []
+    for v, (near, heights) in enumerate(zip(neighbors, weights, strict=True)):
+        around = rows[v] if sum(heights) == 0 else np.average([rows[u] for u in near], axis=0, weights=heights)
+        result.append(np.rint((rows[v] + around) / 2))
+    return np.array(result).reshape(np.shape(rows))
+
+
+def nearest_rows(rows, centers):
+    """Return the nearest of the centers of each row, all of whole numbers: the first of equally near ones."""
+    apart = [
+        [sum((int(a) - int(b)) ** 2 for a, b in zip(row, center, strict=True)) for center in centers] for row in rows
+    ]
+    return [distances.index(min(distances)) for distances in apart]
 
 
 # ---------------------------------------------------------------------------------------------------------------

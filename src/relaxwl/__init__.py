@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContinuousWeisfeilerLehman",
     "EditCost",
     "Graph",
     "GraphClassifier",
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
-    from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+    from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
     from relaxwl.predictors import (
         GraphClassifier,
         GraphIndex,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 else:
     # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
     _LOCATIONS = {
+        "ContinuousWeisfeilerLehman": "kernels",
         "EditCost": "costs",
         "Graph": "graphs",
         "GraphClassifier": "predictors.classifier",

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
+from relaxwl import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
@@ -22,6 +22,7 @@ from small_graphs import collection, random_graphs
 KERNELS = [
     WeisfeilerLehman(max_depth=1),
     RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3.0, random_state=0),
+    ContinuousWeisfeilerLehman(max_depth=1, n_partitions=2, similarity="dot", random_state=0),
 ]
 kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 
@@ -147,7 +148,8 @@ def test_grid_search_over_the_depth(kernel, kind):
     search = GridSearchCV(pipeline, {f"{name}__max_depth": [0, 1, 2]}, cv=StratifiedKFold(3), error_score="raise")
     search.fit(X, y)
     assert search.best_score_ == 1.0
-    assert search.best_params_[f"{name}__max_depth"] == 1
+    told_at = 0 if isinstance(kernel, ContinuousWeisfeilerLehman) else 1  # structure is seen at depth 0
+    assert search.best_params_[f"{name}__max_depth"] == told_at
     assert search.predict(X[:2]).tolist() == [0, 1]
 
 

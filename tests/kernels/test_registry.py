@@ -15,7 +15,7 @@ from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
 NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
-NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "auto", "molecules", "stats-rf"]
+NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "auto", "molecules", "stats-rf"]
 
 
 def graphs_for(name):
@@ -70,6 +70,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "rwl": (1, 4),
     "rwl-star": (1, 4),
     "rwl-star-tanimoto": (1, 4),
+    "cwl": (1, 3),
 }
 
 

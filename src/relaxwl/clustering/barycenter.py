@@ -235,9 +235,8 @@ def _lp(cluster: Cluster) -> Center:
     matrix, ground, support = cluster.compact()
     n_points = len(support)
     deleting = ground[:-1, -1]
-    detours = deleting[:, None] + deleting
-    savings = detours - ground[:-1, :-1]
-    useful, targets = np.nonzero(savings > 1e-12 * detours)
+    savings = deleting[:, None] + deleting - ground[:-1, :-1]
+    useful, targets = np.nonzero(savings > 1e-12 * ground.max())
     if matrix.nnz == 0 or len(useful) == 0:
         return np.empty(0, np.int32), np.empty(0)
     arcs_of = np.searchsorted(useful, np.arange(n_points + 1))

@@ -7,10 +7,12 @@ from relaxwl.kernels.registry import get_kernel, kernel_names, load_kernel
 
 if TYPE_CHECKING:
     from relaxwl.kernels import baselines
+    from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
     from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
     from relaxwl.kernels.wl import WeisfeilerLehman
 
 __all__ = [
+    "ContinuousWeisfeilerLehman",
     "RelaxedWeisfeilerLehman",
     "WeisfeilerLehman",
     "baselines",
@@ -24,7 +26,11 @@ def __getattr__(name: str) -> object:
     # Imported when first used: the registry, which the command line reads for its help, does without numerics.
     if name == "baselines":
         return _import_module("relaxwl.kernels.baselines")
-    modules = {"RelaxedWeisfeilerLehman": "relaxed", "WeisfeilerLehman": "wl"}
+    modules = {
+        "ContinuousWeisfeilerLehman": "continuous",
+        "RelaxedWeisfeilerLehman": "relaxed",
+        "WeisfeilerLehman": "wl",
+    }
     if name in modules:
         return getattr(_import_module(f"relaxwl.kernels.{modules[name]}"), name)
     raise AttributeError(f"module 'relaxwl.kernels' has no attribute {name!r}")

@@ -245,6 +245,14 @@ ENTRIES = (
         fixed={"max_depth": 4, "n_partitions": 3, "similarity": "tanimoto"},
         settings=_depths(1, 4),
     ),
+    _entry(
+        "cwl",
+        "CWL",
+        "vectors of nodes (attributes, structure, labels) counted in random partitions, depths 1 to 3",
+        "continuous:ContinuousWeisfeilerLehman",
+        fixed={"max_depth": 3},
+        settings=_depths(1, 3),
+    ),
     Entry(
         "auto",
         "auto",

@@ -1,0 +1,581 @@
+"""Nodes as vectors of attributes, structure and labels, averaged over neighbors and counted in random partitions.
+
+Everything is exact, so that neither the order of the nodes nor threads or shards change a bit: entries of vectors are
+whole multiples of a small unit, of so few digits that all products and sums of a distance are exact in float64.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from relaxwl._execution import map_chunks, spans
+from relaxwl._progress import report
+from relaxwl._validation import ParameterError, as_seed, check_choice, check_integer
+from relaxwl._warnings import warn_user
+from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.graphs.labels import check_same_kind, match_codes
+from relaxwl.kernels import _continuous_compiled as compiled
+from relaxwl.kernels._compiled import count_ids
+from relaxwl.kernels.admission import admit
+from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.counting import Counts, join_counts
+from relaxwl.kernels.model_schema import labels, of, register, require, texts, vector
+
+KINDS = ("attributes", "structure", "labels")
+# Structural features by name, in the order of the compiled code, and how a value is written.
+STRUCTURE = {
+    "degree": "degree {:.3g}",
+    "triangles": "{:.3g} triangles",
+    "core": "core {:.3g}",
+    "clustering": "clustering {:.2g}",
+    "neighbor_degree": "neighbors of degree {:.3g}",
+    "degree_share": "linked to {:.2%} of the graph",
+    "return_2": "back after 2 steps with {:.2g}",
+    "return_3": "back after 3 steps with {:.2g}",
+    "return_4": "back after 4 steps with {:.2g}",
+}
+LOGARITHMS = ("degree", "triangles", "core", "neighbor_degree")
+# Structural features beside attributes, and labels, weigh this much.
+STRUCTURE_WEIGHT, LABEL_WEIGHT = 0.5, 1.5
+# "auto" takes labels if there are fewer than this many, and nobody gets more than the second number.
+FEW_LABELS, MOST_LABELS = 60, 1024
+# Values are cut at this many standard deviations, a power of two.
+LARGEST = 64.0
+# Steps of two edges that are followed in a graph; beyond that the nodes of the highest degrees are left out.
+MOST_WALKS = 2.0**33
+# Distinct vectors that centers are drawn from; of more, those with the lowest hashes.
+SAMPLE = 1 << 16
+# Values of a column are whole multiples of its range divided by this when they are summed.
+STEPS = 1 << 31
+# Nodes of one task, rows whose distances to the centers are held at the same time, and steps of one task.
+CHUNK_NODES, CHUNK_ROWS, CHUNK_WALKS = 1 << 12, 1 << 9, 1 << 24
+
+Features = str | Callable[[Any], Any]
+register(attributes={
+    "raw_features_": texts, "label_values_": labels, "means_": vector(np.float64), "scales_": vector(np.float64),
+    "unit_": of(float), "centers_": of(list), "center_bounds_": of(list),
+})  # fmt: skip
+
+
+class Columns(NamedTuple):
+    """Columns of some graphs before scaling: extremes of each (NaN for none), codes of labels, and number of nodes."""
+
+    lowest: Float64
+    highest: Float64
+    codes: Int32
+    n_nodes: int
+
+    @classmethod
+    def join(cls, parts: "Sequence[Columns]") -> "Columns":
+        """Put those of parts of the graphs together."""
+        return cls(
+            np.fmin.reduce([part.lowest for part in parts]),
+            np.fmax.reduce([part.highest for part in parts]),
+            np.unique(np.concatenate([part.codes for part in parts])),
+            sum(part.n_nodes for part in parts),
+        )
+
+
+class Vectors(NamedTuple):
+    """Distinct vectors in the order of their hashes, and how many nodes have each."""
+
+    rows: NDArray[np.float32]
+    hashes: NDArray[np.uint64]
+    counts: Int64
+
+    @classmethod
+    def join(cls, parts: "Sequence[Vectors]") -> "Vectors":
+        """Put samples of parts of the graphs together: the sample of all."""
+        rows, counts = (np.concatenate([part[place] for part in parts]) for place in (0, 2))
+        return distinct(rows, counts)[0].sample()
+
+    def sample(self) -> "Vectors":
+        """Return the vectors with the lowest hashes: the same ones, however the graphs are parted."""
+        return Vectors(self.rows[:SAMPLE], self.hashes[:SAMPLE], self.counts[:SAMPLE])
+
+
+class ContinuousWeisfeilerLehman(CountKernel):
+    """Counts of nodes whose attributes, structure and labels are similar, and whose neighbors' are.
+
+    A node is a vector: its attributes, structural features such as its degree and number of triangles, and its label.
+    At each depth a vector is replaced by the mean of itself and of the average of its neighbors' vectors. At every
+    depth there are ``n_partitions`` random partitions: vectors of random nodes are centers, and every node is in the
+    cluster of the nearest. A graph is the histogram of its nodes' clusters.
+
+    Attributes and structural features are standardized, structural features beside attributes weigh ½, and a label is
+    an indicator of height 1.5.
+
+    Parameters
+    ----------
+    features : str, callable, or sequence of these
+        ``"attributes"``, ``"structure"``, ``"labels"``, the names of single structural features (``"degree"``,
+        ``"triangles"``, ``"core"``, ``"clustering"``, ``"neighbor_degree"``, ``"degree_share"``, ``"return_2"``,
+        ``"return_3"``, ``"return_4"``), a function that takes a graph and returns a row for each node, or several of
+        these. ``"auto"``: structure, attributes where there are any, and labels where there are 2 to 59 different ones.
+    max_depth : int
+        How often vectors are averaged.
+    n_partitions : int
+        Random partitions at each depth.
+    n_clusters : int, float, str, callable, or sequence of these
+        Clusters of a partition: a number, a float f for f·√nodes, ``"sqrt"``, ``"log2"`` or a function of the number of
+        nodes, of which at most 65,536 count; partitions take those of a sequence in turn. Never more than there are
+        distinct vectors.
+    similarity : {"tanimoto", "intersection", "dot"}
+        How :meth:`kernel_matrix` compares two graphs' counts.
+    edge_weights : int, optional
+        Column of the edge attributes that neighbors are weighted with in averages; numbers >= 0.
+    directions : {"both", "out", "in"}
+        Whose vectors are averaged in directed graphs: heads and tails of a node's arcs, heads only, or tails only.
+        Structural features do not look at directions.
+    depth_weights : sequence of float, optional
+        Weight of each depth, all 1 by default.
+    normalize : bool or "depth"
+        Scale so that every graph has similarity 1 with itself, or has so at each depth.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Seeds the centers.
+    verbose : int
+        1 logs progress, and which columns were dropped.
+    sparse_output : bool
+        Whether :meth:`transform` returns a sparse array.
+
+    Attributes
+    ----------
+    raw_features_ : list of str
+        Names of the columns before constant ones were dropped, without labels.
+    dropped_features_ : list of str
+        Those that were constant, and take no part.
+    label_values_ : tuple or None
+        Labels that take part.
+    means_, scales_ : float arrays
+        What is subtracted from each column, and what it is then multiplied with; 0 for dropped ones.
+    centers_ : list of float32 arrays
+        For each depth the centers of all partitions, in units; ``center_bounds_`` says where each partition begins.
+
+    Notes
+    -----
+    Missing values (NaN) of attributes are 0 after scaling, that is, the mean. An unseen label is no label. A node
+    without neighbors keeps its vector. Values beyond 64 standard deviations are cut, and all are rounded to some
+    six digits, so that distances are exact and equal ones tie: the lowest number wins.
+
+    In graphs where walks of two steps are more than 8.6·10⁹ (Σ degree²), the nodes of the highest degrees are not
+    passed by walks, and a warning tells how many they are: their neighbors return a little less often, and triangles
+    with two of them are not counted.
+
+    References
+    ----------
+    Togninalli et al., Wasserstein Weisfeiler-Lehman graph kernels, NeurIPS 2019 (the averages). Neumann et al.,
+    Propagation kernels, Machine Learning 102, 2016, and Morris et al., Faster kernels for graphs with continuous
+    attributes via hashing, ICDM 2016 (counts in random partitions).
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (0, 2), (0, 3)]), (4, [(0, 1), (1, 2), (2, 3), (3, 0)])])
+    >>> kernel = ContinuousWeisfeilerLehman("degree", 0, 1, n_clusters=9, similarity="dot", random_state=0)
+    >>> kernel.fit(graphs).transform(graphs).toarray()
+    array([[1., 3., 0.],
+           [0., 0., 4.]])
+    >>> kernel.get_feature_names_out().tolist()
+    ['depth 0, partition 0: #0 degree 3', 'depth 0, partition 0: #1 degree 1', 'depth 0, partition 0: #2 degree 2']
+    """
+
+    base = "subtree"
+    takes_directed = True
+
+    def __init__(
+        self,
+        features: Features | Sequence[Features] = "auto",
+        max_depth: int = 3,
+        n_partitions: int = 24,
+        n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = (0.5, 1.0, 2.0, 4.0),
+        similarity: str = "tanimoto",
+        edge_weights: int | None = None,
+        directions: str = "both",
+        depth_weights: Sequence[float] | None = None,
+        normalize: bool | str = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        sparse_output: bool = True,
+    ) -> None:
+        self.features = features
+        self.max_depth = max_depth
+        self.n_partitions = n_partitions
+        self.n_clusters = n_clusters
+        self.similarity = similarity
+        self.edge_weights = edge_weights
+        self.directions = directions
+        self.depth_weights = depth_weights
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.sparse_output = sparse_output
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        check_integer("n_partitions", self.n_partitions, 1)
+        check_choice("directions", self.directions, DIRECTIONS)
+        if self.edge_weights is not None:
+            check_integer("edge_weights", self.edge_weights)
+        for rule in self._rules():
+            number_of_clusters(rule, 1)
+        self._asked()
+
+    def _rules(self) -> list[Any]:
+        """Return the numbers of clusters that the partitions take in turn."""
+        several = isinstance(self.n_clusters, (list, tuple))
+        if several and not self.n_clusters:
+            raise ParameterError("n_clusters is empty; give at least one number of clusters")
+        return list(self.n_clusters) if several else [self.n_clusters]  # type: ignore[arg-type]
+
+    def _asked(self) -> list[Features]:
+        """Return the features that were asked for, one by one."""
+        asked: list[Any] = list(self.features) if isinstance(self.features, (list, tuple)) else [self.features]
+        known = (*KINDS, *STRUCTURE) if len(asked) > 1 else ("auto", *KINDS, *STRUCTURE)
+        for feature in asked:
+            if not callable(feature):
+                check_choice("features", feature, known)
+        if not asked:
+            raise ParameterError(f"features is empty; give at least one of {', '.join(known)}")
+        return asked
+
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part."""
+        asked = self._asked()
+        used = {kind: kind in asked or "auto" in asked for kind in ("attributes", "labels")}
+        parts = {f"node_{kind}" for kind, counts in used.items() if counts}
+        return frozenset(parts | (set() if self.edge_weights is None else {"edge_attributes"}))
+
+    # ----------------------------------------------------------------------------------------------- fitting
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        table, self.raw_features_ = self._table(graphs)
+        columns = column_extremes(graphs, table)
+        self._scale(columns, column_sums(table, columns), graphs.node_vocabulary)
+        seed, counts = as_seed(self.random_state), list[Counts]()
+        self.centers_: list[NDArray[np.float32]] = []
+        self.center_bounds_: list[Int64] = []
+        for vectors, of_node in self._levels(graphs, table):
+            self._draw(vectors.sample(), columns.n_nodes, seed)
+            depth = len(counts)
+            counts.append(self._count(graphs, self._assign(depth, vectors.rows), of_node, depth))
+        return counts
+
+    def _table(self, graphs: GraphCollection) -> tuple[Float64, list[str]]:
+        """Return attributes, results of functions and structural features side by side, and what they are called."""
+        asked, parts, names = self._asked(), [np.zeros((graphs.n_nodes, 0))], list[str]()
+        auto, attributes = "auto" in asked, graphs.node_attributes
+        if "attributes" in asked and attributes is None:
+            raise ValueError(
+                "the nodes of these graphs have no attributes; use features='structure', or give the graphs attributes"
+            )
+        if attributes is not None and (auto or "attributes" in asked):
+            parts.append(attributes)
+            names += [f"attribute {column}" for column in range(attributes.shape[1])]
+        for function in filter(callable, asked):
+            parts.append(_called(function, graphs))
+            names += [f"{getattr(function, '__name__', 'feature')} {column}" for column in range(parts[-1].shape[1])]
+        wanted = [name for name in STRUCTURE if name in asked or auto or "structure" in asked]
+        if wanted:
+            found = structural_features(graphs, self.n_jobs)
+            parts.append(found[:, [list(STRUCTURE).index(name) for name in wanted]])
+        return np.hstack(parts), names + wanted
+
+    def _scale(self, columns: Columns, sums: list[tuple[int, int, int]], vocabulary: tuple[Any, ...] | None) -> None:
+        """Learn what columns are multiplied with, which are dropped, and which labels take part."""
+        if columns.n_nodes == 0:
+            raise ValueError("the graphs have no nodes: there is nothing to fit")
+        asked, values = self._asked(), None
+        if vocabulary is not None and ("labels" in asked or ("auto" in asked and 1 < len(columns.codes) < FEW_LABELS)):
+            values = tuple(vocabulary[code] for code in columns.codes.tolist())
+        elif "labels" in asked:
+            raise ValueError("the nodes of these graphs have no labels; use features='structure', or label the nodes")
+        if values is not None and len(values) > MOST_LABELS:
+            raise ValueError(f"features='labels' takes up to {MOST_LABELS} different labels, not {len(values)}")
+        self.label_values_ = values
+        structural = np.array([name in STRUCTURE for name in self.raw_features_], bool)
+        weights = np.where(structural & (not structural.all()), STRUCTURE_WEIGHT, 1.0)
+        span = np.nan_to_num(columns.highest - columns.lowest)
+        self.means_, deviations = np.zeros(len(span)), np.zeros(len(span))
+        for column, (number, total, squares) in enumerate(sums):
+            if span[column] > 0:
+                self.means_[column] = columns.lowest[column] + span[column] * (total / (number * STEPS))
+                deviations[column] = span[column] * math.sqrt((number * squares - total**2) / (number * STEPS) ** 2)
+        # A value has at most 24 bits (float32), and the sum over the columns of products of two at most 51.
+        n_columns = int((deviations > 0).sum()) + len(values or ())
+        self.unit_ = 2.0 ** min(24, (51 - math.ceil(math.log2(n_columns + 1))) // 2) / LARGEST
+        self.scales_ = np.divide(weights * self.unit_, deviations, out=np.zeros(len(span)), where=deviations > 0)
+        if self.dropped_features_:
+            report(self.verbose, "constant, and so dropped: %s", ", ".join(self.dropped_features_))
+
+    @property
+    def dropped_features_(self) -> list[str]:
+        """Names of the columns that are constant in the fitted graphs, and take no part."""
+        return [name for name, scale in zip(self.raw_features_, self.scales_, strict=True) if scale == 0]
+
+    def _levels(self, graphs: GraphCollection, table: Float64) -> "Iterator[tuple[Vectors, Int32]]":
+        """Yield, for each depth, the distinct vectors and which of them each node has."""
+        kept = np.flatnonzero(self.scales_)
+        n_labels = 0 if self.label_values_ is None else len(self.label_values_)
+        vectors = np.zeros((graphs.n_nodes, len(kept) + n_labels), np.float32)
+        for start, stop in spans(graphs.n_nodes, CHUNK_NODES):
+            scaled = np.rint((table[start:stop, kept] - self.means_[kept]) * self.scales_[kept])
+            most = LARGEST * self.unit_
+            vectors[start:stop, : len(kept)] = np.clip(np.nan_to_num(scaled, nan=0.0), -most, most)
+        if self.label_values_ is not None and graphs.node_vocabulary is not None:
+            check_same_kind(graphs.node_vocabulary, self.label_values_)
+            codes = match_codes(graphs.node_vocabulary, self.label_values_)[graphs.node_codes]
+            known = np.flatnonzero(codes < n_labels)
+            vectors[known, len(kept) + codes[known]] = LABEL_WEIGHT * self.unit_
+        adjacency = self._averaging(graphs)
+        for depth in range(self.max_depth + 1):
+            if depth:
+                before, vectors = vectors, np.empty_like(vectors)
+                task = partial(_averages_of_span, adjacency, before, vectors)
+                map_chunks(task, spans(graphs.n_nodes, CHUNK_NODES), self.n_jobs)
+            yield distinct(vectors)
+
+    def _averaging(self, graphs: GraphCollection) -> tuple[Int64, Int32, Float64]:
+        """Return whose vectors each node averages, and the weights of these, if any."""
+        seen = graphs.seen(self.directions) if graphs.directed else graphs
+        if self.edge_weights is None:
+            return seen.indptr, seen.indices, np.zeros(0)
+        n_columns = 0 if seen.edge_attributes is None else seen.edge_attributes.shape[1]
+        if seen.edge_attributes is None or self.edge_weights >= n_columns:
+            if len(seen.indices) == 0:
+                return seen.indptr, seen.indices, np.zeros(0)
+            raise ValueError(f"edge_weights={self.edge_weights}, and the edges have {n_columns} attributes")
+        weights = np.ascontiguousarray(seen.edge_attributes[:, self.edge_weights])
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            raise ValueError(f"edge_weights={self.edge_weights}: weights of edges must be finite numbers >= 0")
+        return seen.indptr, seen.indices, weights
+
+    def _draw(self, sample: Vectors, n_nodes: int, seed: int) -> None:
+        """Draw the centers of all partitions of the next depth: nodes at random, each vector once."""
+        depth, rules, drawn = len(self.centers_), self._rules(), []
+        for partition in range(self.n_partitions):
+            size = number_of_clusters(rules[partition % len(rules)], min(n_nodes, SAMPLE))
+            own_seed = np.random.SeedSequence([seed, partition, depth]).generate_state(1, np.uint64)[0]
+            keys = compiled.drawing_keys(sample.hashes, sample.counts, own_seed)
+            nearest = np.argpartition(keys, size - 1)[:size] if size < len(keys) else np.arange(len(keys))
+            drawn.append(sample.rows[nearest[np.argsort(keys[nearest], kind="stable")]])
+        self.centers_.append(np.concatenate(drawn))
+        self.center_bounds_.append(np.cumsum([0, *map(len, drawn)]))
+        report(self.verbose, "depth %d of %d: %d clusters in %d partitions", depth, self.max_depth,
+               len(self.centers_[-1]), self.n_partitions, share=(depth + 1) / (self.max_depth + 1))  # fmt: skip
+
+    # ----------------------------------------------------------------------------------------------- clusters
+
+    def _assign(self, depth: int, rows: NDArray[np.float32]) -> Int32:
+        """Return, as (n_partitions, n_rows), the nearest center of each row; the lowest of equally near ones.
+
+        Of ½‖x − c‖² = ½‖x‖² + ½‖c‖² − x·c the first part is the same for all centers. The others are one product, all
+        of whose sums are exact, so that it does not matter how the libraries of linear algebra take them.
+        """
+        centers, bounds = self.centers_[depth].astype(np.float64), self.center_bounds_[depth]
+        sides = np.hstack([-centers, (centers**2).sum(axis=1, keepdims=True) / 2])
+        products = [np.ascontiguousarray(sides[start:stop].T) for start, stop in pairwise(bounds)]
+        found = np.empty((len(products), len(rows)), np.int32)
+
+        def assign(span: tuple[int, int]) -> None:
+            for start in range(*span, CHUNK_ROWS):
+                stop = min(start + CHUNK_ROWS, span[1])
+                block = np.hstack([rows[start:stop], np.ones((stop - start, 1))])
+                for place, product in enumerate(products):
+                    (block @ product).argmin(axis=1, out=found[place, start:stop])
+
+        with threadpool_limits(1, "blas"):  # the threads are ours
+            map_chunks(assign, spans(len(rows), CHUNK_NODES), self.n_jobs)
+        return found
+
+    def _count(self, graphs: GraphCollection, clusters: Int32, of_node: Int32, depth: int) -> Counts:
+        """Return how many nodes of each graph are in each cluster, the partitions of a depth side by side."""
+        sizes, nothing = np.diff(self.center_bounds_[depth]).tolist(), np.zeros(len(graphs))
+
+        def count(partition: int) -> Counts:
+            size = sizes[partition]
+            indptr, ids, counts = count_ids(graphs.offsets, clusters[partition][of_node], size)
+            matrix = csr_array((counts.astype(np.float64), ids, indptr), shape=(len(graphs), size))
+            return Counts(matrix, nothing, nothing)
+
+        return join_counts(map_chunks(count, range(len(sizes)), self.n_jobs), [1.0] * len(sizes))
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        levels = enumerate(self._levels(graphs, self._fitted_table(graphs)))
+        return [
+            self._count(graphs, self._assign(depth, vectors.rows), of_node, depth)
+            for depth, (vectors, of_node) in levels
+        ]
+
+    def _fitted_table(self, graphs: GraphCollection) -> Float64:
+        """Return the columns of graphs that are to be compared with those of the fit."""
+        if graphs.n_nodes == 0:
+            return np.zeros((0, len(self.raw_features_)))
+        if self.label_values_ is not None and graphs.node_vocabulary is None:
+            raise ValueError("the kernel was fitted on labeled graphs, and these graphs are unlabeled")
+        table, names = self._table(graphs)
+        if names != self.raw_features_:
+            raise ValueError(
+                f"the kernel was fitted on nodes with {len(self.raw_features_)} columns of features, and these have "
+                f"{len(names)}: give graphs with the same attributes"
+            )
+        return table
+
+    def node_groups(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order."""
+        check_is_fitted(self)
+        graphs = admit(self, X)
+        found = [
+            self._assign(depth, vectors.rows)[:, of_node]
+            for depth, (vectors, of_node) in enumerate(self._levels(graphs, self._fitted_table(graphs)))
+        ]
+        return [[level[partition] for level in found] for partition in range(self.n_partitions)]
+
+    def describe(self, depth: int, center: int) -> str:
+        """Return a center in the units of the data: "degree 12, 30 triangles, core 5".
+
+        Named are the three values that are farthest from the mean, and at depths from 1 on the commonest label with its
+        share. Averages of logarithms are written as what they are the logarithms of.
+        """
+        kept = np.flatnonzero(self.scales_)
+        row = self.centers_[depth][center].astype(np.float64)
+        words = []
+        for place in sorted(np.argsort(-np.abs(row[: len(kept)]), kind="stable")[:3].tolist()):
+            name = self.raw_features_[kept[place]]
+            value = row[place] / self.scales_[kept[place]] + self.means_[kept[place]]
+            value = math.expm1(value) if name in LOGARITHMS else value
+            words.append(STRUCTURE.get(name, f"{name} = {{:.3g}}").format(value))
+        shares = row[len(kept) :] / (LABEL_WEIGHT * self.unit_)
+        if self.label_values_ is not None and shares.max() > 0:
+            label = self.label_values_[int(shares.argmax())]
+            words.append(f"label {label}" if depth == 0 else f"{shares.max():.0%} {label}")
+        return ("about " if depth and words else "") + (", ".join(words) or "any node")
+
+    def _column_names(self) -> list[str]:
+        return [
+            f"depth {depth}, partition {partition}: #{center - start} {self.describe(depth, center)}"
+            for depth, bounds in enumerate(self.center_bounds_)
+            for partition, (start, stop) in enumerate(pairwise(bounds.tolist()))
+            for center in range(start, stop)
+        ]
+
+    def _check_loaded(self) -> None:
+        """Check what comes from a file: compiled code and products trust it."""
+        n_raw, n_depths = len(self.raw_features_), self.max_depth + 1
+        require(len(self.means_) == len(self.scales_) == n_raw, "means_ and scales_ must be as many as raw_features_")
+        require(math.frexp(self.unit_)[0] == 0.5 and self.unit_ <= 2**24, "unit_ must be a power of two")
+        size = int((self.scales_ != 0).sum()) + len(self.label_values_ or ())
+        require(
+            len(self.centers_) == len(self.center_bounds_) == n_depths, f"there must be centers_ of {n_depths} depths"
+        )
+        for centers, bounds in zip(self.centers_, self.center_bounds_, strict=True):
+            vector(np.float32, 2)(centers, "centers_")
+            vector(np.int64)(bounds, "center_bounds_")
+            within = np.abs(centers).max(initial=0.0) <= LARGEST * self.unit_ and (centers == np.rint(centers)).all()
+            require(centers.shape[1] == size and within, f"centers_ must be rows of {size} whole numbers")
+            known = len(bounds) == self.n_partitions + 1 and bounds[0] == 0 and bounds[-1] == len(centers)
+            require(known and (np.diff(bounds) > 0).all(), "center_bounds_ must say where each partition begins")
+
+
+# ------------------------------------------------------------------------------------------------- columns, vectors
+
+
+def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> Float64:
+    """Return the structural features of all nodes, a column for each of ``STRUCTURE``.
+
+    Degrees, triangles, cores and mean degrees of neighbors are logarithms of 1 plus these. Directions of arcs are
+    forgotten.
+    """
+    indptr, indices = graphs.indptr, graphs.indices
+    if graphs.directed:
+        arcs = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graphs.n_nodes,) * 2)
+        either = csr_array(arcs + arcs.T)
+        either.sum_duplicates()
+        indptr, indices = either.indptr.astype(np.int64), either.indices.astype(np.int32)
+    steps = compiled.walk_shares(graphs.offsets, indptr, MOST_WALKS)
+    if steps[2].any():
+        warn_user(
+            f"{int(steps[2].sum())} nodes of very many neighbors are left out of walks: return_4 and, where a triangle "
+            "has two of them, triangles, clustering and return_3 are lower than they would be"
+        )
+    out = np.empty((graphs.n_nodes, len(STRUCTURE)))
+    out[:, compiled.SHARE] = np.repeat(graphs.node_counts, graphs.node_counts)
+    degrees = np.diff(indptr)
+    work = np.arange(graphs.n_nodes + 1) + np.concatenate([[0], np.cumsum(degrees[indices])])[indptr]
+    cuts = np.unique(np.searchsorted(work, np.arange(CHUNK_WALKS, work[-1], CHUNK_WALKS)))
+    bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_nodes)].tolist(), graphs.n_nodes]
+    cores = compiled.core_numbers(indptr, indices)
+
+    def compute(span: tuple[int, int]) -> None:
+        first = np.searchsorted(graphs.offsets, span[0], side="right") - 1
+        last = np.searchsorted(graphs.offsets, span[1], side="left")
+        window = int(graphs.offsets[first]), int(graphs.offsets[last])
+        compiled.structural_features(*span, window, (indptr, indices), steps, cores, out)
+
+    if graphs.n_nodes:
+        map_chunks(compute, list(pairwise(bounds)), n_jobs)
+    return out
+
+
+def column_extremes(graphs: GraphCollection, table: Float64) -> Columns:
+    """Return the extremes of columns, and the labels that occur."""
+    lowest, highest = (best.reduce(table, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
+    return Columns(lowest, highest, np.unique(graphs.node_codes), graphs.n_nodes)
+
+
+def column_sums(table: Float64, columns: Columns) -> list[tuple[int, int, int]]:
+    """Return, for each column, how many values there are, their sum, and that of their squares.
+
+    A value is counted in steps of the column's range from the lowest one on, so that sums are exact: those of parts of
+    the graphs add up to those of all, in any order.
+    """
+    sums = []
+    for values, low, high in zip(table.T, columns.lowest, columns.highest, strict=True):
+        if max(-low, high) > 1e300:
+            raise ValueError("features of nodes have values that are infinite, or too large to be scaled")
+        known = values[~np.isnan(values)]
+        steps = np.rint((known - low) / ((high - low) or 1.0) * STEPS).astype(np.int64)
+        squares = steps * steps
+        large, small = int((squares // STEPS).sum()), int((squares % STEPS).sum())
+        sums.append((len(known), int(steps.sum()), large * STEPS + small))
+    return sums
+
+
+def distinct(vectors: NDArray[np.float32], counts: Int64 | None = None) -> tuple[Vectors, Int32]:
+    """Return the distinct rows in the order of their hashes, with their counts, and which of them each row is."""
+    hashes = compiled.row_hashes(vectors)
+    order = np.argsort(hashes, kind="stable")
+    first = compiled.first_of_equal(vectors, hashes, order)
+    of_row = np.empty(len(vectors), np.int32)
+    of_row[order] = np.cumsum(first) - 1
+    kept = order[first]
+    return Vectors(vectors[kept], hashes[kept], np.bincount(of_row, counts, len(kept)).astype(np.int64)), of_row
+
+
+def _averages_of_span(adjacency: Any, vectors: Any, out: Any, span: tuple[int, int]) -> None:
+    compiled.averaged(*span, adjacency, vectors, out)
+
+
+def _called(function: Any, graphs: GraphCollection) -> Float64:
+    """Return what a user's function says of the nodes of each graph, one below the other."""
+    found = [np.asarray(function(graph), np.float64) for graph in graphs]
+    for place, (rows, size) in enumerate(zip(found, graphs.node_counts, strict=True)):
+        if rows.ndim != 2 or len(rows) != size or rows.shape[1] != found[0].shape[1]:
+            raise ValueError(
+                f"features: the function must return a row of numbers for each of the {size} nodes of graph "
+                f"{place}, as many as for graph 0; it returned an array of shape {rows.shape}"
+            )
+    return np.concatenate(found) if found else np.zeros((0, 0))
