@@ -1,5 +1,9 @@
-"""How Sphinx builds the pages: ``make docs`` writes them into site/."""
+"""Configuration of Sphinx: ``make docs`` writes the site into site/.
 
+The environment variable ``RELAXWL_REPOSITORY`` is the address of the repository; pages link to it if it is set.
+"""
+
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -11,23 +15,25 @@ from pictures import scrape_svg  # noqa: E402
 
 from relaxwl import __version__  # noqa: E402
 
-# A worker of the gallery that has grown large is replaced by a new one, as it should be.
+# joblib replaces a gallery worker whose memory has grown.
 warnings.filterwarnings("ignore", "A worker stopped while some jobs")
 
 project = "relaxwl"
 author = "The relaxwl developers"
+repository = os.environ.get("RELAXWL_REPOSITORY", "")
 project_copyright = "The relaxwl developers"
 version = release = __version__
 
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "formulas",  # the rest is ours, in _ext
+    "formulas",  # this one and the next are in _ext
     "command_line",
 ]
 templates_path = ["_templates"]
@@ -39,30 +45,34 @@ exclude_patterns = [
     "**/sg_execution_times.rst",
     "sg_execution_times.rst",
 ]
-suppress_warnings = ["config.cache"]  # the picture scraper is a function, which no cache can hold
-smartquotes = False  # {"subtree", "edge"} is code, and keeps its quotes
+suppress_warnings = ["config.cache"]  # the image scraper is a function, which cannot be cached
+smartquotes = False  # code such as {"subtree", "edge"} keeps its quotes
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autodoc_typehints = "none"  # the docstrings name the types in words
+autodoc_typehints = "none"  # docstrings name the types
 autodoc_member_order = "bysource"
-toc_object_entries_show_parents = "hide"  # names of methods fit beside the page, those with their class do not
-numpydoc_show_class_members = False  # our template lists them
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_class_members_toctree = False
 copybutton_exclude = ".linenos, .gp, .go"
 
+# Subfolders of examples/, in the order of the gallery.
+THEMES = ("prediction", "molecules", "inputs", "similarity", "explanation", "large_data", "extending")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "subsection_order": [f"../examples/{theme}" for theme in THEMES],
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib", scrape_svg),
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "thumbnail_size": (400, 280),
     "parallel": 2,
     "show_api_usage": False,
     "doc_module": ("relaxwl",),
@@ -72,20 +82,23 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
-html_title = "relaxwl"
+html_title = f"relaxwl {release}"
 html_static_path = ["_static"]
 html_css_files = ["relaxwl.css"]
 html_show_sourcelink = False
-# Pages without pages below them need no list of these.
-html_sidebars = {name: [] for name in ("index", "start", "cite", "changelog")}
-html_favicon = "_static/favicon.svg"
+html_sidebars = {name: [] for name in ("index", "start", "faq", "glossary", "cite", "contributing", "changelog")}
+html_favicon = "_static/logo.svg"
+html_logo = "_static/logo.svg"
 html_math_renderer = "mathml"
 html_theme_options = {
+    "logo": {"text": "relaxwl", "alt_text": "relaxwl"},
+    "navbar_start": ["navbar-logo", "version"],
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
+    "icon_links": [{"name": "Repository", "url": repository, "icon": "fa-solid fa-code-branch"}] if repository else [],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -95,7 +108,7 @@ html_theme_options = {
 
 
 def is_foreign(app, what, name, member, skip, options):
-    """Leave out what scikit-learn and others gave our classes: their documentation tells it better."""
+    """Skip members that classes inherit from other packages."""
     function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
     module = getattr(function, "__module__", None)
     foreign = isinstance(module, str) and not module.startswith("relaxwl") and callable(function)
@@ -103,5 +116,5 @@ def is_foreign(app, what, name, member, skip, options):
 
 
 def setup(app):
-    """Connect the rule above."""
+    """Register ``is_foreign``."""
     app.connect("autodoc-skip-member", is_foreign)

@@ -8,6 +8,7 @@ edges are listed once. A measure is a list of masses, one for each point; the gr
 import itertools
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment, linprog
@@ -107,6 +108,27 @@ def padded_transport_by_units(x, y, ground):
     sinks = np.repeat(np.arange(len(y)), y.astype(int))
     costs = np.asarray(ground, float)[np.ix_(sources, sinks)]
     return float(costs[linear_sum_assignment(costs)].sum())
+
+
+def rational_transport(x, y, ground):
+    """The same in rational numbers, without any rounding: the best matching of each set of units (bits), one by one.
+
+    Units that both measures have stay where they are, as under every metric.
+    """
+    x, y = padded_measures(x, y)
+    sources = np.repeat(np.arange(len(x)), np.maximum(x - y, 0).astype(int))
+    sinks = np.repeat(np.arange(len(y)), np.maximum(y - x, 0).astype(int))
+    costs = [[Fraction(float(ground[source][sink])) for sink in sinks] for source in sources]
+    best = {0: Fraction(0)}
+    for row in costs:
+        longer = {}
+        for taken, cost in best.items():
+            for place in range(len(sinks)):
+                if not taken >> place & 1:
+                    more = taken | 1 << place
+                    longer[more] = min(cost + row[place], longer.get(more, cost + row[place]))
+        best = longer
+    return min(best.values())
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -1,11 +1,16 @@
+import os
+import re
+import subprocess
+import sys
 import threading
 import time
 
 import joblib
 import pytest
 
+from places import SOURCE
 from relaxwl._deadline import TimeLimitReached, time_limit
-from relaxwl._execution import map_chunks, map_long, spans
+from relaxwl._execution import cached_property, map_chunks, map_long, spans
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])
@@ -92,3 +97,97 @@ def test_spans_cover_everything_once(total, size):
     covered = [value for start, stop in spans(total, size) for value in range(start, stop)]
     assert covered == list(range(total))
     assert all(0 < stop - start <= size for start, stop in spans(total, size))
+
+
+def test_a_cached_property_is_computed_once():
+    class Counted:
+        n_calls = 0
+
+        @cached_property
+        def value(self):
+            """Say how often it was computed."""
+            self.n_calls += 1
+            return self.n_calls
+
+    first, second = Counted(), Counted()
+    assert [first.value, first.value, second.value, first.n_calls] == [1] * 4
+    assert Counted.value.__doc__ == "Say how often it was computed."
+
+
+def test_a_cached_property_holds_no_lock_while_it_is_computed():
+    """Of a lock that is held in a thread a forked child would wait for the end, which never comes there."""
+
+    class Slow:
+        @cached_property
+        def value(self):
+            entered.set()
+            assert go_on.wait(60)
+            return 1
+
+    entered, go_on = threading.Event(), threading.Event()
+    first, second = (threading.Thread(target=lambda: Slow().value, daemon=True) for _ in range(2))
+    first.start()
+    assert entered.wait(60)
+    entered.clear()
+    second.start()
+    assert entered.wait(60), "the second waits for the first"
+    go_on.set()
+
+
+def test_all_cached_properties_are_those_without_a_lock():
+    text = {path: path.read_text() for path in SOURCE.rglob("*.py") if path.name != "_execution.py"}
+    assert [str(path) for path, code in text.items() if re.search(r"functools import .*cached_property", code)] == []
+
+
+FORKED = """
+import faulthandler, os, threading, time
+from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl.datasets import make_egonets
+from relaxwl._compiling import njit
+
+def fit(graphs):
+    return RelaxedWeisfeilerLehman(2, 2, n_clusters=4, random_state=0, n_jobs=2).fit_transform(graphs)
+
+def ends_well(work, seconds=60):
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(seconds - 5)
+        os._exit(0 if work() else 3)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.002)
+    os.kill(child, 9)
+    return False
+
+graphs, _ = make_egonets(60, random_state=0)
+few = graphs[:12]
+expected = fit(few)
+
+def fit_for_ever():
+    while True:
+        fit(graphs)
+
+def compile_for_ever():
+    while True:
+        njit(lambda number: number + 1)(1)
+
+for work in (fit_for_ever, fit_for_ever, fit_for_ever, compile_for_ever):
+    threading.Thread(target=work, daemon=True).start()
+for number in range(60):
+    time.sleep(0.003 * (number % 7))
+    assert ends_well(lambda: (fit(few) != expected).nnz == 0), number
+    assert ends_well(lambda: njit(lambda number: number + 2)(1) == 3), number
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_forked_while_threads_fit_and_compile_end():
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-5000:]

@@ -1,4 +1,4 @@
-"""Pictures that gallery examples write as SVG files, beside the plots of matplotlib."""
+"""Image scraper for SVG files that gallery examples write."""
 
 import shutil
 from pathlib import Path
@@ -8,9 +8,9 @@ from sphinx_gallery.scrapers import figure_rst
 
 
 def scrape_svg(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Move the SVG files that a code block wrote beside its example into the gallery."""
-    pictures = []
-    for written in sorted(Path(block_vars["src_file"]).parent.glob("*.svg")):
+    """Move SVG files named after the example, which a code block wrote beside it, into the gallery."""
+    source, pictures = Path(block_vars["src_file"]), []
+    for written in sorted(source.parent.glob(f"{source.stem.removeprefix('plot_')}*.svg")):
         picture = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         shutil.move(written, picture)
         pictures.append(str(picture))

@@ -3,19 +3,41 @@
 Every parallel step of the package is a function that takes arrays and returns arrays, mapped over coarse
 chunks whose boundaries do not depend on the number of workers. So the answer is the same for every
 ``n_jobs``, and another executor can take the place of the threads here without a change elsewhere.
+
+A process may be forked at any moment, and a child that meets a lock which a thread of its parent held waits for ever.
+So no lock is held across work: ``cached_property`` comes from here, and forks wait until nothing is being compiled
+(``relaxwl._compiling.internals``).
 """
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
 
 from relaxwl._deadline import check_time
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:  # noqa: N801
+        """A property that is computed once: that of ``functools`` without the lock that it has in Python 3.11."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            if instance is None:
+                return self
+            # Two threads may both compute it: they find the same.
+            return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
+
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")

@@ -1,3 +1,8 @@
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -6,9 +11,12 @@ from hypothesis import strategies as st
 import naive
 from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
 from clustering_rows import random_content, random_ground, tree_rows
+from directed_graphs import directed_collection, random_digraphs
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman
 from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering._search_compiled import ABANDONED
-from relaxwl.clustering.nearest import Search, choose_pivots, evenly, lipschitz_functions, nearest
+from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
+from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.distances.batched import paired_distances, row_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.unfolding import Rows
@@ -52,6 +60,137 @@ def test_a_known_centre_takes_part_beside_the_allowed_ones(rows, centers, ground
         assert search.labels[row] == winner
         assert search.distances[row] == pytest.approx(least, abs=1e-7)
         assert all(search.others[row] <= distances[row, c] + 1e-7 for c in choice if c != winner)
+
+
+def spread_metric(rng, n_points, exponents, whole=False):
+    """Costs whose decimal exponents are drawn from a range: points in clusters in clusters, the dearest outside."""
+    ground, clusters = np.zeros((n_points, n_points)), [[point] for point in rng.permutation(n_points)]
+    for height in np.sort(10.0 ** rng.uniform(*exponents, n_points - 1)):
+        first, second = (clusters.pop(rng.integers(len(clusters))) for _ in range(2))
+        apart = height * rng.uniform(1, 1.5, (len(first), len(second)))
+        ground[np.ix_(first, second)], ground[np.ix_(second, first)] = apart, apart.T
+        clusters.append(first + second)
+    for middle in range(n_points):
+        ground = np.minimum(ground, ground[:, middle, None] + ground[None, middle, :])
+    return np.ceil(ground) if whole else ground
+
+
+def light_content(rng):
+    """Rows (root code, {point: count}) of at most five units."""
+    drawn = [(int(rng.integers(3)), Counter(rng.integers(0, 6, rng.integers(0, 6)).tolist())) for _ in range(30)]
+    return sorted(drawn, key=lambda row: (row[0], sorted(row[1].items())))
+
+
+def forbidding(ground, blank):
+    """The same costs, but inserting and deleting cost a number beside which they vanish."""
+    ground = ground.copy()
+    ground[-1, :-1] = ground[:-1, -1] = blank
+    return ground
+
+
+def assert_nearest(labels, distances, rows, centers, cost, whole):
+    """Compare with all distances in rational numbers; whole costs must be found to the last digit, ties included."""
+    for row, label, distance in zip(rows, labels, distances, strict=True):
+        exact = [cost(row, center) for center in centers]
+        least = min(exact)
+        if whole:
+            assert (label, distance) == (exact.index(least), least)
+        else:
+            assert exact[label] <= least * (1 + Fraction(1, 10**13))
+            assert float(distance) == pytest.approx(float(least), rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("blank", [None, 1e8, 1e10, 1e12])
+def test_nearest_over_costs_of_every_size(whole, seed, blank):
+    rng = np.random.default_rng(seed)
+    span = (0, 12) if whole else (-12, 12)
+    ground = spread_metric(rng, 7, span if blank is None else (0, 1), whole)
+    roots = spread_metric(rng, 3, span if blank is None else (0, 1), whole)
+    ground = ground if blank is None else forbidding(ground, blank)
+    content = light_content(rng)
+    chosen = np.sort(rng.choice(len(content), 9, replace=False))
+    rows = tree_rows(content, 6)
+
+    def cost(row, center):
+        x, y = ([kinds.get(point, 0) for point in range(6)] for _, kinds in (row, center))
+        return Fraction(float(roots[row[0], center[0]])) + naive.rational_transport(x, y, ground)
+
+    centers = [content[place] for place in chosen]
+    for plan in (Plan(), Plan(12, discounted=False), Plan(0, deep=False)):
+        search = Search(rows, Ground(ground, roots), plan=plan)
+        search.assign(rows.take(chosen).measures())
+        assert_nearest(search.labels, search.distances, content, centers, cost, whole)
+
+
+@pytest.mark.parametrize("edge_cost", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("child_cost", [1e-12, 1.0, 1e12])
+def test_nearest_over_edges_and_children_of_different_size(edge_cost, child_cost):
+    # Points are pairs (edge code, child); deleting costs as much as the dearer of both.
+    rng = np.random.default_rng(0)
+    children, edges = child_cost * (1.0 - np.eye(4)), edge_cost * (1.0 - np.eye(3))
+    children[-1, :-1] = children[:-1, -1] = max(edge_cost, child_cost)
+    edges[-1] = edges[:, -1] = 0.0
+    ground = Ground(children, np.zeros((3, 3)), edges)
+    content, dense = light_content(rng), np.asarray(ground)
+    chosen = np.sort(rng.choice(len(content), 9, replace=False))
+    rows = replace(tree_rows(content, 6), n_children=3, n_edge_codes=2)
+
+    def cost(row, center):
+        return naive.rational_transport(
+            *([kinds.get(point, 0) for point in range(6)] for _, kinds in (row, center)), dense
+        )
+
+    labels, distances = nearest(rows, rows.take(chosen).measures(), ground)
+    assert_nearest(labels, distances, content, [content[place] for place in chosen], cost, whole=False)
+
+
+class Compared(KMeansPartitioner):
+    """k-means that compares its labels with all distances."""
+
+    n_rows = 0
+
+    def fit(self, rows, ground, rng=None):
+        labels, centers = super().fit(rows, ground, rng)
+        self.compare(labels, rows, ground)
+        return labels, centers
+
+    def predict_with_distances(self, rows, ground):
+        labels, distances = super().predict_with_distances(rows, ground)
+        self.compare(labels, rows, ground)
+        return labels, distances
+
+    def compare(self, labels, rows, ground):
+        everything = row_distances(rows, self.centers_, ground)
+        least = everything.min(axis=1)
+        assert (everything[np.arange(len(rows)), labels] <= least * (1 + 1e-13)).all()
+        ties = everything <= least[:, None] * (1 + 1e-15)
+        assert (labels <= np.argmax(ties, axis=1)).all()
+        Compared.n_rows += len(rows)
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [EditCost(insert_delete=1e10), EditCost(1e-12, 1e12), EditCost(insert_delete=1e8, edge_relabel=1e-6), "attributes"],
+)
+def test_kernels_of_directed_graphs_and_attributes_find_the_nearest(cost):
+    if cost == "attributes":
+        cost = EditCost.from_attributes(blank=1e9, n_codes=12)
+        rng = np.random.default_rng(0)
+        drawn = [nx.gnp_random_graph(8, 0.4, seed=number) for number in range(12)]
+        for graph in drawn:
+            nx.set_node_attributes(graph, {v: 10.0 ** rng.uniform(-12, 9, 2) for v in graph}, "x")
+        graphs = GraphCollection.from_networkx(drawn, node_attributes="x")
+    else:
+        graphs = directed_collection(random_digraphs(30), arc_labels=True)
+    labels = cost.edge_relabel < 1
+    kernel = RelaxedWeisfeilerLehman(
+        max_depth=3, n_partitions=2, cost=cost, partitioner=Compared(), edge_labels=labels, random_state=0
+    )
+    before = Compared.n_rows
+    kernel.fit(graphs[: len(graphs) // 2]).transform(graphs)
+    assert Compared.n_rows > before + 100
 
 
 def test_many_centres_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeypatch):

@@ -1,4 +1,4 @@
-"""What two examples claim: the class is known to directions or to weights alone. All examples run with the pages."""
+"""Claims of two examples: directions or weights are needed to predict the class. The site runs all examples."""
 
 import runpy
 from pathlib import Path
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "seeing"),
-    [("plot_directed_control_flow.py", "with_directions"), ("plot_weighted_edges.py", "with_weights")],
+    [("inputs/plot_directed_graphs.py", "with_directions"), ("inputs/plot_weighted_edges.py", "with_weights")],
 )
 def test_above_ninety_percent_with_it_and_chance_without(example, seeing):
     matplotlib = pytest.importorskip("matplotlib")

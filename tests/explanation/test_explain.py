@@ -64,7 +64,7 @@ def test_deterministic(explanation):
     again = explain(kernel, graphs, y, n_permutations=199)
     assert again.summary() == explanation.summary()
     for one, other in zip(explanation.clusters, again.clusters, strict=True):
-        assert (one.column, one.p_value, one.share) == (other.column, other.p_value, other.share)
+        assert (one.columns, one.p_value, one.share) == (other.columns, other.p_value, other.share)
         np.testing.assert_array_equal(one.weights, other.weights)
 
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from explanation.planted import planted
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -92,7 +93,10 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
             of_depth = sum(part.value for part in pair.shared if part.cluster.depth == depth)
             assert of_depth == pytest.approx(added, abs=1e-12)
     if depth_weights is None and not normalize and similarity == "dot":
-        assert all(part.value == part.counts[0] * part.counts[1] for part in pair.shared)
+        copies = [len(part.cluster.columns) for part in pair.shared]
+        counted = [n * part.counts[0] * part.counts[1] for n, part in zip(copies, pair.shared, strict=True)]
+        assert [part.value for part in pair.shared] == counted
+        assert max(copies) == 2, "depth 0 is the same in both partitions"
     evidence = found.explain_graph(0)
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
 
@@ -127,3 +131,40 @@ def test_indices_are_checked(explanation):
     with pytest.raises(ValueError, match="partition 7"):
         explanation.grouping(7, 0)
     assert explanation.explain_graph(-1).graph == 39
+
+
+def test_equal_clusters_of_several_partitions_are_one(explanation):
+    nodes = [frozenset(np.flatnonzero(explanation.grouping(c.partition, c.depth).groups == c.group).tolist())
+             for c in explanation.clusters]  # fmt: skip
+    depths = [cluster.depth for cluster in explanation.clusters]
+    assert len(set(zip(depths, nodes, strict=True))) == len(nodes)
+    columns = sorted(column for cluster in explanation.clusters for column in cluster.columns)
+    assert columns == np.flatnonzero(np.asarray(explanation.counts.sum(axis=0))).tolist()
+    assert sum(cluster.share for cluster in explanation.clusters) == pytest.approx(1.0)
+
+
+def test_table_of_clusters_has_effect_sizes_with_intervals(explanation):
+    table = explanation.to_pandas()
+    assert table["rank"].tolist() == list(range(1, len(explanation.clusters) + 1))
+    counts, inside = np.zeros(2), np.array([True, False])
+    for place, cluster in enumerate(explanation.clusters):  # noqa: B007 - the first that varies in both classes
+        counts = explanation.counts[:, [cluster.columns[0]]].toarray()[:, 0]
+        inside = explanation.y == cluster.typical_class
+        if np.ptp(counts[inside]) > 0 and np.ptp(counts[~inside]) > 0:
+            break
+    expected = stats.ttest_ind(counts[inside], counts[~inside], equal_var=False).confidence_interval(0.95)
+    assert table.loc[place, ["low", "high"]].tolist() == pytest.approx([expected.low, expected.high])
+    assert table.loc[place, "low"] < table.loc[place, "difference"] < table.loc[place, "high"]
+    assert "<ol><li>depth" in explanation._repr_html_()
+
+
+def test_table_of_a_numeric_target_has_correlations():
+    graphs, _ = planted(30)
+    y = graphs.node_counts + np.linspace(0, 0.9, len(graphs))
+    found = explain(RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0), graphs, y, n_permutations=19)
+    table = found.to_pandas()
+    counts = found.counts[:, [found.clusters[0].columns[0]]].toarray()[:, 0]
+    expected = stats.pearsonr(counts, y)
+    assert table.loc[0, "correlation"] == pytest.approx(expected.statistic)
+    interval = expected.confidence_interval(0.95)
+    assert table.loc[0, ["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])

@@ -25,7 +25,7 @@ def test_given_model():
     assert found.model.accuracy is None
     np.testing.assert_allclose(found.model.scores(features)[:, 1], model.decision_function(features))
     top = found.clusters[0]
-    assert top.weights[1] == pytest.approx(model.coef_[0, top.column])
+    assert top.weights[1] == pytest.approx(model.coef_[0, list(top.columns)].sum())
 
 
 def linear_models():

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from evaluation.records import described, repetitions, sketch, table_of_four
+from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import Results
 from relaxwl.evaluation.significance import Ranks
+from relaxwl.explanation import explain
 from relaxwl.reports import plots
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -103,3 +106,13 @@ def test_ranks_join_kernels_that_are_not_told_apart():
     assert [[round(x, 2) for x in line.get_xdata()] for line in bars] == [[0.97, 1.83]]
     assert "5 data sets" in figure.axes[0].get_xlabel()
     plots.inline_svg(figure, "ranks", "ranks")
+
+
+def test_clusters_are_drawn_with_intervals():
+    graphs, y = make_egonets(24, n_nodes=20, random_state=0)
+    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=2, random_state=0)
+    explanation = explain(kernel, graphs, y, n_permutations=19)
+    axes = plots.clusters_figure(explanation, n_clusters=4).axes[0]
+    assert [text.get_text()[:2] for text in axes.get_yticklabels()] == ["4.", "3.", "2.", "1."]
+    numbers = explain(kernel, graphs, graphs.degrees[graphs.offsets[:-1]] + np.linspace(0, 0.5, 24), n_permutations=19)
+    assert "correlation" in plots.clusters_figure(numbers).axes[0].get_xlabel()

@@ -23,6 +23,7 @@ itself.
 import gc
 import hashlib
 import logging
+import os
 import re
 import sys
 import time
@@ -282,6 +283,12 @@ def _one_process(function: Any, signature: Any) -> Iterator[None]:
             with suppress(OSError):
                 turn.unlink()
                 fcntl.flock(opened, fcntl.LOCK_UN)  # a child process may have the file open, too
+
+
+if hasattr(os, "register_at_fork"):
+    # A child of a process in which another thread compiles would wait for ever when it compiles itself.
+    release = global_compiler_lock.release
+    os.register_at_fork(before=global_compiler_lock.acquire, after_in_parent=release, after_in_child=release)
 
 
 class _Announcer(event.Listener):

@@ -338,13 +338,13 @@ def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, 
     ``surplus_masses`` is used up.
     """
     blank = blank_point(ground)
-    least = negligible(weights, ground)
+    total = weights.sum()
     is_candidate = np.zeros(blank, np.bool_)
     for place in range(surplus_indptr[-1]):
         is_candidate[surplus_points[place]] = True
     saved = 0.0
     while True:
-        best, best_change = -1, -least
+        best, best_change = -1, 0.0
         for point in range(blank):
             if not is_candidate[point]:
                 continue
@@ -354,7 +354,8 @@ def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, 
                     point, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
                 )
                 change += weights[member] * gain
-            if change < best_change:
+            # Less than this is rounding.
+            if change < min(best_change, -1e-12 * total * point_cost(ground, point, blank)):
                 best, best_change = point, change
         if best < 0:
             return saved
@@ -420,7 +421,7 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
     best = np.argmin(changes)
     origin, goal = origins[best // len(goals)], goals[best % len(goals)]
     saved = -changes[best // len(goals), best % len(goals)]
-    if saved <= negligible(weights, ground):
+    if saved <= 1e-12 * cost:
         return center_points, center_masses, 0.0
     together = units.copy()
     if _make_moves(changes, origins, goals, -0.25 * saved, together) > 1:
@@ -546,22 +547,6 @@ def _make_moves(changes, origins, goals, limit, units):
 
 
 @njit(nogil=True, cache=True)
-def dearest_deletion(ground):
-    """Return the largest cost between a point and ⊥."""
-    blank = blank_point(ground)
-    dearest = 0.0
-    for point in range(blank):
-        dearest = max(dearest, float(point_cost(ground, blank, point)))
-    return dearest
-
-
-@njit(nogil=True, cache=True)
-def negligible(weights, ground):
-    """Return a change of cost that is rounding: a small part of deleting a farthest unit for every member."""
-    return 1e-12 * weights.sum() * dearest_deletion(ground)
-
-
-@njit(nogil=True, cache=True)
 def _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground):
     """Repeat a move with doubling amounts while that lowers the cost, which is convex along it; return what it saves.
 
@@ -593,7 +578,6 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
     are single steps; so all changes begin as such, and what ways along flow save is added.
     """
     total = weights.sum()
-    least = 1e-12 * dearest_deletion(ground)
     # Copies with the goals side by side let the inner loops run over whole vector registers.
     steps = _columns(ground, origins, goals)
     between = _columns(ground, goals, goals)
@@ -623,7 +607,7 @@ def move_changes(members, weights, indptr, points, masses, center_points, center
                 reach[b] = steps[a, b]
             for source in range(indices[SIZES, 0]):
                 point = indices[SOURCE_POINT, source]
-                if lengths[source] < point_cost(ground, origin, point) - least:
+                if lengths[source] < (1.0 - 1e-12) * point_cost(ground, origin, point):
                     _shorten(reach, lengths[source], between[place_of[point]], len(goals))
             for b in range(len(goals)):
                 changes[a, b] += weights[place] * (reach[b] - steps[a, b])

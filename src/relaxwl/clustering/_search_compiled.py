@@ -38,8 +38,13 @@ GROUP = 4
 TRIES = 4
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
 ROUNDING = 2.0**-23
-# The largest number that bounds reach: costs are scaled to about 1.
-LARGEST = 2.0**100
+# The largest number that bounds reach, and a number that what single precision cannot hold adds up to: costs are scaled
+# to about 1.
+LARGEST, VANISHING = 2.0**100, 2.0**-120
+# Distances within this part of each other are equal: sums of real costs differ by less with the order of their terms.
+TIE = 2.0**-45
+# Whole distances below this are exact. The least width of a tie, so that it is not 0 where distances are.
+WHOLE, SMALLEST = 2.0**50, 1e-300
 
 
 class Costs(NamedTuple):
@@ -91,8 +96,10 @@ class CenterSide(NamedTuple):
         Each centre's entries by rising cost of coming from ⊥.
     shallow, margin : float32 (n_pivots, padded k), float
         Values of the few functions, and what rounding may add to a gap.
-    deep : float64 (k, n_functions)
-        Values of the many.
+    deep, deep_margin : float64 (k, n_functions), float
+        Values of the many, and what rounding may add to a gap; 0 where all sums are whole numbers.
+    gap : float
+        Distances that differ by more than this are never equal: less than 1 where all are whole numbers.
     """
 
     scale: float
@@ -108,6 +115,8 @@ class CenterSide(NamedTuple):
     shallow: NDArray[np.float32]
     margin: float
     deep: NDArray[np.float64]
+    deep_margin: float
+    gap: float
 
 
 class Found(NamedTuple):
@@ -355,7 +364,8 @@ def first_candidate(bounds, minima, deep, side, root_costs):
     """Return a promising centre: the lowest bound, of those that stay low when bounded by all pivots."""
     place = _lowest(bounds, minima)
     for _ in range(TRIES if len(deep) else 0):
-        bound = np.float32(root_costs[place] + side.scale * pivot_bound(deep, side.deep[place], np.inf))
+        gap = pivot_bound(deep, side.deep[place], np.inf) - side.deep_margin
+        bound = np.float32(root_costs[place] + side.scale * gap)
         if bound <= bounds[place]:
             break
         bounds[place] = bound
@@ -387,9 +397,16 @@ def list_candidates(bounds, minima, limit, candidates):
 
 
 @njit(nogil=True, cache=True)
-def _allowance(best, label, number, tolerance):
+def tie_width(best, gap):
+    """Return by how much a distance may differ from the best one and still tie with it; more than 0."""
+    width = TIE * best
+    return max(gap if gap < width and best < WHOLE else width, SMALLEST)
+
+
+@njit(nogil=True, cache=True)
+def _allowance(best, label, number, gap):
     """Return how far a centre may be to win: with a lower number as far as the best one, with a higher one less."""
-    return best + tolerance if number < label else best - tolerance
+    return best + tie_width(best, gap) if number < label else best - tie_width(best, gap)
 
 
 @njit(nogil=True, cache=True)
@@ -408,15 +425,13 @@ def sift_down(heap, keys, place, size):
 
 
 @njit(nogil=True, cache=True)
-def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, tolerance, found):
+def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, found):
     """Find the nearest centre of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
 
     Parameters
     ----------
     rows, centers : RowArrays
         The centres in the order of ``center_side``. A row's present centre takes part whether it is among them or not.
-    tolerance : float
-        Distances that differ by no more than this are equal.
     found : Found
         Read and written for the rows searched.
 
@@ -472,20 +487,21 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         if own >= 0:
             bounds[own] = np.inf
         # Whatever the best distance is, what fills up the last block is beyond it.
-        limit = np.float32(min((best + tolerance) * slack, LARGEST))
+        limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
         size, least = list_candidates(bounds, minima, limit, candidates)
-        other = float(least) / slack
+        other = max(float(least) - VANISHING, 0.0) / slack
         if size > 0 and not embedded:
             embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
         left = 0
         for candidate in range(size):
             center = candidates[candidate]
-            value = float(bounds[center]) / slack
+            value = max(float(bounds[center]) - VANISHING, 0.0) / slack
             root_cost = costs.roots[root, centers.roots[center]]
-            limit = _allowance(best, label, center_side.numbers[center], tolerance)
+            limit = _allowance(best, label, center_side.numbers[center], center_side.gap)
             if value <= limit:
                 counters[LEFT] += 1
-                value = max(value, root_cost + pivot_bound(deep, center_side.deep[center], limit - root_cost))
+                gap = pivot_bound(deep, center_side.deep[center], limit - root_cost + center_side.deep_margin)
+                value = max(value, root_cost + gap - center_side.deep_margin)
                 if value > limit:
                     counters[BY_PIVOTS] += 1
                 else:
@@ -502,13 +518,13 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
                 left += 1
         for place in range(left // 2 - 1, -1, -1):
             sift_down(candidates, values, place, left)
-        while left > 0 and values[candidates[0]] <= best + tolerance:
+        while left > 0 and values[candidates[0]] <= best + tie_width(best, center_side.gap):
             center = candidates[0]
             left -= 1
             candidates[0] = candidates[left]
             sift_down(candidates, values, 0, left)
             number = center_side.numbers[center]
-            limit = _allowance(best, label, number, tolerance)
+            limit = _allowance(best, label, number, center_side.gap)
             distance = values[center]
             if distance <= limit:
                 root_cost = costs.roots[root, centers.roots[center]]
@@ -550,7 +566,7 @@ def draw(weights, distances, uniform):
 
 
 @njit(nogil=True, cache=True)
-def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, distances):
+def spread_seeds(rows, embeddings, weights, uniforms, costs, margin, seeds, distances):
     """Draw seeds one after the other, in proportion to weight times distance to the nearest seed before.
 
     A row is compared with the newest seed alone, and only where no bound says that an older one is as near.
@@ -559,7 +575,7 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, d
     ----------
     rows : RowArrays
     embeddings : float64 (n_rows, n_pivots)
-        Values of 1-Lipschitz functions.
+        Values of 1-Lipschitz functions; rounding adds no more than ``margin`` to the gap of two.
     uniforms : float64 (k,)
         Numbers from 0 to 1, one a draw.
     seeds : int64 (k,)
@@ -585,9 +601,9 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, tolerance, seeds, d
         start, stop = rows.indptr[seed], rows.indptr[seed + 1]
         for row in range(n_rows):
             root_cost = costs.roots[rows.roots[row], rows.roots[seed]]
-            limit = distances[row] - tolerance - root_cost
+            limit = distances[row] * (1.0 - TIE) - root_cost
             begin, end = rows.indptr[row], rows.indptr[row + 1]
-            if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit) > limit:
+            if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit + margin) > limit + margin:
                 continue
             if center_side_bound(begin, end, rows.points, totals[row], seed, rows, totals[seed], costs.ground) > limit:
                 continue

@@ -235,8 +235,9 @@ def _lp(cluster: Cluster) -> Center:
     matrix, ground, support = cluster.compact()
     n_points = len(support)
     deleting = ground[:-1, -1]
-    savings = deleting[:, None] + deleting - ground[:-1, :-1]
-    useful, targets = np.nonzero(savings > 1e-12 * ground.max())
+    detours = deleting[:, None] + deleting
+    savings = detours - ground[:-1, :-1]
+    useful, targets = np.nonzero(savings > 1e-12 * detours)
     if matrix.nnz == 0 or len(useful) == 0:
         return np.empty(0, np.int32), np.empty(0)
     arcs_of = np.searchsorted(useful, np.arange(n_points + 1))

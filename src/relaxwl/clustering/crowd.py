@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
-from relaxwl.clustering._search_compiled import SOLVED
+from relaxwl.clustering._search_compiled import SOLVED, TIE
 from relaxwl.clustering.barycenter import Clusters, improvement
 from relaxwl.clustering.nearest import Plan, Search
 from relaxwl.distances.ground import Ground
@@ -155,7 +155,7 @@ class HeldCrowd:
     def keep(self, better: Int64) -> None:
         search = self.search
         improved = _is_among(search.labels, better, self.n_centers)
-        self.grown = improved & (self.measured > search.distances + search.tolerance)
+        self.grown = improved & (self.measured > search.distances * (1 + TIE))
         search.distances[improved] = self.measured[improved]
 
     def worst(self, number: int) -> Rows:
@@ -164,7 +164,7 @@ class HeldCrowd:
     def losses(self, number: int) -> tuple[Float64, Rows]:
         """Return the rows that are served worst, and how badly."""
         search = self.search
-        loss = np.where(search.distances > search.tolerance, self.weights * search.distances, 0.0)
+        loss = self.weights * search.distances
         worst = np.lexsort((np.arange(len(loss)), -loss))[:number]
         worst = worst[loss[worst] > 0]
         return loss[worst], search.rows.take(worst)
@@ -180,8 +180,10 @@ class HeldCrowd:
         farthest = np.argsort(-shifts)[:2]
         other_shift = np.full(len(self), shifts[farthest[0]])
         other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
-        safe = search.others - other_shift > search.distances + search.tolerance
-        search.others[safe] -= other_shift[safe]
+        # Rounded down by more than what computed distances may be wrong by.
+        lessened = search.others * (1 - TIE) - other_shift * (1 + TIE)
+        safe = lessened > search.distances * (1 + TIE)
+        search.others[safe] = lessened[safe]
         # Where most centres moved, preparing a search of those alone would cost more than it saves.
         in_part = ~safe & ~self.grown & (2 * moved.sum() <= len(moved))
         partly = np.flatnonzero(in_part)

@@ -315,7 +315,7 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
     """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
     uniforms, seeds = rng.random(k), np.empty(k, np.int64)
     n_drawn = spread_seeds(
-        search.measures.arrays, search.embeddings(SEEDING_PIVOTS), weights, uniforms, search.costs, search.tolerance,
+        search.measures.arrays, search.embeddings(SEEDING_PIVOTS), weights, uniforms, search.costs, search.margin,
         seeds, np.empty(len(weights)),
     )  # fmt: skip
     if n_drawn < k:  # every row left coincides with a seed or has no weight

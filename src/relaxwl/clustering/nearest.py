@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._execution import map_chunks, spans
+from relaxwl._execution import cached_property, map_chunks, spans
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
 from relaxwl.distances.batched import paired_distances
@@ -33,6 +33,8 @@ SAMPLE = 256
 # Rows that show which bounds suit the data, and the number of pairs (row, centre) from which on they are asked.
 TRIAL_ROWS = 48
 TRIAL_PAIRS = 1 << 23
+# Below 2 to this power sums of whole numbers are exact, in single and in double precision.
+EXACT_SINGLE, EXACT = 22, 50
 # About what things cost, in nanoseconds: a group of pivots for one centre; a pivot of the second bound for one centre,
 # or for an entry of a row; a centre that the first bound leaves; an exact solve.
 GROUP_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.5, 60.0, 700.0
@@ -119,7 +121,6 @@ class Search:
         self.counters = np.zeros(compiled.N_COUNTERS, np.int64)
         self.measures = self.rows.measures()
         self.masses = self.measures.counts
-        self.tolerance = 1e-9 * (self.ground.largest + float(self.ground.roots.max(initial=0)))
         self.costs = Costs(self.ground.costs, self.ground.roots)
 
     def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
@@ -132,9 +133,7 @@ class Search:
         numbers = np.arange(len(centers)) if allowed is None else np.flatnonzero(allowed)
         side = self._center_side(centers, numbers, self.plan)
         found = Found(self.labels, self.distances, self.others)
-        task = partial(
-            _assign_span, subset, (self.measures.arrays, self._row_side), side, self.costs, self.tolerance, found
-        )
+        task = partial(_assign_span, subset, (self.measures.arrays, self._row_side), side, self.costs, found)
         self.counters += np.sum(map_chunks(task, spans(len(subset), CHUNK_ROWS), self.n_jobs), axis=0, dtype=np.int64)
 
     def measure(self, centers: Rows, subset: Int64) -> Float64:
@@ -198,10 +197,14 @@ class Search:
             shallow[:, : len(numbers)] = self._scaled(self._embed(sorted_centers, self._pivot_functions)).T
         deep = self._embed(sorted_centers, self._functions) if plan.deep else np.empty((len(numbers), 0))
         blank_costs, blank_masses = _by_blank_cost(sorted_centers, self.ground)
-        rounding = 0.0 if self._is_exact and sorted_centers.is_integral else compiled.ROUNDING
+        exponent = max(self._exponent, self._cost_exponent + math.frexp(float(totals.max(initial=0)))[1])
+        is_whole = self._is_whole and sorted_centers.is_integral
+        rounding = 0.0 if is_whole and exponent < EXACT_SINGLE else compiled.ROUNDING
+        deep_margin = 0.0 if is_whole and exponent < EXACT else self._rounding_margin(exponent)
+        margin = rounding * _largest(self._row_side.shallow, shallow) + self._scale * deep_margin
         side = CenterSide(
             self._scale, rounding, numbers, places, totals, heavy, light, discount, blank_costs, blank_masses, shallow,
-            rounding * _largest(self._row_side.shallow, shallow), deep,
+            margin, deep, deep_margin, 0.25 if is_whole else np.inf,
         )  # fmt: skip
         return sorted_centers.arrays, side
 
@@ -269,10 +272,13 @@ class Search:
         return bool(apart.min(initial=np.inf) < self._blank_discount)
 
     @cached_property
+    def _cost_exponent(self) -> int:
+        return math.frexp(max(self.ground.largest, float(self.ground.roots.max(initial=0))))[1]
+
+    @cached_property
     def _exponent(self) -> int:
         """The power of two that no sum of costs exceeds by much."""
-        cost = max(self.ground.largest, float(self.ground.roots.max(initial=0)))
-        return math.frexp(cost)[1] + math.frexp(float(self.rows.masses.max(initial=0)))[1]
+        return self._cost_exponent + math.frexp(float(self.rows.masses.max(initial=0)))[1]
 
     @cached_property
     def _scale(self) -> float:
@@ -280,9 +286,17 @@ class Search:
         return 2.0 ** -min(max(self._exponent, -1000), 1000)
 
     @cached_property
-    def _is_exact(self) -> bool:
-        """Whether sums of costs of rows and centres made of them are whole numbers that single precision holds."""
-        return self._exponent < 22 and self.rows.is_integral and self.ground.is_whole
+    def _is_whole(self) -> bool:
+        return self.rows.is_integral and self.ground.is_whole
+
+    @property
+    def margin(self) -> float:
+        """What rounding may add to the gap between embeddings of two rows."""
+        return 0.0 if self._is_whole and self._exponent < EXACT else self._rounding_margin(self._exponent)
+
+    def _rounding_margin(self, exponent: int) -> float:
+        widest = int(np.diff(self.rows.indptr).max(initial=0))
+        return math.ldexp(widest + 8.0, min(exponent - 52, 900))
 
     def _scaled(self, embeddings: Float64) -> Float32:
         return (embeddings * self._scale).astype(np.float32)
@@ -368,10 +382,9 @@ def _assign_span(
     rows: tuple[RowArrays, RowSide],
     centers: tuple[RowArrays, CenterSide],
     costs: Costs,
-    tolerance: float,
     found: Found,
     span: tuple[int, int],
 ) -> Int64:
     start, stop = span
-    counters: Int64 = compiled.nearest_centers(start, stop, subset, *rows, *centers, costs, tolerance, found)
+    counters: Int64 = compiled.nearest_centers(start, stop, subset, *rows, *centers, costs, found)
     return counters

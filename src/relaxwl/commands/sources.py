@@ -4,13 +4,13 @@ import re
 import warnings
 from argparse import Namespace
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._execution import cached_property
 from relaxwl.commands.console import Console, UserError
 from relaxwl.datasets import (
     EGONET_MODELS,

@@ -135,6 +135,8 @@ def load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vector
         else:
             point = points_a[i]
             surplus = float(masses_a[i]) - float(masses_b[j])
+            if abs(surplus) <= RESIDUE * masses_a[i]:
+                surplus = 0.0
             i += 1
             j += 1
         if surplus > 0.0:

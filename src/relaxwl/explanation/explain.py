@@ -16,7 +16,7 @@ from relaxwl.explanation.groupings import Grouping, count_groups, groupings
 from relaxwl.explanation.targets import Target, read_target
 from relaxwl.explanation.weights import LinearWeights, fit_regression, fit_weights, given_regression, given_weights
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
@@ -145,39 +145,68 @@ class _Table:
 
 
 def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[ClusterEvidence, ...]:
-    """Return all groups that occur: those better than chance first, then by importance; ties by feature."""
+    """Return all clusters that occur: those better than chance first, then by importance; ties by feature.
+
+    Clusters of the same depth that hold the same nodes in several partitions are one: their weights add up.
+    """
     better = table.chance.p_value <= significance
-    occurring = np.flatnonzero(table.counts)
-    # Rounded, so that equal groups of several partitions keep the order of their features.
-    importance = np.round(table.share * table.chance.effect, 12)
-    order = occurring[np.lexsort((occurring, -importance[occurring], ~better[occurring]))]
+    equal = _equal_columns(found, len(table.counts))
+    columns_of: dict[int, list[int]] = {}
+    for column in np.flatnonzero(table.counts).tolist():
+        columns_of.setdefault(int(equal[column]), []).append(column)
+    first = np.array(list(columns_of), np.int64)
+    share = np.array([table.share[columns].sum() for columns in columns_of.values()])
+    # A mean over partitions, so that a cluster of several does not outrank one that each partition draws a little
+    # differently; rounded, so that clusters of equal importance keep the order of their features.
+    n_copies = np.array([len(columns) for columns in columns_of.values()])
+    importance = np.round(share / n_copies * table.chance.effect[first], 12)
     starts = np.array([grouping.first_column for grouping in found])
     clusters = []
-    for rank, column in enumerate(order.tolist(), 1):
-        grouping = found[int(np.searchsorted(starts, column, side="right")) - 1]
-        group = column - grouping.first_column
+    for rank, place in enumerate(np.lexsort((first, -importance, ~better[first])).tolist(), 1):
+        column = int(first[place])
+        same = columns_of[column]
+        of_column = [found[int(np.searchsorted(starts, one, side="right")) - 1] for one in same]
+        group = column - of_column[0].first_column
         clusters.append(
             ClusterEvidence(
                 rank,
-                grouping.depth,
-                grouping.partition,
+                of_column[0].depth,
+                tuple(grouping.partition for grouping in of_column),
                 group,
-                column,
+                tuple(same),
                 int(table.counts[column]),
                 int(table.n_graphs[column]),
                 table.frequency[:, column],
                 table.mean_count[:, column],
                 table.presence[:, column],
-                table.weights.coef[:, column],
-                float(table.share[column]),
+                table.weights.coef[:, same].sum(axis=1),
+                float(share[place]),
                 float(table.chance.effect[column]),
                 float(table.chance.p_value[column]),
                 bool(better[column]),
                 int(table.mean_count[:, column].argmax()),
-                partial(grouping.center_tree, group),
+                partial(of_column[0].center_tree, group),
             )
         )
     return tuple(clusters)
+
+
+def _equal_columns(found: list[Grouping], n_columns: int) -> Int64:
+    """Return, for each column, the first column of its depth that counts exactly the same nodes.
+
+    A set of nodes is known by the sums of two random 64-bit numbers of each of its nodes.
+    """
+    equal = np.arange(n_columns)
+    numbers = np.random.default_rng(0).integers(2**64, size=(2, len(found[0].groups)), dtype=np.uint64)
+    seen: dict[tuple[int, ...], int] = {}
+    for grouping in found:
+        columns = grouping.column_of_node()
+        known = columns >= 0
+        sums = np.zeros((grouping.n_groups, 2), np.uint64)
+        np.add.at(sums, columns[known] - grouping.first_column, numbers[:, known].T)
+        for column, pair in enumerate(sums.tolist(), grouping.first_column):
+            equal[column] = seen.setdefault((grouping.depth, *pair), column)
+    return equal
 
 
 def _check_settings(n_permutations: int, significance: float) -> None:

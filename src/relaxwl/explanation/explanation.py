@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.sparse import csr_array
 
 from relaxwl import drawing
+from relaxwl._execution import cached_property
+from relaxwl._validation import check_number
 from relaxwl.explanation.groupings import Grouping
 from relaxwl.explanation.layout import plane
 from relaxwl.explanation.members import Members, find_members, vertices_of
@@ -28,8 +31,12 @@ class ClusterEvidence:
     ----------
     rank : int
         Place in the ranking, from 1 on.
-    depth, partition, group, column : int
-        Where it is: depth of the trees, number of the partition, of the group in it, and of the feature.
+    depth : int
+        Depth of the trees.
+    partitions, columns : tuple of int
+        The partitions in which the same nodes form a cluster, and the feature of each.
+    group : int
+        Number of the cluster in the first of these partitions.
     size, n_graphs : int
         Vertices in the group, and graphs with such a vertex.
     frequency : float64 array
@@ -56,9 +63,9 @@ class ClusterEvidence:
 
     rank: int
     depth: int
-    partition: int
+    partitions: tuple[int, ...]
     group: int
-    column: int
+    columns: tuple[int, ...]
     size: int
     n_graphs: int
     frequency: Float64
@@ -73,9 +80,14 @@ class ClusterEvidence:
     _build: Callable[[], UnfoldingTree] = field(repr=False)
 
     @property
+    def partition(self) -> int:
+        """The first partition with this cluster, which ``group`` and :attr:`center` refer to."""
+        return self.partitions[0]
+
+    @property
     def importance(self) -> float:
-        """What groups are ranked by: ``share`` times ``effect``."""
-        return self.share * self.effect
+        """Rank criterion: ``share``, on average over the partitions with this cluster, times ``effect``."""
+        return self.share / len(self.columns) * self.effect
 
     @cached_property
     def center(self) -> UnfoldingTree:
@@ -85,8 +97,8 @@ class ClusterEvidence:
     def __repr__(self) -> str:
         chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not better than chance"
         return (
-            f"<group {self.group} of depth {self.depth}, partition {self.partition}, rank {self.rank}: {self.size} "
-            f"vertices, {chance}>"
+            f"<cluster {self.group} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
+            f"{self.size} nodes, {chance}>"
         )
 
 
@@ -266,7 +278,7 @@ class Explanation:
     @cached_property
     def by_column(self) -> dict[int, ClusterEvidence]:
         """The groups by the number of their feature."""
-        return {cluster.column: cluster for cluster in self.clusters}
+        return {column: cluster for cluster in self.clusters for column in cluster.columns}
 
     @cached_property
     def _groupings(self) -> dict[tuple[int, int], Grouping]:
@@ -302,14 +314,15 @@ class Explanation:
         scores = self.model.scores(row)[0]
         contribution = self.model.coef[:, row.indices] * row.data
         counts = self.counts[[graph]]
+        added: dict[int, Float64] = {}
+        for place, column in enumerate(row.indices.tolist()):
+            if column in self.by_column:
+                rank = self.by_column[column].rank
+                added[rank] = added.get(rank, 0.0) + contribution[:, place]
         found = [
-            ClusterInGraph(
-                self.by_column[column], self._vertices(self.by_column[column], graph), contribution[:, place]
-            )
-            for place, column in enumerate(row.indices.tolist())
-            if column in self.by_column
+            ClusterInGraph(self.clusters[rank - 1], self._vertices(self.clusters[rank - 1], graph), added[rank])
+            for rank in sorted(added)
         ]
-        found.sort(key=lambda item: item.cluster.rank)
         # All vertices of a group add the same to its feature.
         unit = np.zeros((self.features.shape[1] + 1, len(self.classes)))
         unit[row.indices] = contribution.T
@@ -333,16 +346,16 @@ class Explanation:
         by_depth: Float64 = np.zeros(self.groupings[-1].depth + 1)
         np.add.at(by_depth, self._depth_of_column, shared_counts)
         values = shared_counts[columns] * self._depth_factors(first, second, by_depth)[self._depth_of_column[columns]]
-        order = [int(place) for place in np.lexsort((columns, -values)) if int(columns[place]) in self.by_column]
-        shared = [
-            SharedCluster(
-                self.by_column[int(columns[place])],
-                (int(a[columns[place]]), int(b[columns[place]])),
-                float(values[place]),
-                float(values[place] / value) if value else 0.0,
-            )
-            for place in order
-        ]
+        added: dict[int, float] = {}
+        for column, part in zip(columns.tolist(), values.tolist(), strict=True):
+            if column in self.by_column:
+                rank = self.by_column[column].rank
+                added[rank] = added.get(rank, 0.0) + part
+        shared = []
+        for rank in sorted(added, key=lambda rank: (-added[rank], rank)):
+            cluster = self.clusters[rank - 1]
+            both = int(a[cluster.columns[0]]), int(b[cluster.columns[0]])
+            shared.append(SharedCluster(cluster, both, added[rank], added[rank] / value if value else 0.0))
         return PairExplanation((first, second), value, tuple(shared))
 
     def summary(self, n_clusters: int = 10) -> str:
@@ -351,15 +364,70 @@ class Explanation:
         lines = [f"{len(self.clusters)} groups, {better} {self.telling} better than chance."]
         lines += [self.quality] if self.quality else []
         for cluster in self.clusters[:n_clusters]:
-            tree = str(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} vertices"
+            tree = describe_tree(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} nodes"
             chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not better than chance"
             kind = "class " if self.target.values is None else "graphs "
             lines.append(
-                f"{cluster.rank}. depth {cluster.depth}, partition {cluster.partition}: most in {kind}"
+                f"{cluster.rank}. depth {cluster.depth}, {_partitions(cluster.partitions)}: most in {kind}"
                 f"{self.classes[cluster.typical_class]}, {100 * cluster.share:.1f} % of the separation, {chance}; "
                 f"centre {tree}"
             )
         return "\n".join(lines)
+
+    def to_pandas(self, confidence: float = 0.95) -> Any:
+        """Return the clusters as a pandas DataFrame, one row per cluster in the order of the ranking.
+
+        Parameters
+        ----------
+        confidence : float
+            Level of the confidence intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rank, depth, number of partitions, size, graphs, mean counts of each class, the class in which the cluster
+            is enriched, the difference of the mean counts between that class and the others with Welch's confidence
+            interval and Cohen's d (for numeric targets the correlation with Fisher's interval), the share of explained
+            variance, the p-value and the center. Intervals are of single clusters; the p-value is corrected for all.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("Explanation.to_pandas needs pandas: pip install pandas") from None
+        check_number("confidence", confidence, most=1.0)
+        rows = []
+        names: tuple[str, ...]
+        for cluster in self.clusters:
+            counts = self.counts[:, [cluster.columns[0]]].toarray()[:, 0]
+            if self.target.values is None:
+                inside = self.y == cluster.typical_class
+                names = ("difference", "low", "high", "cohens_d")
+                values = _mean_difference(counts[inside], counts[~inside], confidence)
+            else:
+                names, values = ("correlation", "low", "high"), _correlation(counts, self.target.values, confidence)
+            means = {f"mean in {name}": mean for name, mean in zip(self.classes, cluster.mean_count, strict=True)}
+            rows.append({
+                "rank": cluster.rank,
+                "depth": cluster.depth,
+                "n_partitions": len(cluster.partitions),
+                "n_nodes": cluster.size,
+                "n_graphs": cluster.n_graphs,
+                **means,
+                "enriched in": self.classes[cluster.typical_class],
+                **dict(zip(names, values, strict=True)),
+                "explained_variance": cluster.effect,
+                "p_value": cluster.p_value,
+                "center": describe_tree(cluster.center),
+            })  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """Show the ranking as a table in a notebook."""
+        lines = self.summary().split("\n")
+        ranked = [line for line in lines if line[:1].isdigit() and ". depth" in line]
+        head = "<br>".join(escape(line) for line in lines[: len(lines) - len(ranked)])
+        items = "".join(f"<li>{escape(line.partition('. ')[2])}</li>" for line in ranked)
+        return f"<p>{head}</p><ol>{items}</ol>"
 
     def _depth_factors(self, first: int, second: int, shared: Float64) -> Float64:
         """Return what the kernel multiplies the shared counts of two graphs by at each depth: weight over norms.
@@ -403,3 +471,57 @@ class Explanation:
         if not -len(self.graphs) <= graph < len(self.graphs):
             raise IndexError(f"graph {graph} is out of range: there are {len(self.graphs)} graphs")
         return int(graph) % len(self.graphs)
+
+
+def _partitions(numbers: tuple[int, ...]) -> str:
+    """Return the partitions of a cluster in words."""
+    return f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
+
+
+def describe_tree(tree: UnfoldingTree) -> str:
+    """Return a tree in plain text: labels and rounded attributes, children in parentheses with their numbers.
+
+    Examples
+    --------
+    >>> describe_tree(UnfoldingTree.parse("[[work,m],[32.34]](0.986:C,0.986:C,1:N)"))
+    'work, m; 32.3 (2 × [0.986] C, [1] N)'
+    """
+    children = []
+    for branch in tree.branches:
+        number = f"{branch.multiplicity} × " if branch.multiplicity > 1 else ""
+        edge = "" if branch.edge is None else f"[{_plain(branch.edge)}] "
+        children.append(number + edge + describe_tree(branch.tree))
+    return _plain(tree.label) + (f" ({', '.join(children)})" if children else "")
+
+
+def _plain(label: Any) -> str:
+    """Return a label without brackets: parts of tuples, and pairs of a label and attributes."""
+    if isinstance(label, tuple):
+        separator = "; " if any(isinstance(part, tuple) for part in label) else ", "
+        return separator.join(_plain(part) for part in label)
+    return f"{label:.3g}" if isinstance(label, float) else str(label)
+
+
+def _mean_difference(inside: Float64, others: Float64, confidence: float) -> tuple[float, ...]:
+    """Return the difference of two means, Welch's confidence interval, and Cohen's d; NaN where undefined."""
+    n, m = len(inside), len(others)
+    difference = float(inside.mean() - others.mean())
+    if min(n, m) < 2:
+        return difference, np.nan, np.nan, np.nan
+    a, b = inside.var(ddof=1) / n, others.var(ddof=1) / m
+    pooled = np.sqrt(((n - 1) * n * a + (m - 1) * m * b) / (n + m - 2))
+    if pooled == 0:
+        return difference, difference, difference, np.nan
+    half = stats.t.ppf((1 + confidence) / 2, (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))) * np.sqrt(a + b)
+    return difference, difference - half, difference + half, float(difference / pooled)
+
+
+def _correlation(counts: Float64, values: Float64, confidence: float) -> tuple[float, ...]:
+    """Return the correlation of counts and numbers with Fisher's confidence interval; NaN where undefined."""
+    if np.ptp(counts) == 0 or np.ptp(values) == 0:
+        return np.nan, np.nan, np.nan
+    r = float(np.clip(np.corrcoef(counts, values)[0, 1], -1.0, 1.0))
+    if len(counts) < 4 or abs(r) == 1:
+        return r, np.nan, np.nan
+    half = stats.norm.ppf((1 + confidence) / 2) / np.sqrt(len(counts) - 3)
+    return r, float(np.tanh(np.arctanh(r) - half)), float(np.tanh(np.arctanh(r) + half))

@@ -1,12 +1,12 @@
 """Where the vertices of a collection fall: one view on the groups of relaxed and plain Weisfeiler-Lehman kernels."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from relaxwl._execution import cached_property
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64

@@ -5,7 +5,6 @@ Every kernel here gives a molecule similarity 1 with itself.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
+from relaxwl._execution import cached_property
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, prefix_sums

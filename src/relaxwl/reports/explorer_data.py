@@ -28,7 +28,7 @@ def explorer_data(
 ) -> dict[str, Any]:
     """Return everything that the explorer page shows, as plain lists, numbers and texts."""
     shown = explanation.clusters[:max_clusters]
-    place = {cluster.column: index for index, cluster in enumerate(shown)}
+    place = {column: index for index, cluster in enumerate(shown) for column in cluster.columns}
     table = TreeTable(edge_labels=bool(explanation.kernel.edge_labels))
     clusters = _clusters(explanation, shown, table)
     clusters["members"] = [_members(explanation, cluster, table, n_nearest, n_farthest) for cluster in shown]
@@ -264,9 +264,9 @@ def _graph(
         "evidence": [_rounded(column, 3) for column in found.evidence[kept].T],
         "n_clusters": len(found.clusters),
         "clusters": [
-            [place[item.cluster.column], len(item.nodes), *_rounded(item.contribution, 3)]
+            [place[item.cluster.columns[0]], len(item.nodes), *_rounded(item.contribution, 3)]
             for item in found.clusters
-            if item.cluster.column in place
+            if item.cluster.columns[0] in place
         ],
     }
 

@@ -22,6 +22,7 @@ from relaxwl._storage import atomic_write
 from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.significance import Ranks
+from relaxwl.explanation import Explanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -277,6 +278,52 @@ def embedding_figure(sketch: GramSketch) -> Figure:
 
 
 # ----------------------------------------------------------------------------------------- writing figures
+
+
+@_styled
+def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: float = 0.95) -> Figure:
+    """Draw the most telling clusters with their effect sizes and confidence intervals.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What :func:`relaxwl.explanation.explain` returned.
+    n_clusters : int
+        Number of clusters, from the top of the ranking.
+    confidence : float
+        Level of the confidence intervals.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One row per cluster: the difference of its mean counts between the class in which it is enriched and the other
+        classes, or its correlation with a numeric target. Clusters that are not better than chance are hollow.
+    """
+    table = explanation.to_pandas(confidence).head(n_clusters)
+    _require(explanation.clusters, "the explanation has no clusters")
+    numeric = explanation.target.values is not None
+    value = table["correlation" if numeric else "difference"]
+    figure, axes = _figure(6.4, 0.9 + 0.36 * len(table))
+    for place, row in table.iterrows():
+        code = 0 if numeric else list(explanation.classes).index(row["enriched in"])
+        color, height = COLORS[code % len(COLORS)], len(table) - 1 - place
+        axes.plot([row["low"], row["high"]], [height, height], color=color, linewidth=1.6)
+        filled = color if explanation.clusters[place].better_than_chance else "none"
+        axes.plot(value[place], height, "o", color=color, markerfacecolor=filled, markersize=6)
+    names = [f"{row['rank']}. {row['center']}" for _, row in table.iterrows()]
+    shown = [verbatim(name if len(name) <= 40 else name[:37] + "…") for name in names]
+    axes.set_yticks(range(len(table)), shown[::-1], fontsize=8)
+    axes.set_ylim(-0.6, len(table) - 0.4)
+    axes.axvline(0, color=INK, linewidth=1, linestyle=":", alpha=0.6)
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("correlation with the target" if numeric else "difference of mean counts to the other classes")
+    if not numeric:
+        for code, name in enumerate(explanation.classes):
+            axes.plot([], [], "o", color=COLORS[code % len(COLORS)], label=verbatim(f"enriched in {name}"))
+        axes.legend(fontsize=8)
+    return figure
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -1,13 +1,13 @@
 """Rows: trees of one depth, or centres of groups of trees, as root codes and measures over points."""
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from relaxwl._execution import cached_property
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.unfolding import _compiled
 

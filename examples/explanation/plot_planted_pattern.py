@@ -1,9 +1,9 @@
 """
-A planted pattern, found again
-==============================
+Recovering a planted pattern
+============================
 
-Half of these graphs hide a pattern that is hardly ever the same twice. ``explain`` says which groups of neighbourhoods
-separate the classes better than chance, draws their centres, and shows where in a graph they are.
+Half of the graphs contain a noisy pattern. ``explain`` lists the clusters of neighborhoods that separate the classes,
+with a permutation test, and shows where in a graph they occur.
 """
 
 from pathlib import Path
@@ -14,8 +14,8 @@ import numpy as np
 import relaxwl
 
 # %%
-# Random graphs with labels a, b and c. Each has a hub labelled c with seven neighbours of its own, and seven labels
-# that are mostly a. In class "pattern" the neighbours of the hub have these, in class "plain" vertices anywhere.
+# Random graphs with labels a, b and c. Each has a hub with label c and seven neighbors, and seven labels that are
+# mostly a. In class "pattern" these are the labels of the hub's neighbors, in class "plain" those of random nodes.
 
 rng = np.random.default_rng(0)
 
@@ -36,23 +36,23 @@ y = np.array(["pattern", "plain"] * 40)
 graphs = relaxwl.as_collection([make_graph(kind == "pattern") for kind in y], node_label="label")
 
 # %%
-# Groups better than chance come first, with their centres as trees: the label of the root, then its neighbours'.
+# Significant clusters come first. A center is a tree, written as the label of the root and those of its children.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=2.0, random_state=0)
 explanation = relaxwl.explanation.explain(kernel, graphs, y)
 print(explanation.summary(4))
 
 # %%
-# Where the most telling group of class "pattern" lies in the first graph.
+# Location of the most important clusters in the first graph, and the center of the first one enriched in class
+# "pattern".
 
-top = next(group for group in explanation.clusters if explanation.classes[group.typical_class] == "pattern")
+top = next(cluster for cluster in explanation.clusters if explanation.classes[cluster.typical_class] == "pattern")
 found = explanation.explain_graph(0)
 Path("planted_pattern.svg").write_text(found.to_svg(n_clusters=3), encoding="utf-8")
-Path("planted_center.svg").write_text(top.center.to_svg(), encoding="utf-8")
+Path("planted_pattern_center.svg").write_text(top.center.to_svg(), encoding="utf-8")
 for name, presence in zip(explanation.classes, top.presence, strict=True):
-    print(f"group {top.rank}, centre {top.center}: in {presence:.0%} of the graphs of class {name}")
+    print(f"cluster {top.rank}, center {top.center}: in {presence:.0%} of the graphs of class {name}")
 
 # %%
-# **What was learnt.** The pattern was not given, only classes. The kernel found neighbourhoods that resemble each
-# other without being equal, and a permutation test says which of them to believe. ``relaxwl.reports.write_explorer``
-# makes a page of it.
+# **Summary.** The kernel groups neighborhoods that are similar but not equal, and the permutation test selects the
+# clusters that are associated with the class. ``relaxwl.reports.write_explorer`` writes an interactive page.

@@ -1,9 +1,9 @@
 """
-Grid search over a kernel
-=========================
+Grid search over kernel parameters
+==================================
 
-A kernel is a scikit-learn transformer. Its parameters and those of the classifier behind it are searched together; or,
-where only the classifier's matter, the Gram matrix is computed once.
+A kernel is a scikit-learn transformer. ``GridSearchCV`` searches its parameters together with those of the classifier
+that follows. Where only the classifier's parameters vary, the Gram matrix is computed once.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ import relaxwl
 graphs, y = relaxwl.datasets.make_perturbed(90, n_classes=5, n_nodes=25, rewired=0.25, n_labels=3, random_state=0)
 
 # %%
-# **Everything together.** The pipeline is fitted anew in every fold, so nothing of the held-out graphs is seen.
+# **Kernel and classifier.** The pipeline is refitted in every fold, so held-out graphs do not influence the kernel.
 
 pipeline = make_pipeline(relaxwl.RelaxedWeisfeilerLehman(normalize=True, random_state=0), SVC(kernel="linear"))
 grid = {
@@ -29,7 +29,7 @@ search = GridSearchCV(pipeline, grid, cv=3).fit(graphs, y)
 print(f"accuracy {search.best_score_:.2f} with {search.best_params_}")
 
 # %%
-# **The classifier alone.** With a precomputed Gram matrix scikit-learn cuts rows and columns by itself.
+# **Classifier only.** scikit-learn selects rows and columns of a precomputed Gram matrix.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_clusters=2.0, normalize=True, random_state=0)
 K = kernel.fit_kernel_matrix(graphs)
@@ -37,7 +37,7 @@ svm = GridSearchCV(SVC(kernel="precomputed"), {"C": [0.1, 1.0, 10.0, 100.0, 1000
 print(f"accuracy {svm.best_score_:.2f} with {svm.best_params_}")
 
 # %%
-# The landscape of the first search: the best C in each cell.
+# Results of the first search, with the best C in each cell.
 
 results = search.cv_results_
 depths, clusters = grid["relaxedweisfeilerlehman__max_depth"], grid["relaxedweisfeilerlehman__n_clusters"]
@@ -61,5 +61,5 @@ figure.colorbar(image, label="accuracy")
 plt.show()
 
 # %%
-# **What was learnt.** Kernels go through ``Pipeline`` and ``GridSearchCV`` like any transformer. The best score of a
-# search is optimistic: judge by folds that the search has not seen, as ``relaxwl benchmark`` does.
+# **Summary.** Kernels work in ``Pipeline`` and ``GridSearchCV`` like any transformer. The best score of a search is
+# optimistic; ``relaxwl benchmark`` reports nested cross-validation.

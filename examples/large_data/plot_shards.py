@@ -1,10 +1,10 @@
 """
-From a laptop to a cluster
-==========================
+Shards and Dask
+===============
 
-Graphs that do not fit into memory lie in a folder of shards. A model is fitted to a sample of them and applied to all,
-or fitted to all of them on a Dask cluster. Here the cluster is a thread of this process, so that the page builds
-anywhere; ``Client("tcp://…")`` is all that changes on a real one.
+Collections that do not fit into memory are stored in a folder of shards. A model is fitted on a sample and applied to
+all shards, or fitted on all shards with Dask. This example uses a cluster of one thread; with ``Client("tcp://…")``
+the same code runs on any Dask cluster.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ import relaxwl
 from relaxwl.distributed import ShardedCollection, ShardWriter, predict
 
 # %%
-# Graphs come in batches and are written as they come. A shard of 10^5 to 10^6 vertices is a good size in earnest.
+# Graphs are written in batches. In practice a shard should have 10^5 to 10^6 nodes.
 
 folder = TemporaryDirectory()
 place = Path(folder.name) / "graphs.shards"
@@ -32,7 +32,7 @@ shards = ShardedCollection.open(place)
 print(shards)
 
 # %%
-# The simple way: fit on a sample, predict on everything. A task reads one shard, predicts, and forgets it.
+# Fit on a sample and predict for all shards. A task reads and predicts one shard.
 
 client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
 sizes, scores = (10, 20, 40, 80, 160), []
@@ -43,17 +43,17 @@ for size in sizes:
 print("accuracy:", [round(score, 2) for score in scores])
 
 # %%
-# The other way: fit on all shards. The model is that of one machine, bit for bit, however many workers there are.
+# Fit on all shards. The model equals that of a fit in memory, bit for bit, for any number of workers.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(shards)
 here = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(shards.to_collection())
 some = shards[0]
 print("entries that differ:", (kernel.transform(some) != here.transform(some)).nnz)
 features = kernel.transform(shards)
-print(features.numblocks[0], "blocks of features, computed when they are asked for")
+print(features.numblocks[0], "blocks of features, computed on demand")
 
 # %%
-# What is learnt: how large a sample must be. Where such a curve levels off, fitting on more graphs adds little.
+# Accuracy against the size of the sample. Where the curve levels off, fitting on more graphs adds little.
 
 figure, axes = plt.subplots(figsize=(5, 3))
 axes.plot(sizes, scores, "o-")

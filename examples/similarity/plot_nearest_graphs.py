@@ -1,9 +1,8 @@
 """
-One graph against many
-======================
+Finding the graphs most similar to a query
+==========================================
 
-Which graphs of a collection resemble a given one most? A kernel is fitted on the collection once; then any graph can be
-compared with all of it, also one that was not there before.
+A kernel is fitted on a collection once. Then any graph, also a new one, can be compared with the whole collection.
 """
 
 import matplotlib.pyplot as plt
@@ -12,8 +11,7 @@ import numpy as np
 import relaxwl
 
 # %%
-# A collection of 120 noisy copies of six template graphs, and a query: another copy of the same templates, unknown to
-# the kernel.
+# A collection of 120 noisy copies of six template graphs, and another copy as a query.
 
 graphs, template = relaxwl.datasets.make_perturbed(
     121, n_classes=6, n_nodes=40, rewired=0.15, n_labels=3, random_state=0
@@ -22,8 +20,8 @@ query, collection = graphs[:1], graphs[1:]
 print(collection)
 
 # %%
-# ``kernel_matrix(query, collection)`` is one row: the similarity of the query with every graph. With
-# ``normalize=True`` a graph has similarity 1 with itself, so the numbers can be read.
+# ``kernel_matrix(query, collection)`` is one row with the similarity of the query to each graph.
+# With ``normalize=True`` each graph has similarity 1 with itself.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, normalize=True, random_state=0).fit(collection)
 similarity = kernel.kernel_matrix(query, collection)[0]
@@ -33,7 +31,7 @@ for rank, graph in enumerate(order[:5], start=1):
 print(f"the query comes from template {template[0]}")
 
 # %%
-# The whole ranking: copies of the query's template stand at the front.
+# The ranking: copies of the same template come first.
 
 same = template[1:][order] == template[0]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -44,5 +42,5 @@ axes.legend(handles=[plt.Rectangle((0, 0), 1, 1, color="tab:orange")], labels=["
 plt.show()
 
 # %%
-# **What was learnt.** One fit, then one row of similarities for each query, unseen graphs included. Nothing of the
-# collection is computed again.
+# **Summary.** After one fit each query costs one row of similarities. For large collections and top-k queries see
+# :class:`relaxwl.GraphIndex`.

@@ -1,9 +1,9 @@
 """
-Labels and attributes together
-==============================
+Node labels and attributes together
+===================================
 
-Vertices often have a kind *and* measurements: an atom's element and its charge, a residue's type and its position. An
-edit cost from attributes lets both count.
+Nodes often have a label and numeric attributes, such as an atom's element and charge. An edit cost from attributes
+uses both.
 """
 
 import matplotlib.pyplot as plt
@@ -15,14 +15,14 @@ from sklearn.svm import SVC
 import relaxwl
 
 # %%
-# Two classes. Label and measurement of a vertex are, each taken alone, the same in both; what differs is which labels
-# have large measurements.
+# Labels and attributes have the same marginal distributions in both classes; the classes differ in which label has the
+# larger attribute.
 
 rng = np.random.default_rng(0)
 
 
 def make_graph(kind: int) -> nx.Graph:
-    """Return a random tree with labels "a" and "b" and a noisy measurement."""
+    """Return a random tree with labels "a" and "b" and a noisy attribute."""
     graph = nx.random_labeled_tree(16, seed=int(rng.integers(2**31)))
     for _, data in graph.nodes(data=True):
         data["label"] = str(rng.choice(["a", "b"]))
@@ -35,14 +35,12 @@ graphs = relaxwl.as_collection([make_graph(kind) for kind in y], node_label="lab
 print(graphs)
 
 # %%
-# Three costs: labels alone (the default), attributes alone, and both. Attributes are quantised to ``n_codes`` values;
-# ``blank`` is the price of a vertex in the scale of the attributes.
+# Three settings: structure only, labels (the default), and labels with attributes. Attributes are quantized to
+# ``n_codes`` values; ``blank`` is the cost of inserting or deleting a node on the scale of the attributes.
 
-attributes_only = relaxwl.as_collection(
-    [(graph.n_nodes, graph.edges, None) for graph in graphs]
-)  # the same graphs without anything
+structure = relaxwl.as_collection([(graph.n_nodes, graph.edges, None) for graph in graphs])
 settings = {
-    "structure": (attributes_only, None),
+    "structure": (structure, None),
     "labels": (graphs, None),
     "labels and\nattributes": (graphs, relaxwl.EditCost.from_attributes(blank=1.0, n_codes=16)),
 }
@@ -56,11 +54,10 @@ for name, (data, cost) in settings.items():
 # %%
 figure, axes = plt.subplots(figsize=(5.5, 3), layout="constrained")
 axes.bar(list(scores), [values.mean() for values in scores.values()], yerr=[values.std() for values in scores.values()])
-axes.axhline(0.5, color="black", linestyle=":", label="guessing")
+axes.axhline(0.5, color="black", linestyle=":", label="chance")
 axes.set(ylabel="accuracy", ylim=(0, 1))
 axes.legend()
 plt.show()
 
 # %%
-# **What was learnt.** What counts is what you say counts: neither labels nor structure can tell these classes apart,
-# the pair of label and measurement can.
+# **Summary.** Neither structure nor labels separate these classes; the combination of label and attribute does.

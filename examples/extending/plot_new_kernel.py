@@ -2,8 +2,8 @@
 A new kernel in 30 lines
 ========================
 
-A kernel of your own gets ``fit``, ``kernel_matrix`` and, if you like, takes part in the comparison of all kernels under
-nested cross-validation.
+A kernel implements ``fit`` and ``kernel_matrix``. It can then be evaluated with the others under nested
+cross-validation.
 """
 
 import matplotlib.pyplot as plt
@@ -14,12 +14,11 @@ from relaxwl.evaluation import cross_validate, results_table
 from relaxwl.kernels.base import GraphKernel
 
 # %%
-# The kernel: two graphs are as alike as their degree distributions, by the Gaussian of the distance between sorted
-# degrees at fixed quantiles.
+# A Gaussian kernel on quantiles of the degree distribution.
 
 
 class DegreeQuantiles(GraphKernel):
-    """Gaussian kernel of the quantiles of the vertex degrees."""
+    """Gaussian kernel of the quantiles of the node degrees."""
 
     def __init__(self, n_quantiles: int = 20) -> None:
         self.n_quantiles = n_quantiles
@@ -44,7 +43,7 @@ class DegreeQuantiles(GraphKernel):
 
 
 # %%
-# Beside others, on the same folds.
+# Comparison with other kernels on the same folds.
 
 graphs, y = relaxwl.datasets.make_egonets(120, level=2, n_nodes=(60, 70), random_state=0)
 kernels = {
@@ -56,15 +55,15 @@ results = cross_validate(kernels, graphs, y, n_folds=4, n_repeats=2, random_stat
 print(results_table(results).to_text())
 
 # %%
-# Its Gram matrix, graphs sorted by class.
+# Its Gram matrix with graphs ordered by class.
 
 order = np.argsort(y, kind="stable")
 K = DegreeQuantiles().fit(graphs).kernel_matrix(graphs[order])
 figure, axes = plt.subplots(figsize=(4.2, 3.6), layout="constrained")
 figure.colorbar(axes.imshow(K, cmap="viridis"), label="similarity")
-axes.set(xticks=[], yticks=[], title="four classes, one after the other")
+axes.set(xticks=[], yticks=[], title="graphs ordered by class")
 plt.show()
 
 # %%
-# **What was learnt.** ``fit`` and ``kernel_matrix`` are enough. Anything that follows this interface is evaluated
-# under the same protocol as the kernels of the library.
+# **Summary.** ``fit`` and ``kernel_matrix`` are sufficient. Such a kernel is evaluated under the same protocol as
+# those of the library.

@@ -1,8 +1,8 @@
 """
-Clusters of graphs
-==================
+Clustering graphs
+=================
 
-Without classes: which graphs belong together? Spectral clustering takes the Gram matrix as it is.
+Spectral clustering on the Gram matrix of a kernel, with the silhouette to choose the number of clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 import relaxwl
 
 # %%
-# Noisy copies of five templates; the templates stay hidden until the end.
+# Noisy copies of five templates; the templates are used for evaluation only.
 
 graphs, hidden = relaxwl.datasets.make_perturbed(
     150, n_classes=5, n_nodes=40, n_edges=120, rewired=0.15, n_labels=4, random_state=0
@@ -21,10 +21,10 @@ graphs, hidden = relaxwl.datasets.make_perturbed(
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=10, normalize=True, random_state=0)
 K = kernel.fit_kernel_matrix(graphs)
 clusters = SpectralClustering(5, affinity="precomputed", random_state=0).fit_predict(K)
-print(f"agreement with the templates: {adjusted_rand_score(hidden, clusters):.2f} (1 is perfect, 0 is chance)")
+print(f"agreement with the templates: {adjusted_rand_score(hidden, clusters):.2f} (adjusted Rand index)")
 
 # %%
-# How many clusters are there? The silhouette, by the distances that the kernel gives, has its peak there.
+# The silhouette for different numbers of clusters, with the distances that the kernel induces.
 
 distances = np.sqrt(np.maximum(2 - 2 * K, 0))
 np.fill_diagonal(distances, 0)
@@ -35,7 +35,7 @@ for number in numbers:
     silhouettes.append(silhouette_score(distances, labels, metric="precomputed"))
 
 # %%
-# The Gram matrix, graphs ordered by the clusters that were found, and the silhouettes.
+# The Gram matrix with graphs ordered by cluster, and the silhouettes.
 
 order = np.argsort(clusters, kind="stable")
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.3), layout="constrained")
@@ -47,5 +47,5 @@ right.set(xlabel="number of clusters", ylabel="silhouette")
 plt.show()
 
 # %%
-# **What was learnt.** Anything that takes a similarity matrix clusters graphs. Blocks on the diagonal show whether
-# there is something to find, and the silhouette how many.
+# **Summary.** Methods that take a similarity matrix can cluster graphs. The silhouette has its maximum at the
+# number of templates.

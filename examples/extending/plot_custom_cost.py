@@ -1,9 +1,9 @@
 """
-A cost of your own
-==================
+A user-defined edit cost
+========================
 
-What an edit costs is knowledge about the labels. Here they are ordered (small, medium, large), and errors of
-measurement move a vertex to the next size: near sizes should be cheap to exchange.
+Node labels are ordered sizes, and measurement errors move a node to a neighboring size. A cost that grows with the
+difference of two sizes is more robust than one that treats all labels alike.
 """
 
 import matplotlib.pyplot as plt
@@ -14,14 +14,14 @@ from sklearn.svm import SVC
 import relaxwl
 
 # %%
-# A cost is a function of two labels, ``None`` standing for no vertex at all (inserting and deleting). It must be a
-# metric; if it is not, the error names the labels that break it.
+# A cost is a function of two labels, where ``None`` stands for the blank (insertion and deletion). It must be a metric;
+# otherwise the error names labels that violate the triangle inequality.
 
 SIZES = 8
 
 
 def ordered(a, b):
-    """Cost of a step from size to size: an eighth for each."""
+    """Return the cost of relabeling one size to another: 1/8 per step."""
     if a == b:
         return 0.0
     return 1.0 if a is None or b is None else abs(a - b) / SIZES
@@ -34,23 +34,23 @@ except ValueError as error:
     print(error)
 
 # %%
-# Noisy copies of templates whose vertices have sizes 0 to 7; then a part of the sizes slips by one.
+# Noisy copies of templates with sizes 0 to 7. A share of the sizes is then changed by one.
 
 graphs, y = relaxwl.datasets.make_perturbed(80, n_classes=4, n_nodes=30, rewired=0.1, n_labels=SIZES, random_state=1)
 
 
 def with_errors(graphs, share, rng):
-    """Return the graphs with some sizes off by one."""
+    """Return the graphs with some sizes changed by one."""
     changed = []
     for graph in graphs:
         sizes = np.array(graph.node_labels)
-        slips = rng.choice([-1, 0, 1], len(sizes), p=[share / 2, 1 - share, share / 2])
-        changed.append((graph.n_nodes, graph.edges, np.clip(sizes + slips, 0, SIZES - 1).tolist()))
+        errors = rng.choice([-1, 0, 1], len(sizes), p=[share / 2, 1 - share, share / 2])
+        changed.append((graph.n_nodes, graph.edges, np.clip(sizes + errors, 0, SIZES - 1).tolist()))
     return relaxwl.GraphCollection.from_edges(changed)
 
 
 shares = [0.0, 0.2, 0.4, 0.6, 0.8]
-accuracy = {"every edit costs 1": [], "near sizes are cheap": []}
+accuracy = {"uniform cost": [], "cost by difference": []}
 for share in shares:
     noisy = with_errors(graphs, share, np.random.default_rng(0))
     for name, used in zip(accuracy, (None, cost), strict=True):
@@ -65,11 +65,11 @@ figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for name, values in accuracy.items():
     print(f"{name:22s}", " ".join(f"{value:.2f}" for value in values))
     axes.plot(shares, values, marker="o", label=name)
-axes.axhline(0.25, color="black", linestyle=":", label="guessing")
-axes.set(xlabel="share of sizes that slipped by one", ylabel="accuracy", ylim=(0, 1.03))
+axes.axhline(0.25, color="black", linestyle=":", label="chance")
+axes.set(xlabel="share of sizes changed by one", ylabel="accuracy", ylim=(0, 1.03))
 axes.legend()
 plt.show()
 
 # %%
-# **What was learnt.** A cost is a function of two labels. It is checked before anything is computed, and the kernel,
-# the distances and the drawings all follow it.
+# **Summary.** An edit cost is a function of two labels. It is validated before use, and kernels, distances and
+# drawings all use it.

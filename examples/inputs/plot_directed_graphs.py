@@ -1,9 +1,9 @@
 """
-Directed graphs: which way control flows
-========================================
+Directed graphs
+===============
 
-Programs as graphs of blocks and jumps. Some begin with a dispatcher that jumps to many blocks, others have a common
-exit to which many blocks jump. Read backwards, the one is the other, so without directions nobody can tell them apart.
+Programs as graphs of blocks and jumps. Some start with a dispatcher that jumps to many blocks, others have a common
+exit to which many blocks jump. The two classes differ in the direction of the arcs only.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 
 def program(dispatches: bool) -> nx.DiGraph:
-    """Return a chain of blocks, with jumps from the first one to some others or from some others to the last one."""
+    """Return a chain of blocks with jumps from the first block, or to the last one."""
     n_blocks = int(rng.integers(20, 30))
     graph = nx.DiGraph([(block, block + 1) for block in range(n_blocks - 1)])
     for distance in (2 + rng.choice(n_blocks - 2, 6, replace=False)).tolist():
@@ -32,7 +32,7 @@ y = np.arange(100) % 2
 programs = [program(dispatches=bool(target)) for target in y]
 
 # %%
-# A list of ``DiGraph`` makes a directed collection. ``symmetrize=True`` forgets the directions.
+# A list of ``DiGraph`` becomes a directed collection. ``symmetrize=True`` ignores directions.
 
 directed = relaxwl.as_collection(programs)
 undirected = relaxwl.as_collection(programs, symmetrize=True)
@@ -50,16 +50,16 @@ print(f"with directions {with_directions:.0%}, without {without:.0%}")
 
 figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
 axes.barh(["without directions", "with directions"], [without, with_directions], color=["grey", "C1"])
-axes.axvline(0.5, color="black", linestyle=":", label="guessing")
+axes.axvline(0.5, color="black", linestyle=":", label="chance")
 axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
 axes.legend()
 plt.show()
 
 # %%
-# The tree of a block says for each child whether the arc leads to it (→) or comes from it (←).
+# In the unfolding tree each child is marked: → if the arc leads to it, ← if the arc comes from it.
 
 print(relaxwl.unfolding_tree(directed[1], 3, 2).to_text())
 
 # %%
-# **What was learnt.** Where the direction of an edge means something, hand over directed graphs: the kernels see both
-# ends of an arc. ``directions="out"`` or ``"in"`` follows arcs one way only.
+# **Summary.** Directed collections use both ends of each arc. ``directions="out"`` or ``"in"`` follows arcs in one
+# direction only.

@@ -1,9 +1,9 @@
 """
-Why two graphs are alike
-========================
+Which clusters make two graphs similar
+======================================
 
-The value of a kernel is a sum over groups of neighbourhoods. So the similarity of two graphs can be taken apart: which
-groups make it, and how much does each add?
+A kernel value is a sum over clusters of neighborhoods. ``explain_pair`` lists the contribution of each cluster to the
+similarity of two graphs.
 """
 
 import matplotlib.pyplot as plt
@@ -18,26 +18,27 @@ first, second = (y == 0).nonzero()[0][:2]
 other = (y == 1).nonzero()[0][0]
 
 # %%
-# Two graphs from the same template, and one from another.
+# Two graphs of the same template, and two of different templates.
 
 for pair in ((first, second), (first, other)):
     why = explanation.explain_pair(*pair)
     print(f"graphs {pair[0]} and {pair[1]}: similarity {why.value:.3f}")
     for item in why.shared[:4]:
         print(
-            f"  {item.share:4.0%} from {item.counts[0]} and {item.counts[1]} neighbourhoods like {item.cluster.center}"
+            f"  {item.share:4.0%} from {item.counts[0]} and {item.counts[1]} neighborhoods near {item.cluster.center}"
         )
 
 # %%
-# The shares add up to the whole.
+# The contributions add up to the similarity.
 
 why = explanation.explain_pair(first, second)
 shown = [item for item in why.shared if item.cluster.depth == 1][:12]
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axes.barh([str(item.cluster.center) for item in shown][::-1], [item.value for item in shown][::-1])
-axes.set(xlabel=f"part of the similarity, {why.value:.3f} in all", title="groups of depth 1, by their centres")
+axes.set(xlabel=f"contribution to the similarity of {why.value:.3f}", title="clusters of depth 1 (centers)")
 plt.show()
 print(f"sum of all shares: {sum(item.share for item in why.shared):.3f}")
 
 # %%
-# **What was learnt.** A number between two graphs is made of things that can be named, counted and drawn.
+# **Summary.** The similarity of two graphs decomposes into contributions of clusters, each with a center that can
+# be drawn.

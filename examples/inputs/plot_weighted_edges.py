@@ -1,10 +1,9 @@
 """
-Weighted graphs: strong and weak ties
-=====================================
+Weighted edges
+==============
 
-Random graphs with the same structure in both classes. In one class the ties of a person are mixed, strong and weak; in
-the other they are all strong or all weak. The weights of all edges together are the same, so that only a kernel that
-sees the weights around a vertex can tell the classes.
+Both classes have the same structure and the same distribution of edge weights. In one class the edges at a node have
+mixed weights, in the other they are all strong or all weak.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def network(mixed: bool) -> np.ndarray:
-    """Return the ties within two halves of 12 people each, which weigh about 0.2 or 1."""
+    """Return a weighted adjacency matrix of two components of 12 nodes with weights near 0.2 and 1."""
     known = np.triu(rng.random((24, 24)) < 0.3, 1)
     half = np.arange(24) < 12
     known[np.ix_(half, ~half)] = False
@@ -33,8 +32,8 @@ graphs = relaxwl.as_collection([network(mixed=bool(target)) for target in y])
 print(graphs)
 
 # %%
-# The weights are an edge attribute. ``EditCost.from_attributes(edge_metric=…)`` makes them count: replacing an edge
-# costs the difference of the weights, which are quantised into a few codes.
+# Weights are an edge attribute. With ``EditCost.from_attributes(edge_metric=…)`` replacing an edge costs the difference
+# of the weights, which are quantized to a few values.
 
 weighted = relaxwl.EditCost.from_attributes(edge_metric="euclidean", n_edge_codes=6)
 bare = relaxwl.GraphCollection(graphs.offsets, graphs.indptr, graphs.indices)
@@ -52,11 +51,11 @@ print(f"with weights {with_weights:.0%}, without {without:.0%}")
 
 figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
 axes.barh(["without weights", "with weights"], [without, with_weights], color=["grey", "C1"])
-axes.axvline(0.5, color="black", linestyle=":", label="guessing")
+axes.axvline(0.5, color="black", linestyle=":", label="chance")
 axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
 axes.legend()
 plt.show()
 
 # %%
-# **What was learnt.** Weights count only where a cost says what their difference is worth. A kernel that sees the
-# structure alone is left with guessing here.
+# **Summary.** Edge weights are used when the edit cost includes them. Without the weights the accuracy is at chance
+# level here.
