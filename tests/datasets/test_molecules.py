@@ -6,7 +6,7 @@ import pytest
 from relaxwl.datasets import MoleculeTableError, load_molecules, read_molecules
 from relaxwl.molecules import from_smiles
 
-pytest.importorskip("rdkit.Chem")
+Chem = pytest.importorskip("rdkit.Chem")
 
 
 def test_tables_are_read_with_their_targets(tmp_path):
@@ -25,6 +25,8 @@ def test_tables_are_read_with_their_targets(tmp_path):
     [
         ("", "is empty"),
         ("smiles\nC\n", "no column 'y'; its columns are smiles"),
+        ("Smiles,SMILES,y\nC,C,1\n", "has the columns Smiles and SMILES for 'smiles'"),
+        ("smiles,y\nC,1\nCC,1_0\n", "line 3, column 'y': '1_0' is not a finite number"),
         ("smiles,y,y\nC,1,1\n", "more than one column 'y'"),
         ("smiles,y\nC,1\nCC\n", "line 3: 1 fields, but the header has 2"),
         ("smiles,y\nC,1\nCC,high\n", "line 3, column 'y': 'high' is not a finite number"),
@@ -52,6 +54,56 @@ def test_rows_of_tables_stay_in_line(tmp_path):
         graphs, y = load_molecules(file, target="y", errors="nan")
     assert [graph.n_nodes for graph in graphs] == [1, 0, 2, 3]
     np.testing.assert_array_equal(y, [1, 2, np.nan, 4])
+    file.write_text("smiles,y\nC,inf\nCC,2\n")
+    with pytest.warns(UserWarning, match="1 of 2 targets"):
+        np.testing.assert_array_equal(load_molecules(file, target="y", errors="nan")[1], [np.nan, 2])
+
+
+def test_molecules_are_named_by_their_column_or_their_smiles(tmp_path):
+    file = tmp_path / "named.csv"
+    file.write_text("ID,Smiles,batch\nx1,C,b1\nx2,CC,b2\n")
+    assert load_molecules(file)[0].names == ("x1", "x2")
+    assert load_molecules(file, name="batch")[0].names == ("b1", "b2")
+    assert read_molecules(file).columns == {"ID": ["x1", "x2"], "Smiles": ["C", "CC"], "batch": ["b1", "b2"]}
+    file.write_text("ID,Smiles\nx1,C\n,CC\n")
+    assert load_molecules(file)[0].names == ("C", "CC")
+    with pytest.raises(MoleculeTableError, match="has no column 'batch'"):
+        load_molecules(file, name="batch")
+
+
+def test_lines_of_smiles(tmp_path):
+    file = tmp_path / "lines.smi"
+    file.write_text("CCO ethanol, pure\n\nC methane\n")
+    graphs, _ = load_molecules(file)
+    assert graphs.names == ("ethanol, pure", "methane")
+    assert graphs.sources == ("CCO", "C")
+
+
+def test_sdf_files(tmp_path):
+    file = tmp_path / "some.sdf"
+    with Chem.SDWriter(str(file)) as writer:
+        for name, smiles, value in (("ethanol", "CCO", "-5.0"), ("methane", "C", "2.0"), ("ethane", "CC", "")):
+            molecule = Chem.AddHs(Chem.MolFromSmiles(smiles))
+            molecule.SetProp("_Name", name)
+            if value:
+                molecule.SetProp("expt", value)
+            writer.write(molecule)
+    with pytest.raises(MoleculeTableError, match=r"some\.sdf, line 3, column 'expt': '' is not a finite number"):
+        load_molecules(file, target="expt")
+    with pytest.warns(UserWarning, match="1 of 3 targets"):
+        graphs, y = load_molecules(file, target="expt", errors="skip")
+    assert graphs.names == ("ethanol", "methane")
+    assert graphs.sources == ("CCO", "C")
+    assert graphs[0].n_nodes == 3
+    assert y.tolist() == [-5, 2]
+    with pytest.raises(MoleculeTableError, match="molecule 1: 3 atoms are none, or more than max_atoms=2"):
+        load_molecules(file, max_atoms=2)
+    text = file.read_text().replace(" C ", " Q9 ", 1)
+    file.write_text(text)
+    with pytest.raises(MoleculeTableError, match=r"some\.sdf, molecule 1: "):
+        load_molecules(file)
+    with pytest.warns(UserWarning, match="1 of 3 molecules"):
+        assert load_molecules(file, errors="nan")[0].node_counts.tolist() == [0, 1, 2]
 
 
 def test_file_that_is_no_text(tmp_path):

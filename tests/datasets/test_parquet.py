@@ -69,6 +69,60 @@ def test_files_of_hubs(tmp_path):
     assert graphs.edge_attributes is None
 
 
+def test_pairs_and_two_lists_are_told_apart(tmp_path):
+    path = tmp_path / "graphs.parquet"
+    square, wedge = [[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 1], [0, 2]]
+    expected = GraphCollection.from_edges([(4, square), (3, wedge)])
+
+    def write(*edges):
+        rows = [{"edge_index": one, "num_nodes": n} for one, n in zip(edges, (4, 3), strict=False)]
+        pq.write_table(pa.Table.from_pylist(rows), path)
+
+    write(square, wedge)
+    assert read_parquet(path, directed=False)[0] == expected
+    write(np.array(square).T.tolist(), np.array(wedge).T.tolist())
+    assert read_parquet(path, directed=False)[0] == expected
+    assert [len(part) for part, _ in read_parquet(path, directed=False, batch_size=1)] == [1, 1]
+    write(square, [[0, 0, 1], [1, 2, 2]])
+    with pytest.raises(ValueError, match="graph 1: edge_index holds two lists here and pairs elsewhere"):
+        read_parquet(path)
+    write(wedge)
+    assert read_parquet(path, directed=False, edge_form="pairs")[0][0].edges.tolist() == wedge
+    with pytest.warns(UserWarning, match="1 self-loop"):
+        assert read_parquet(path, directed=False, edge_form="lists")[0][0].edges.tolist() == [[1, 2]]
+    with pytest.raises(ValueError, match="edge_form must be one of lists, pairs"):
+        read_parquet(path, edge_form="columns")
+
+
+def test_missing_attributes_and_names_come_back(tmp_path):
+    builder = CollectionBuilder(missing="?")
+    for size in (2, 3):
+        builder.add(size, [(0, 1)], node_attributes=[[np.nan, 1.0]] * size, edge_attributes=[[np.nan]])
+    graphs = GraphCollection(**builder.build(), names=["one", "two"])
+    write_parquet(tmp_path / "gaps.parquet", ((graphs[[i]], None) for i in range(2)))
+    again, _ = read_parquet(tmp_path / "gaps.parquet")
+    assert again == graphs
+    assert again.names == ("one", "two")
+    row = {"edge_index": [[0], [1]], "num_nodes": 2, "node_feat": [1.0, None], "node_label": ["a", None]}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "foreign.parquet")
+    foreign, _ = read_parquet(tmp_path / "foreign.parquet", missing="none")
+    assert foreign[0].node_labels == ["a", "none"]
+    assert np.isnan(foreign.node_attributes[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("y", "kind"), [([True, False], "b"), (["a", "b"], "U"), ([1.5, None], "f"), ([[1, 2], [3, 4]], "f")]
+)
+def test_targets_of_every_kind_come_back(tmp_path, y, kind):
+    graphs = GraphCollection.from_edges([(1, []), (2, [(0, 1)])])
+    rows = [{"edge_index": [[], []], "num_nodes": 1, "y": value} for value in y]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "hub")
+    assert read_parquet(tmp_path / "hub")[1].dtype.kind == kind
+    if None not in y:
+        write_parquet(tmp_path / "own", graphs, y)
+        assert read_parquet(tmp_path / "own")[1].tolist() == y
+
+
 def test_errors(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_parquet(tmp_path / "absent")
@@ -76,7 +130,7 @@ def test_errors(tmp_path):
     with pytest.raises(ValueError, match="has no column edge_index; there is 'smiles'"):
         read_parquet(tmp_path / "other")
     graphs = random_collection(0)
-    with pytest.raises(ValueError, match="y has 1 values for 20 graphs"):
+    with pytest.raises(ValueError, match="y must hold one value for each of 20 graphs"):
         write_parquet(tmp_path / "new", graphs, [1])
     assert not (tmp_path / "new").exists()
     write_parquet(tmp_path / "new", graphs)
@@ -92,9 +146,21 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
     for row, noted, message in (
         ({**edge, "num_nodes": 10**8}, {}, "num_nodes here"),
         ({**edge, "num_nodes": -1}, {}, "must be an integer >= 0"),
-        ({**edge, "num_nodes": None, "edge_index": [[0, 10**18], [1, 2]]}, {}, "num_nodes here"),
-        ({**edge, "edge_index": "x"}, {}, "cannot be read as graphs"),
-        ({**edge, "edge_index": [[0, 1], [1]]}, {}, "cannot be read as graphs"),
+        ({**edge, "num_nodes": None, "edge_index": [[0, 10**18, 0], [1, 2, 1]]}, {}, "num_nodes here"),
+        ({**edge, "edge_index": "x"}, {}, "edge_index must hold integers, in lists of lists, not string"),
+        ({**edge, "edge_index": [["0"], ["1"]]}, {}, "edge_index must hold integers"),
+        ({**edge, "edge_index": [[0.0], [1.9]]}, {}, "edge_index must hold integers"),
+        ({**edge, "edge_index": [[0.0], [1.9]]}, {b"relaxwl": b"{}"}, "edge_index must hold integers"),
+        ({**edge, "edge_index": [0, 1, 1, 0]}, {}, "must hold integers, in lists of lists"),
+        ({**edge, "edge_index": [[0, 1], [1]]}, {}, "two lists of node numbers of one length"),
+        ({**edge, "edge_index": [[0], [1], [1]]}, {}, "two lists of node numbers of one length"),
+        ({**edge, "edge_index": [[0], [1], [1]]}, {b"relaxwl": b"{}"}, "two lists of node numbers of one length"),
+        ({**edge, "edge_index": [[0, 1], [0, 2]], "num_nodes": 3}, {}, "two lists or two pairs"),
+        ({**edge, "edge_index": [[0], [None]]}, {}, "lacks a node number"),
+        ({**edge, "num_nodes": 2.7}, {}, "num_nodes must hold integers"),
+        ({**edge, "num_nodes": "2"}, {}, "num_nodes must hold integers"),
+        ({**edge, "num_nodes": [1, 2]}, {}, "must be an integer >= 0"),
+        ({**edge, "node_feat": [1.0, None]}, {}, "with missing=… values may be missing"),
         (edge, {b"relaxwl": b'{"directed": "x"}'}, "noted in it is damaged"),
         (edge, {b"relaxwl": b'{"json": 1}'}, "noted in it is damaged"),
         (edge, {b"relaxwl": b"[1]"}, "cannot be read as graphs"),
@@ -119,6 +185,19 @@ def test_a_few_bytes_that_stand_for_much_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e7)
     with pytest.raises(ValueError, match=r"bomb\.parquet .*2000001 values would need"):
         read_parquet(path)
+
+
+@pytest.mark.parametrize("column", ["node_label", "y", "name"])
+def test_a_text_that_is_repeated_is_refused(tmp_path, column):
+    path, text = tmp_path / "bomb.parquet", "x" * 10**6
+    row = {"edge_index": [[], []], "num_nodes": 1, column: [text] if column == "node_label" else text}
+    pq.write_table(pa.Table.from_pylist([row] * 200), path, compression="zstd")
+    assert path.stat().st_size < 10**5
+    with pytest.raises(ValueError, match=r"bomb\.parquet .*its texts would take up to 191 MiB"):
+        read_parquet(path)
+    pq.write_table(pa.Table.from_pylist([{**row, "num_nodes": 0, "node_label": []}] + [row] * 200), path)
+    with pytest.raises(ValueError, match=r"its texts would take up to 19\d MiB"):
+        list(read_parquet(path, batch_size=1))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import _safe_indexing
 
+from relaxwl import as_collection
 from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
 
 NODE_LABELS = st.one_of(st.integers(-2, 12), st.sampled_from(["a", "b", "10", 0.5, (1, "x")]))
@@ -181,6 +182,38 @@ def test_order_of_graphs_changes_nothing_but_the_order(graphs, random):
     assert shuffled[np.argsort(order)] == graphs
     assert GraphCollection.concatenate([shuffled]) == shuffled
     assert shuffled.node_vocabulary == graphs.node_vocabulary
+
+
+def test_names_go_with_their_graphs():
+    graphs = example()[:3].with_names(["one", "two", 3])
+    assert graphs.names == ("one", "two", "3")
+    assert graphs[[2, 0]].names == ("3", "one")
+    assert graphs[graphs.node_counts > 99].names == ()
+    assert [graph.name for graph in graphs] == ["one", "two", "3"]
+    assert graphs[1].as_collection().names == ("two",)
+    assert (graphs + graphs).names == graphs.names * 2
+    assert GraphCollection.concatenate([GraphCollection.concatenate([]), graphs]).names == graphs.names
+    assert (graphs + example()[:3]).names is None
+    assert graphs == example()[:3]
+    assert graphs.fingerprint() == example()[:3].fingerprint()
+    assert pickle.loads(pickle.dumps(graphs)).names == graphs.names
+    assert as_collection(list(graphs)[::-1]).names == ("3", "two", "one")
+    assert graphs.with_names(None).names is None
+    assert example()[:3][0].name is None
+
+
+def test_names_of_networkx_graphs():
+    drawn = example()[:3].with_names(["one", "two", "three"]).to_networkx()
+    assert GraphCollection.from_networkx(drawn).names == ("one", "two", "three")
+    del drawn[1].graph["name"]
+    assert GraphCollection.from_networkx(drawn).names is None
+
+
+def test_bad_names_are_refused():
+    with pytest.raises(ValueError, match="a name for each of 3 graphs, not 2"):
+        example()[:3].with_names(["one", "two"])
+    with pytest.raises(GraphError, match="graph 1: a name must be a text or an integer, not NoneType None"):
+        example()[:3].with_names(["one", None, "three"])
 
 
 def test_nothing_joined_is_an_empty_collection():

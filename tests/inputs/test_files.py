@@ -1,8 +1,11 @@
 """Folders of graph files."""
 
 import os
+import tracemalloc
+import warnings
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from relaxwl import as_collection
@@ -22,6 +25,43 @@ def test_folders_of_files(tmp_path, ending, write):
     assert as_collection(tmp_path, node_label="element", node_attributes=[]) == as_collection(
         graphs(), node_label="element"
     )
+
+
+def test_files_are_read_in_natural_order_and_name_their_graphs(tmp_path):
+    for number in (10, 9, 2):
+        nx.write_graphml(nx.path_graph(number), tmp_path / f"net_{number}.graphml")
+    found = as_collection(tmp_path)
+    assert found.names == ("net_2", "net_9", "net_10")
+    assert found.node_counts.tolist() == [2, 9, 10]
+    with pytest.raises(ValueError, match=r"graph 0 \(net_2\): node '0' has no attribute 'role'|net_2\.graphml"):
+        as_collection(tmp_path, node_label="role")
+    nx.write_gml(nx.path_graph(2), tmp_path / "a.gml")
+    with pytest.raises(ValueError, match=r"end in \.gml and \.graphml; keep one kind in a folder"):
+        as_collection(tmp_path)
+
+
+def test_weighted_edge_lists(tmp_path):
+    (tmp_path / "a.edgelist").write_text("a b 2.5\nb c 1\n")
+    (tmp_path / "b.edgelist").write_text("a b\n")
+    with pytest.raises(ValueError, match=r"graph 1 \(b\.edgelist\): edge .* has no attribute 'weight'"):
+        as_collection(tmp_path, edge_attributes="weight")
+    (tmp_path / "b.edgelist").write_text("# nothing\na b {'weight': 4}\n")
+    assert as_collection(tmp_path, edge_attributes="weight").edge_attributes.ravel().tolist() == [2.5, 2.5, 1, 1, 4, 4]
+    assert as_collection(tmp_path, edge_attributes="weight", directed=True).n_edges == 3
+
+
+def test_an_edge_list_takes_little_more_memory_than_its_edges(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "a.edgelist"
+    np.savetxt(path, rng.integers(0, 12_000, (20_000, 2)), "%d")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some of the edges are loops
+        as_collection(tmp_path)  # what is imported and kept for all later calls
+        tracemalloc.start()
+        as_collection(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60 * path.stat().st_size
 
 
 def test_edge_lists_and_directions(tmp_path):

@@ -14,3 +14,6 @@ def test_round_trip_with_everything():
     assert found[0].edge_labels == ["-", "="]
     assert found[0].edge_attributes.tolist() == [[7], [8]]
     assert as_collection(found.to_networkx()) == found
+    assert found.names is None
+    graph["name"] = "small"
+    assert as_collection([graph]).names == ("small",)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from relaxwl import GraphCollection, as_collection
+from relaxwl.graphs import GraphError
 
 ROWS = [
     {"edge_index": [[0, 1, 1, 2], [1, 0, 2, 1]], "edge_attr": [[1], [1], [2], [2]], "node_feat": [[6], [7], [6]],
@@ -38,6 +39,22 @@ def test_a_column_of_graphs():
     assert as_collection(table[["graph"]]) == as_collection(table["graph"]) == expected
     with pytest.raises(TypeError, match=r"the table has the columns 'graph', 'size'; choose the one that holds"):
         as_collection(table)
+
+
+def test_rows_are_named_by_their_columns():
+    named = [{**row, "id": number} for number, row in enumerate(ROWS, 7)]
+    assert as_collection(named).names == ("7", "8")
+    assert as_collection(pd.DataFrame([{**row, "name": f"row {row['id']}"} for row in named])).names == (
+        "row 7",
+        "row 8",
+    )
+    assert as_collection(ROWS).names is None
+
+
+@pytest.mark.parametrize("number", [3.5, [1, 2], []])
+def test_num_nodes_must_be_an_integer(number):
+    with pytest.raises(GraphError, match="num_nodes must be an integer"):
+        as_collection([{"edge_index": np.empty((2, 0), int), "num_nodes": number}])
 
 
 def test_num_nodes_may_be_a_list_of_one():

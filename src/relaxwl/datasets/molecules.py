@@ -1,16 +1,17 @@
-"""Tables of molecules: a column of SMILES and a column of what was measured."""
+"""Tables of molecules: a column of SMILES in a CSV or TSV file, lines of a .smi file, or molecules of an SDF file."""
 
 import csv
 import os
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice
 from relaxwl.datasets.smiles import (
     ERRORS,
@@ -19,12 +20,15 @@ from relaxwl.datasets.smiles import (
     MoleculeCollection,
     MoleculeError,
     graphs_of,
+    import_rdkit,
     read_smiles,
     shortened,
 )
 
 # What to do about a row that cannot be read, in Python and on the command line.
 ADVICE = 'errors="skip" (--errors skip) leaves such rows out'
+# Columns that name molecules where nobody says which does, whatever their case.
+NAMING = ("name", "id")
 
 
 class MoleculeTableError(ValueError):
@@ -33,13 +37,33 @@ class MoleculeTableError(ValueError):
 
 @dataclass(frozen=True)
 class MoleculeTable:
-    """What a table says: SMILES, RDKit's molecules (None where unreadable), targets if asked for, lines in the file."""
+    """Contents of a table of molecules.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, without its ending.
+    smiles : list of str
+        The SMILES.
+    molecules : list
+        RDKit's molecules, None where unreadable.
+    y : array or None
+        Targets, if asked for.
+    lines : list of int
+        Where each row ends in the file (of an SDF file, its number).
+    columns : dict of list of str
+        All columns as they are written.
+    names : list of str
+        What each molecule is called: its SMILES, if there is no column of names.
+    """
 
     name: str
     smiles: list[str]
     molecules: list[Any]
     y: NDArray[Any] | None
     lines: list[int]
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
 
 
 def load_molecules(
@@ -50,21 +74,26 @@ def load_molecules(
     errors: str = "raise",
     atom_labels: AtomLabels = "element",
     max_atoms: int | None = MAX_ATOMS,
+    name: str | None = None,
     **options: Any,
 ) -> tuple[MoleculeCollection, NDArray[Any] | None]:
-    r"""Read a table of molecules from a CSV (or, by its ending, TSV) file.
+    r"""Read molecules from a CSV, TSV, SMI or SDF file; its ending says which.
 
     Parameters
     ----------
     path : path
-        A file with a header line.
+        A table with a header line; or lines of a SMILES and a name (``.smi``); or molecules with properties (``.sdf``),
+        which stand for the columns.
     smiles, target : str
-        Names of the columns with the SMILES and with the measured values. Without a target ``y`` is None.
+        Names of the columns with the SMILES (whatever its case) and with the measured values. Without a target ``y`` is
+        None.
     errors : {"raise", "skip", "nan"}
         What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
         keep the row, with a graph without vertices or a target NaN.
     atom_labels, max_atoms, **options
         As in :func:`relaxwl.molecules.from_smiles`.
+    name : str, optional
+        The column that becomes the ``names`` of the graphs; by default ``name`` or ``id``, else the SMILES.
 
     Returns
     -------
@@ -79,15 +108,15 @@ def load_molecules(
     ...     file = Path(folder, "small.csv")
     ...     _ = file.write_text("name,smiles,expt\nethanol,CCO,-5.0\nmethane,C,2.0\n")
     ...     graphs, y = load_molecules(file, target="expt")
-    >>> graphs, y.tolist()
-    (GraphCollection(2 graphs, 4 nodes, 2 edges, 2 node labels, 1 edge labels), [-5.0, 2.0])
+    >>> graphs.names, y.tolist()
+    (('ethanol', 'methane'), [-5.0, 2.0])
     """
-    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms)
+    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms, name=name)
     graphs = graphs_of(table.molecules, errors, atom_labels=atom_labels, **options)
     read = [
         text if molecule is not None else None for text, molecule in zip(table.smiles, table.molecules, strict=True)
     ]
-    return MoleculeCollection.of(graphs, read), table.y
+    return MoleculeCollection.of(graphs, read).with_names(table.names), table.y
 
 
 def read_molecules(
@@ -97,64 +126,122 @@ def read_molecules(
     *,
     errors: str = "raise",
     max_atoms: int | None = MAX_ATOMS,
+    name: str | None = None,
 ) -> MoleculeTable:
     """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters."""
     check_choice("errors", errors, ERRORS)
     path = Path(path)
-    lines, texts, values = _columns(path, smiles, target, errors)
-    try:
-        molecules = read_smiles(texts, errors, lines, max_atoms)
-    except MoleculeError as error:
-        place = f"{path}, line {lines[error.index]}, column {smiles!r}"
-        raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
-    y = None if target is None else _targets(values, lines, path, target, errors)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() == ".sdf":
+        columns, molecules = _read_sdf(path, errors, max_atoms)
+        lines, texts = list(range(1, len(molecules) + 1)), columns["smiles"]
+    else:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines, columns = read_columns(file, str(path), path.suffix.lower(), errors)
+        smiles = _column(columns, smiles, str(path), any_case=True)
+        texts = columns[smiles]
+        try:
+            molecules = read_smiles(texts, errors, lines, max_atoms)
+        except MoleculeError as error:
+            place = f"{path}, line {lines[error.index]}, column {smiles!r}"
+            raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
+    target = None if target is None else _column(columns, target, str(path))
+    if name is None:
+        name = next((column for column in columns if column.lower() in NAMING and all(columns[column])), None)
+    names = texts if name is None else columns[_column(columns, name, str(path))]
+    y = None if target is None else _targets(columns[target], lines, path, target, errors)
     if errors == "skip":
         kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(y, row)]
-        texts, molecules, lines = ([column[row] for row in kept] for column in (texts, molecules, lines))  # type: ignore[assignment]
+        texts, names, molecules, lines = ([column[row] for row in kept] for column in (texts, names, molecules, lines))  # type: ignore[assignment]
+        columns = {title: [column[row] for row in kept] for title, column in columns.items()}
         y = None if y is None else y[kept]
-    return MoleculeTable(path.stem, texts, molecules, y, lines)
+    return MoleculeTable(path.stem, texts, molecules, y, lines, columns, names)
 
 
-def _columns(path: Path, smiles: str, target: str | None, errors: str) -> tuple[list[int], list[str], list[str]]:
-    """Return the line of each row, its SMILES and its target as they are written; nothing of a broken row."""
-    rows = _rows(path)
-    _, header = next(rows, (0, []))
+def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: bool = False) -> str:
+    """Return the title of a column; with ``any_case``, one that differs in the case of its letters will do."""
+    alike = [title for title in columns if any_case and title.lower() == name.lower()]
+    if name not in columns and len(alike) != 1:
+        problem = f"has the columns {' and '.join(alike)} for" if alike else "has no column"
+        raise MoleculeTableError(f"{place} {problem} {name!r}; its columns are {', '.join(columns)}")
+    return name if name in columns else alike[0]
+
+
+def read_columns(
+    file: Iterable[str], place: str, ending: str = ".csv", errors: str = "raise"
+) -> tuple[list[int], dict[str, list[str]]]:
+    """Return the lines and the columns of a table with a header, as texts; a broken row is an error, or empty.
+
+    ``ending`` tells the delimiter: tabs in ``.tsv``, spaces and no header in ``.smi``, commas in all else.
+    """
+    rows = _rows(file, place, ending)
+    header = ["smiles", "name"] if ending == ".smi" else next(rows, (0, []))[1]
     if not header:
-        raise MoleculeTableError(f"{path} is empty: expected a header line that names the columns")
+        raise MoleculeTableError(f"{place} is empty: expected a header line that names the columns")
     names = [name.strip() for name in header]
-    for name in (smiles, target):
-        if name is not None and names.count(name) != 1:
-            problem = "has no column" if name not in names else "has more than one column"
-            raise MoleculeTableError(f"{path} {problem} {name!r}; its columns are {', '.join(names)}")
-    place, target_place = names.index(smiles), None if target is None else names.index(target)
-    lines, texts, values = [], [], []
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise MoleculeTableError(f"{place} has more than one column {twice!r}; its columns are {', '.join(names)}")
+    lines, columns = [], [[] for _ in names]  # type: tuple[list[int], list[list[str]]]
     for line, row in rows:
         is_whole = len(row) == len(names)
         if not is_whole and errors == "raise":
             fields = f"{len(row)} fields, but the header has {len(names)}"
-            raise MoleculeTableError(f"{path}, line {line}: {fields}; {ADVICE}")
+            raise MoleculeTableError(f"{place}, line {line}: {fields}; {ADVICE}")
         lines.append(line)
-        texts.append(row[place].strip() if is_whole else "")
-        values.append(row[target_place].strip() if is_whole and target_place is not None else "")
-    return lines, texts, values
+        for column, cell in zip(columns, row if is_whole else [""] * len(names), strict=True):
+            column.append(cell.strip())
+    return lines, dict(zip(names, columns, strict=True))
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record ends, and its fields; blank lines are no records."""
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
     line = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
-            for row in reader:
-                line = reader.line_num
-                if row:
-                    yield line, row
+        if ending == ".smi":
+            for line, text in enumerate(file, 1):
+                if text.strip():
+                    yield line, [*text.split(maxsplit=1), ""][:2]
+            return
+        reader = csv.reader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True)
+        for row in reader:
+            line = reader.line_num
+            if row:
+                yield line, row
     except UnicodeDecodeError as error:
-        raise MoleculeTableError(f"{path} is not text in UTF-8 ({error.reason} at byte {error.start})") from None
+        raise MoleculeTableError(f"{place} is not text in UTF-8 ({error.reason} at byte {error.start})") from None
     except csv.Error as error:
-        raise MoleculeTableError(f"{path}, line {line + 1}: {error}") from None
+        raise MoleculeTableError(f"{place}, line {line + 1}: {error}") from None
+
+
+def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str, list[str]], list[Any]]:
+    """Return the name, the SMILES and the properties of molecules as columns, and the molecules."""
+    chem = import_rdkit()
+    from rdkit import rdBase
+
+    require_regular(path)
+    records: list[dict[str, str]] = []
+    molecules: list[Any] = []
+    with rdBase.BlockLogs():
+        for number, found in enumerate(chem.SDMolSupplier(str(path)), 1):
+            problem = "RDKit cannot read it" if found is None else ""
+            if found is not None and not 0 < found.GetNumAtoms() <= (max_atoms or found.GetNumAtoms()):
+                problem = f"{found.GetNumAtoms()} atoms are none, or more than max_atoms={max_atoms} allows"
+            if problem and errors == "raise":
+                raise MoleculeTableError(f"{path}, molecule {number}: {problem}; {ADVICE}")
+            molecules.append(None if problem else found)
+            properties = {} if found is None else {key: str(found.GetProp(key)).strip() for key in found.GetPropNames()}
+            name = "" if found is None else str(found.GetProp("_Name")).strip()
+            records.append({"name": name, "smiles": "" if problem else str(chem.MolToSmiles(found)), **properties})
+    lost = sum(molecule is None for molecule in molecules)
+    if lost:
+        first = next(number for number, molecule in enumerate(molecules, 1) if molecule is None)
+        warnings.warn(
+            f"{lost} of {len(molecules)} molecules of {path} could not be read, first number {first}", stacklevel=4
+        )
+    titles = dict.fromkeys(["name", "smiles", *(key for record in records for key in record)])
+    return {title: [record.get(title, "") for record in records] for title in titles}, molecules
 
 
 def _targets(values: list[str], lines: list[int], path: Path, target: str, errors: str) -> NDArray[Any]:
@@ -169,12 +256,12 @@ def _targets(values: list[str], lines: list[int], path: Path, target: str, error
         if errors == "raise":
             raise MoleculeTableError(f"{problem}; {ADVICE}")
         warnings.warn(f"{int(unreadable.sum())} of {len(values)} targets are missing: {problem}", stacklevel=4)
-    return np.array(values) if are_classes else numbers
+    return np.array(values) if are_classes else np.where(unreadable, np.nan, numbers)
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return float("nan" if "_" in text else text)  # Python reads 1_0 as 10
     except ValueError:
         return float("nan")
 

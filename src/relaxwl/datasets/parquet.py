@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._storage import atomic_write, require_regular
-from relaxwl._validation import check_integer
+from relaxwl._validation import check_choice, check_integer, plain_targets
 from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, common_direction, join_labels, join_vectors, there_are
+from relaxwl.graphs.building import as_names, common_direction, common_names, join_labels, join_vectors, there_are
 from relaxwl.graphs.directions import symmetric
-from relaxwl.graphs.labels import Vocabulary, plain_label
+from relaxwl.graphs.labels import Label, Vocabulary, plain_label
 
 Batch = tuple[GraphCollection, NDArray[Any] | None]
 
@@ -38,6 +38,11 @@ READ_ERRORS = (
 # What a value of a column takes while a row becomes a graph.
 VALUE_BYTES = 100
 ADVICE = "read it with a smaller batch_size"
+# What the columns may unpack to: this much whatever the size of the file, and this much for each of its bytes.
+FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
+# Characters of a class: as an array, all classes are as long as the longest.
+LONGEST_CLASS = 10_000
+EDGE_FORMS = ("lists", "pairs")
 # Vertices that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
 
@@ -56,6 +61,8 @@ def read_parquet(
     target: str | None = "y",
     batch_size: int | None = None,
     directed: bool | None = None,
+    missing: Label | None = None,
+    edge_form: str | None = None,
     **columns: Any,
 ) -> Batch | Iterator[Batch]:
     """Read graphs from a Parquet file with a row for each; needs the extra ``parquet``.
@@ -63,8 +70,9 @@ def read_parquet(
     Parameters
     ----------
     path : path
-        A file with the columns ``edge_index`` (two lists of vertex numbers), ``num_nodes``, and what there is of
-        ``node_label``, ``edge_label`` (a list each) and ``node_feat``, ``edge_attr`` (a list of lists, or of numbers).
+        A file with the columns ``edge_index`` (two lists of node numbers, or a list of pairs), ``num_nodes``, and what
+        there is of ``node_label``, ``edge_label`` (a list each), ``node_feat``, ``edge_attr`` (a list of lists, or of
+        numbers) and ``name`` (what each graph is called).
     target : str or None, default="y"
         The column to return beside the graphs; None, or a column that is not there, returns None.
     batch_size : int, optional
@@ -72,6 +80,11 @@ def read_parquet(
     directed : bool, optional
         Whether ``edge_index`` holds arcs. By default what :func:`write_parquet` noted; else graphs (of a batch) are
         directed if some arc has no counterpart.
+    missing : label, optional
+        The label of nodes and edges that have none; attributes may then be missing as well. Attributes that were
+        missing when :func:`write_parquet` wrote them are so in any case.
+    edge_form : {"lists", "pairs"}, optional
+        Which of the two ``edge_index`` holds, where all graphs have two edges or none and nothing else tells.
     node_label, edge_label, node_attributes, edge_attributes : str or list of str, optional
         Columns to read in place of the usual ones; several labels make tuples, ``[]`` reads none.
 
@@ -83,12 +96,15 @@ def read_parquet(
     unknown = set(columns) - {"node_label", "edge_label", "node_attributes", "edge_attributes"}
     if unknown:
         raise TypeError(f"read_parquet has no argument {min(unknown)!r}")
+    if edge_form is not None:
+        check_choice("edge_form", edge_form, EDGE_FORMS)
+    asked = _Asked(target, directed, missing, edge_form, columns)
     if batch_size is not None:
-        return _batches(path, target, check_integer("batch_size", batch_size, least=1), directed, columns)
+        return _batches(path, check_integer("batch_size", batch_size, least=1), asked)
     with _naming(path):
         noted = _noted(path)
-        rows = [row for part in _row_batches(path, target, None, columns) for row in part]
-        return _collection(rows, noted.directed if directed is None else directed), _target(rows)
+        rows = [row for part in _row_batches(path, None, asked, noted) for row in part]
+        return _collection(rows, asked, noted), _target(rows)
 
 
 def write_parquet(
@@ -150,8 +166,8 @@ def _pyarrow() -> tuple[Any, Any]:
 
 def _cut(graphs: GraphCollection, y: Sequence[Any] | NDArray[Any] | None) -> Iterator[Batch]:
     values = None if y is None else np.asarray(y)
-    if values is not None and len(values) != len(graphs):
-        raise ValueError(f"y has {len(values)} values for {len(graphs)} graphs")
+    if values is not None and (values.ndim != 2 or values.dtype.kind not in "biuf" or len(values) != len(graphs)):
+        values = plain_targets(y, len(graphs))
     for start in range(0, max(len(graphs), 1), BATCH):
         span = slice(start, start + BATCH)
         yield graphs[span], None if values is None else values[span]
@@ -177,6 +193,8 @@ def _table(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, Any]:
         attributes = getattr(graphs, f"{kind}_attributes")
         if attributes is not None:
             columns[COLUMNS[f"{kind}_attributes"][0]] = [attributes[cut].tolist() for cut in cuts]
+    if graphs.names is not None:
+        columns["name"] = list(graphs.names)
     if y is not None:
         columns["y"] = list(np.asarray(y).tolist())
     return columns
@@ -192,10 +210,21 @@ def _is_json(graphs: GraphCollection, kind: str) -> bool:
 
 
 class _Noted(NamedTuple):
-    """What :func:`write_parquet` says of the graphs in the file's metadata; nothing in files of others."""
+    """Metadata of :func:`write_parquet`; files of others have none."""
 
+    ours: bool
     directed: bool | None
     json: frozenset[str]
+
+
+class _Asked(NamedTuple):
+    """Arguments of :func:`read_parquet`."""
+
+    target: str | None
+    directed: bool | None
+    missing: Label | None
+    edge_form: str | None
+    columns: dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -215,41 +244,48 @@ def _noted(path: str | os.PathLike[str]) -> _Noted:
         raise FileNotFoundError(f"there is no file {os.fspath(path)}")
     require_regular(path)
     _, parquet = _pyarrow()
-    content = json.loads((parquet.read_schema(path).metadata or {}).get(METADATA, b"{}"))
+    metadata = parquet.read_schema(path).metadata or {}
+    content = json.loads(metadata.get(METADATA, b"{}"))
     directed, kinds = content.get("directed"), content.get("json", [])
     if directed not in (None, True, False) or not isinstance(kinds, list) or not {*kinds} <= {"node", "edge"}:
         raise ValueError("what relaxwl noted in it is damaged")
-    return _Noted(directed, frozenset(kinds))
+    return _Noted(METADATA in metadata, directed, frozenset(kinds))
 
 
-def _batches(
-    path: str | os.PathLike[str], target: str | None, size: int, directed: bool | None, columns: dict[str, Any]
-) -> Iterator[Batch]:
+def _batches(path: str | os.PathLike[str], size: int, asked: _Asked) -> Iterator[Batch]:
     with _naming(path):
         noted = _noted(path)
-        for rows in _row_batches(path, target, size, columns):
-            yield _collection(rows, noted.directed if directed is None else directed), _target(rows)
+        for rows in _row_batches(path, size, asked, noted):
+            yield _collection(rows, asked, noted), _target(rows)
 
 
 Row = dict[str, Any]
 
 
-def _row_batches(
-    path: str | os.PathLike[str], target: str | None, size: int | None, columns: dict[str, Any]
-) -> Iterator[list[Row]]:
+def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, noted: _Noted) -> Iterator[list[Row]]:
     """Yield rows as small arrays, batch by batch; without a ``size`` all of them will be in memory at once."""
     _, parquet = _pyarrow()
-    as_json = _noted(path).json
     with parquet.ParquetFile(path) as file:
         known = file.schema_arrow.names
-        chosen = _chosen(known, columns, path)
-        wanted = {"edge_index", "num_nodes", *(name for names in chosen.values() for name in names)}
-        wanted |= {name for name in known if name == target}
+        chosen = _chosen(known, asked.columns, path)
+        for name, depths in (("edge_index", (2,)), ("num_nodes", (0, 1))):
+            kind = file.schema_arrow.field(name).type if name in known else None
+            if kind is not None and not any(_holds_integers(kind, depth) for depth in depths):
+                raise ValueError(
+                    f"{name} must hold integers{', in lists of lists' * max(depths[0] - 1, 0)}, not {kind}"
+                )
+        read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
+        wanted = [name for name in known if name in read]
         n_bare = BARE_NODES + _refuse_large(file.metadata, size)
+        _refuse_repeated_texts(path, file.metadata, wanted)
+        form = "lists" if noted.ours else asked.edge_form or _edge_form(file)
         begin = 0
-        for batch in file.iter_batches(size or BATCH, columns=[name for name in known if name in wanted]):
+        for batch in file.iter_batches(size or BATCH, columns=wanted):
             refuse_beyond_memory(VALUE_BYTES / 8 * batch.nbytes, f"{len(batch)} of its rows", ADVICE)
-            rows = [_row(row, chosen, as_json, target, begin + at) for at, row in enumerate(batch.to_pylist())]
+            rows = [
+                _row(row, begin + at, chosen, noted.json, form, asked.target)
+                for at, row in enumerate(batch.to_pylist())
+            ]
             n_bare -= sum(row["n_nodes"] for row in rows)
             if n_bare < 0:
                 raise GraphError(begin, "num_nodes here, or of the graphs before, is far more than the file has values")
@@ -257,13 +293,83 @@ def _row_batches(
             begin += len(rows)
 
 
+def _refuse_repeated_texts(path: str | os.PathLike[str], metadata: Any, wanted: list[str]) -> None:
+    """Refuse texts that stand once in a dictionary of the file and would be written out far too often.
+
+    The dictionary of a group of rows comes with the first of its texts that is read.
+    """
+    columns = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+    places = {
+        number: column.path.split(".")[0]
+        for number, column in enumerate(columns)
+        if column.physical_type == "BYTE_ARRAY" and column.path.split(".")[0] in wanted
+    }
+    if not places:
+        return
+    total, texts = 0, [columns[number].path for number in places]
+    with _pyarrow()[1].ParquetFile(path, read_dictionary=texts) as file:
+        for group in range(metadata.num_row_groups):
+            longest = dict.fromkeys(places.values(), 0)
+            for batch in file.iter_batches(1, row_groups=[group], columns=sorted(longest)):
+                for name in longest:
+                    array = batch.column(name)
+                    while hasattr(array, "value_lengths"):
+                        array = array.flatten()
+                    words = array.dictionary.to_pylist() if hasattr(array, "dictionary") else []
+                    longest[name] = max([longest[name], *(len(word or "") for word in words)])
+                if all(longest.values()):
+                    break
+            total += sum(metadata.row_group(group).column(at).num_values * longest[name] for at, name in places.items())
+    limit = FREE_BYTES + BYTES_PER_BYTE * Path(path).stat().st_size
+    if total > limit:
+        raise ValueError(f"its texts would take up to {total / 2**20:.0f} MiB, and {limit / 2**20:.0f} MiB are allowed")
+
+
+def _holds_integers(kind: Any, depth: int) -> bool:
+    """Whether a type is that of integers within so many lists; a column without values has no type."""
+    types = _pyarrow()[0].types
+    if types.is_null(kind):
+        return True
+    if depth:
+        return hasattr(kind, "value_field") and _holds_integers(kind.value_type, depth - 1)
+    return bool(types.is_integer(kind))
+
+
+def _edge_form(file: Any) -> str:
+    """Return whether ``edge_index`` holds two lists for each graph or a list of pairs, by the sizes of all of them."""
+    found: dict[str, int] = {}
+    open_question, begin = None, 0
+    for batch in file.iter_batches(BATCH, columns=["edge_index"]):
+        for index, rows in enumerate(batch.column(0).to_pylist(), begin):
+            sizes = [len(row or ()) for row in rows or ()]
+            if len(sizes) == 2 and sizes[0] == sizes[1] != 2:
+                found.setdefault("lists", index)
+            elif len(sizes) != 2 and set(sizes) <= {2}:
+                found.setdefault("pairs", index) if sizes else None
+            elif sizes != [2, 2]:
+                raise GraphError(
+                    index, "edge_index must be two lists of node numbers of one length, or a list of pairs"
+                )
+            elif rows[0][1] != rows[1][0]:  # else both readings have the same edges
+                open_question = index
+        begin += len(batch)
+    if len(found) > 1:
+        raise GraphError(max(found.values()), "edge_index holds two lists here and pairs elsewhere, or the reverse")
+    if not found and open_question is not None:
+        problem = "edge_index is 2 × 2, and so are all others: two lists or two pairs?"
+        raise GraphError(open_question, f"{problem} edge_form='lists' or edge_form='pairs' says which")
+    return next(iter(found), "lists")
+
+
 def _refuse_large(metadata: Any, size: int | None) -> int:
     """Refuse what does not fit into memory, whatever it is packed to; return the number of values in the file."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    values = [sum(group.column(number).num_values for number in range(group.num_columns)) for group in groups]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    n_values = sum(column.num_values for column in columns)
+    n_bytes = VALUE_BYTES * n_values + sum(column.total_uncompressed_size for column in columns)
     share = 1.0 if size is None else min(size / max(metadata.num_rows, 1), 1.0)
-    refuse_beyond_memory(VALUE_BYTES * share * sum(values), f"its {sum(values)} values", ADVICE)
-    return sum(values)
+    refuse_beyond_memory(share * n_bytes, f"its {n_values} values", ADVICE)
+    return int(n_values)
 
 
 def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -286,11 +392,15 @@ def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[s
     return chosen
 
 
-def _row(row: Row, chosen: dict[str, list[str]], as_json: frozenset[str], target: str | None, index: int) -> Row:
-    edges = np.array(row["edge_index"] if row["edge_index"] else [[], []], np.int64).reshape(2, -1).T
+def _row(
+    row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[str], form: str, target: str | None
+) -> Row:
+    edges = _edges(row["edge_index"], form, index)
     size = row.get("num_nodes")
-    n_nodes = int(size[0] if isinstance(size, list) else size) if size is not None else int(edges.max(initial=-1)) + 1
-    found: Row = {"n_nodes": n_nodes, "edges": edges, "y": row.get(target) if target else None}
+    if isinstance(size, list):  # as some hubs keep it
+        size = size[0] if len(size) == 1 else -1
+    n_nodes = size if size is not None else int(edges.max(initial=-1)) + 1
+    found: Row = {"n_nodes": n_nodes, "edges": edges, "name": row.get("name"), "y": row.get(target or "")}
     for part, names in chosen.items():
         length = n_nodes if part.startswith("node") else len(edges)
         values = [row[name] if row[name] is not None else [] for name in names]
@@ -304,19 +414,36 @@ def _row(row: Row, chosen: dict[str, list[str]], as_json: frozenset[str], target
     return found
 
 
+def _edges(given: list[list[int]] | None, form: str, index: int) -> NDArray[np.int64]:
+    """Return the pairs of an ``edge_index``, which must have the shape of its form."""
+    rows = given or [[], []]
+    lengths = {len(row) if row is not None else -1 for row in rows}
+    if not any(rows):
+        return np.empty((0, 2), np.int64)
+    if (form == "lists" and (len(rows) != 2 or len(lengths) > 1)) or (form == "pairs" and lengths != {2}):
+        wanted = "two lists of node numbers of one length" if form == "lists" else "a list of pairs of node numbers"
+        raise GraphError(index, f"edge_index must be {wanted}")
+    if any(number is None for row in rows for number in row):
+        raise GraphError(index, "edge_index lacks a node number")
+    edges = np.array(rows, np.int64)
+    return edges.T if form == "lists" else edges
+
+
 def _label(value: Any) -> Any:
     """Return a label; a list of one is what it holds."""
-    return plain_label(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return None if value is None else plain_label(value)
 
 
-def _collection(rows: list[Row], directed: bool | None) -> GraphCollection:
-    found = [len(row["edges"]) > 0 and not symmetric(row["edges"], None, row["n_nodes"]) for row in rows]
+def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollection:
+    directed = noted.directed if asked.directed is None else asked.directed
     if directed is None:
+        found = [len(row["edges"]) > 0 and not symmetric(row["edges"], None, row["n_nodes"]) for row in rows]
         directed = common_direction(found, None, inferred=True)
-    builder = CollectionBuilder(directed=directed)
+    builder = CollectionBuilder(directed=directed, missing=asked.missing, gaps=noted.ours)
     for row in rows:
         builder.add(row["n_nodes"], row["edges"], **{part: row[part] for part in COLUMNS})
-    return GraphCollection(**builder.build())
+    return GraphCollection(**builder.build(), names=common_names([row["name"] for row in rows]))
 
 
 def _target(rows: list[Row]) -> NDArray[Any] | None:
@@ -325,4 +452,10 @@ def _target(rows: list[Row]) -> NDArray[Any] | None:
         return None
     if all(isinstance(value, list) and len(value) == 1 for value in values):
         values = [value[0] for value in values]
-    return np.array(values)
+    if any(isinstance(value, list) for value in values):
+        return np.array(values, np.float64)
+    if any(isinstance(value, (int, float)) for value in values):
+        values = [np.nan if value is None else value for value in values]
+    if max((len(value) for value in values if isinstance(value, str)), default=0) > LONGEST_CLASS:
+        raise ValueError(f"a text of the target is longer than the {LONGEST_CLASS} characters that a class may have")
+    return plain_targets(values, len(values))

@@ -13,6 +13,7 @@ import numpy as np
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.building import common_names
 
 # What an atom can be labelled by, in the order in which it stands in the label.
 ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
@@ -164,7 +165,8 @@ def from_smiles(
     style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
     texts = strings if isinstance(strings, str) else list(strings)
     molecules = read_smiles(texts, errors, max_atoms=max_atoms)
-    return _collected(molecules, texts, style, errors, return_index)
+    names = [text if isinstance(text, str) else "" for text in texts]
+    return _collected(molecules, texts, style, errors, return_index, names)
 
 
 def from_rdkit(
@@ -192,7 +194,8 @@ def from_rdkit(
     check_choice("errors", errors, ERRORS)
     found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
     read = _told(found, errors)
-    return _collected(read, read, style, errors, return_index)
+    names = common_names([one.GetProp("_Name") if one is not None and one.HasProp("_Name") else "" for one in read])
+    return _collected(read, read, style, errors, return_index, names)
 
 
 def graphs_of(
@@ -210,7 +213,7 @@ def graphs_of(
     To switch the warnings of :func:`from_rdkit` off would switch off those of other threads.
     """
     style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
-    return _collected(molecules, molecules, style, errors, False)
+    return _collected(molecules, molecules, style, errors)
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -404,16 +407,23 @@ def _joined_label(features: list[Callable[[Any], str]]) -> Callable[[Any], str]:
 
 
 def _collected(
-    molecules: list[Any], sources: Sequence[Any], style: AtomStyle, errors: str, return_index: bool
+    molecules: list[Any],
+    sources: Sequence[Any],
+    style: AtomStyle,
+    errors: str,
+    return_index: bool = False,
+    names: Sequence[str] | None = None,
 ) -> MoleculeCollection | tuple[MoleculeCollection, Int64]:
     builder = CollectionBuilder()
     for parts in _all_parts(molecules, style, errors):
         builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)
     read = [index for index, molecule in enumerate(molecules) if molecule is not None]
-    kept = [sources[index] for index in read]
-    if errors != "skip":
-        kept = [source if molecule is not None else None for source, molecule in zip(sources, molecules, strict=True)]
-    graphs = MoleculeCollection(**builder.build(), sources=kept)
+    kept = read if errors == "skip" else range(len(molecules))
+    graphs = MoleculeCollection(
+        **builder.build(),
+        sources=[sources[index] if molecules[index] is not None else None for index in kept],
+        names=None if names is None else [names[index] for index in kept],
+    )
     return (graphs, np.array(read, np.int64)) if return_index else graphs
 
 

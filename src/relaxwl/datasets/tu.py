@@ -397,6 +397,11 @@ class _Table:
         for row in np.flatnonzero(~integral.all(axis=1))[:1]:
             problem = "does not hold integers" if fits[row].all() else "holds a number that is too large or infinite"
             raise self.fail(row, f"{self._line(row)!r} {problem}")
+        # Of 1e-400 or 0.000…1 nothing is left in a double: a 0 must be written without other digits.
+        lines = self._raw.split(b"\n") if (values == 0).any() else []
+        for row, column in np.argwhere(values == 0).tolist():
+            if lines[row].split(b",")[column].lower().partition(b"e")[0].strip(b" \t\r+-0."):
+                raise self.fail(row, f"{self._line(row)!r} does not hold integers")
         return values.astype(np.int64)
 
     def _floats(self, n_columns: int) -> Float64:

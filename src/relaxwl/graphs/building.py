@@ -20,20 +20,24 @@ if TYPE_CHECKING:
 # Vertex numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 
+# Stands for an attribute that is not there: None may be one that is.
+ABSENT = object()
+
 DIRECTED = "the graph is directed; relaxwl.as_collection(graphs, symmetrize=True) forgets directions"
 
 
 class GraphError(ValueError):
     """A graph that cannot be read; the message names its index in the input."""
 
-    def __init__(self, index: int, problem: str) -> None:
-        super().__init__(f"graph {index}: {problem}")
+    def __init__(self, index: int, problem: str, name: str | None = None) -> None:
+        super().__init__(f"graph {index}{f' ({name})' if name else ''}: {problem}")
         self.index = index
         self.problem = problem
+        self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An exception is pickled by its message alone unless told otherwise, and would not survive a worker process.
-        return GraphError, (self.index, self.problem)
+        return GraphError, (self.index, self.problem, self.name)
 
 
 class CollectionBuilder:
@@ -45,11 +49,14 @@ class CollectionBuilder:
         Whether pairs of vertices are arcs from the first to the second.
     missing : label, optional
         Stands for labels that are None; without it they are refused. With it, attributes may be NaN.
+    gaps : bool
+        Whether attributes may be NaN in any case.
     """
 
-    def __init__(self, *, directed: bool = False, missing: Label | None = None) -> None:
+    def __init__(self, *, directed: bool = False, missing: Label | None = None, gaps: bool = False) -> None:
         self._directed = directed
         self._missing = missing
+        self._gaps = gaps or missing is not None
         self._sizes: list[int] = []
         self._edges: list[Int64] = []
         self._columns: dict[str, list[Any]] = {
@@ -70,7 +77,7 @@ class CollectionBuilder:
         """Add a graph with local vertex numbers; labels and attributes are in line with vertices and edges."""
         index = len(self._sizes)
         size = _node_count(n_nodes, index)
-        pairs, partial = _edge_array(edges, size, index), self._missing is not None
+        pairs, partial = _edge_array(edges, size, index), self._gaps
         columns = {
             "node_labels": _label_column(node_labels, size, "vertices", index, self._missing),
             "edge_labels": _label_column(edge_labels, len(pairs), "edges", index, self._missing),
@@ -234,6 +241,23 @@ def check_node_count(n_nodes: int) -> None:
         raise ValueError(f"{n_nodes} vertices are more than the {MAX_NODES} that a collection can hold; split the data")
 
 
+def checked_names(names: Sequence[Any], n_graphs: int) -> tuple[str, ...]:
+    """Return names of graphs as texts; those that are integers are numbers of a user, and as good as texts."""
+    texts = tuple(str(name) for name in names)
+    for index, name in enumerate(names):
+        if not isinstance(name, str) and not is_integer(name):
+            raise GraphError(index, f"a name must be a text or an integer, not {type(name).__name__} {name!r}")
+    if len(texts) != n_graphs:
+        raise ValueError(f"there must be a name for each of {n_graphs} graphs, not {len(texts)} names")
+    return texts
+
+
+def common_names(found: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return what graphs are called, if each of them has a text or an integer for a name; else None."""
+    named = [name for name in found if is_integer(name) or (isinstance(name, str) and name)]
+    return tuple(map(str, named)) if found and len(named) == len(found) else None
+
+
 def as_list(graphs: Any, what: str) -> list[Any]:
     """Consume an iterable once; say clearly when a single graph was given instead."""
     if hasattr(graphs, "nodes") or hasattr(graphs, "toarray") or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
@@ -287,7 +311,7 @@ def _label_column(labels: Any, length: int, what: str, index: int, missing: Labe
     absent = next((position for position, value in enumerate(values) if value is None), None)
     if absent is not None:
         problem = f"{what}: number {absent} has no label; label all {what} or none"
-        raise GraphError(index, f"{problem}, or say with as_collection(…, missing=…) what label stands for none")
+        raise GraphError(index, f"{problem}, or say with missing=… what label stands for none")
     try:
         return [plain_label(value) for value in values]
     except (TypeError, ValueError) as error:
@@ -309,7 +333,7 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int, parti
         raise GraphError(index, f"attributes of shape {values.shape} for {length} {what}")
     bad = np.flatnonzero((np.isinf(values) if partial else ~np.isfinite(values)).any(axis=1))
     if len(bad):
-        advice = "" if partial else "; as_collection(…, missing=…) accepts missing values"
+        advice = "" if partial else "; with missing=… values may be missing"
         raise GraphError(
             index, f"the attributes of the {what} contain NaN or infinity (first at number {bad[0]}){advice}"
         )
@@ -374,29 +398,24 @@ def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, In
     return dense.shape, rows, columns, dense[rows, columns]
 
 
-Items = list[tuple[str, dict[Any, Any]]]
-
-
-def node_items(graph: "networkx.Graph") -> Items:
-    """Return what to call each vertex of a graph, and its attributes."""
-    return [(f"node {node!r}", data) for node, data in graph.nodes(data=True)]
-
-
-def edge_items(graph: "networkx.Graph") -> Items:
-    """Return what to call each edge, in the order of ``graph.edges``, and its attributes."""
-    return [(f"edge ({source!r}, {target!r})", data) for source, target, data in graph.edges(data=True)]
-
-
-def named_columns(graphs: Sequence[Items], name: str, *, partial: bool = False) -> list[list[Any]]:
-    """Return an attribute of all vertices or edges of each graph; with ``partial``, None where there is none."""
+def named_columns(graphs: Sequence["networkx.Graph"], kind: str, name: str, *, partial: bool) -> list[list[Any]]:
+    """Return an attribute of all nodes or edges (``kind``) of each graph; None where there is none, if ``partial``."""
+    columns: list[list[Any]] = []
     if partial:
-        check_known(name, {key: None for items in graphs for _, data in items for key in data})
-    for index, items in enumerate([] if partial else graphs):
-        for item, data in items:
-            if name not in data:
-                known = {key: None for _, one in items for key in one}
-                raise GraphError(index, f"{item} has no attribute {name!r}; {there_are(known)}")
-    return [[data.get(name) for _, data in items] for items in graphs]
+        check_known(name, {key: None for graph in graphs for key in _attribute_names(graph, kind)})
+    for index, graph in enumerate(graphs):
+        items = list(getattr(graph, kind)(data=name, default=None if partial else ABSENT))
+        columns.append([item[-1] for item in items])
+        absent = next((item[:-1] for item in items if item[-1] is ABSENT), None)
+        if absent is not None:
+            place = f"edge {absent!r}" if kind == "edges" else f"node {absent[0]!r}"
+            there = there_are(_attribute_names(graph, kind))
+            raise GraphError(index, f"{place} has no attribute {name!r}; {there}", graph.graph.get("name"))
+    return columns
+
+
+def _attribute_names(graph: "networkx.Graph", kind: str) -> dict[Any, None]:
+    return {key: None for *_, data in getattr(graph, kind)(data=True) for key in data}
 
 
 def check_known(name: str, known: Collection[Any]) -> None:

@@ -18,18 +18,17 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_su
 from relaxwl.graphs.building import (
     CollectionBuilder,
     GraphError,
-    Items,
     adjacency_arcs,
     as_list,
     as_names,
     assemble,
     check_node_count,
+    checked_names,
     common_direction,
-    edge_items,
+    common_names,
     join_labels,
     join_vectors,
     named_columns,
-    node_items,
     without_gaps,
 )
 from relaxwl.graphs.checking import check_safe
@@ -67,6 +66,8 @@ class GraphCollection(Sequence["Graph"]):
     given : iterable of str
         Which of labels and attributes a user's own objects were converted with, so that a kernel can say what it leaves
         out; ``node_labels``, ``edge_attributes`` and so on. Not part of what is compared.
+    names : sequence of str, optional
+        What users call each graph. Not part of what is compared.
 
     Examples
     --------
@@ -85,6 +86,7 @@ class GraphCollection(Sequence["Graph"]):
         "given",
         "indices",
         "indptr",
+        "names",
         "node_attributes",
         "node_codes",
         "node_vocabulary",
@@ -96,6 +98,7 @@ class GraphCollection(Sequence["Graph"]):
     indices: Int32
     directed: bool
     given: frozenset[str]
+    names: tuple[str, ...] | None
     node_codes: Int32
     node_vocabulary: Vocabulary | None
     edge_codes: Int32 | None
@@ -117,6 +120,7 @@ class GraphCollection(Sequence["Graph"]):
         node_attributes: ArrayLike | None = None,
         edge_attributes: ArrayLike | None = None,
         given: Iterable[str] = (),
+        names: Sequence[str] | None = None,
     ) -> None:
         n_nodes = len(np.asarray(indptr)) - 1
         if node_codes is None:
@@ -124,6 +128,7 @@ class GraphCollection(Sequence["Graph"]):
         values = {
             "directed": check_flag("directed", directed),
             "given": frozenset(given),
+            "names": None if names is None else checked_names(names, len(np.asarray(offsets)) - 1),
             "offsets": _frozen(offsets, np.int64),
             "indptr": _frozen(indptr, np.int64),
             "indices": _frozen(indices, np.int32),
@@ -266,6 +271,7 @@ class GraphCollection(Sequence["Graph"]):
             self.indices[entries] + np.repeat(shift, degrees),
             directed=self.directed,
             given=self.given,
+            names=None if self.names is None else [self.names[graph] for graph in graphs.tolist()],
             node_codes=self.node_codes[nodes],
             node_vocabulary=self.node_vocabulary,
             edge_codes=None if self.edge_codes is None else self.edge_codes[entries],
@@ -281,7 +287,7 @@ class GraphCollection(Sequence["Graph"]):
         """Join collections; labels are matched by value, whatever their codes were.
 
         All parts must agree on what they carry (labels, attributes and the attributes' lengths) and on whether they
-        are directed. ``a + b`` joins two.
+        are directed. Names are kept where all graphs have them. ``a + b`` joins two.
 
         Examples
         --------
@@ -301,12 +307,14 @@ class GraphCollection(Sequence["Graph"]):
         check_node_count(int(node_starts[-1]))
         entry_starts = prefix_sums(np.array([len(part.indices) for part in parts]))
         pairs = list(zip(parts, node_starts, entry_starts, strict=False))
+        named = all(part.names is not None for part in parts if part.n_graphs)
         return cls(
             np.concatenate([[0], *(part.offsets[1:] + start for part, start, _ in pairs)]),
             np.concatenate([[0], *(part.indptr[1:] + start for part, _, start in pairs)]),
             np.concatenate([part.indices + start for part, start, _ in pairs]),
             directed=directions.pop(),
             given=frozenset().union(*(part.given for part in parts)),
+            names=[name for part in parts for name in part.names or ()] if named else None,
             node_codes=node_codes,
             node_vocabulary=node_vocabulary,
             edge_codes=edge_codes,
@@ -368,6 +376,17 @@ class GraphCollection(Sequence["Graph"]):
         """Return the same graphs, as a collection of the same class, with other parts; trusts its arguments."""
         return type(self)(**self._parts() | parts)
 
+    def with_names(self, names: Sequence[str] | None) -> Self:
+        """Return the same graphs under other names, one for each; None takes them away.
+
+        Examples
+        --------
+        >>> graphs = GraphCollection.from_edges([(2, [(0, 1)]), (1, [])]).with_names(["pair", "single"])
+        >>> graphs[1:].names, graphs[0].name
+        (('single',), 'pair')
+        """
+        return self.with_parts(names=names)
+
     # --------------------------------------------------------------------------------------------- directions
 
     def to_undirected(self) -> "GraphCollection":
@@ -377,7 +396,7 @@ class GraphCollection(Sequence["Graph"]):
         sources = np.repeat(np.arange(self.n_nodes), self.degrees)
         edges = np.column_stack([sources, self.indices]).astype(np.int64)
         arguments = assemble(self.offsets, edges, edge_labels=self.edge_codes, edge_attributes=self.edge_attributes)
-        arguments |= {"node_codes": self.node_codes, "node_vocabulary": self.node_vocabulary}
+        arguments |= {"node_codes": self.node_codes, "node_vocabulary": self.node_vocabulary, "names": self.names}
         if self.edge_vocabulary is not None:
             used = [] if self.edge_codes is None else np.unique(self.edge_codes).tolist()
             arguments["edge_vocabulary"] = tuple(self.edge_vocabulary[code] for code in used)
@@ -493,7 +512,8 @@ class GraphCollection(Sequence["Graph"]):
         Parameters
         ----------
         graphs : iterable of networkx.Graph
-            Vertices are numbered in the order in which networkx iterates over them.
+            Vertices are numbered in the order in which networkx iterates over them. Graphs are named if all of them
+            have a ``name``.
         node_label, edge_label : str or list of str, optional
             Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled. Several
             names make labels that are tuples.
@@ -512,14 +532,13 @@ class GraphCollection(Sequence["Graph"]):
                 raise GraphError(index, f"must be a networkx graph, not {type(graph).__name__}")
         arrows = [graph.is_directed() for graph in members]
         directed = not symmetrize and common_direction(arrows, None, inferred=False)
-        nodes, edges = [node_items(graph) for graph in members], [edge_items(graph) for graph in members]
         partial = missing is not None
 
-        def columns(items: list[Items], names: str | Sequence[str] | None) -> list[list[list[Any]]]:
-            return [named_columns(items, name, partial=partial) for name in as_names(names)]
+        def columns(kind: str, names: str | Sequence[str] | None) -> list[list[list[Any]]]:
+            return [named_columns(members, kind, name, partial=partial) for name in as_names(names)]
 
-        labels, edge_labels = columns(nodes, node_label), columns(edges, edge_label)
-        vectors, edge_vectors = columns(nodes, node_attributes), columns(edges, edge_attributes)
+        labels, edge_labels = columns("nodes", node_label), columns("edges", edge_label)
+        vectors, edge_vectors = columns("nodes", node_attributes), columns("edges", edge_attributes)
         if partial:
             vectors, edge_vectors = ([without_gaps(one) for one in columns] for columns in (vectors, edge_vectors))
         builder = CollectionBuilder(directed=directed, missing=missing)
@@ -538,10 +557,10 @@ class GraphCollection(Sequence["Graph"]):
                 node_attributes=join_vectors(own(vectors), len(number), index) if vectors else None,
                 edge_attributes=join_vectors(own(edge_vectors), len(pairs), index) if edge_vectors else None,
             )
-        return cls(**builder.build())
+        return cls(**builder.build(), names=common_names([graph.graph.get("name") for graph in members]))
 
     def to_networkx(self) -> list["networkx.Graph"]:
-        """Return networkx graphs with vertices 0..n-1; labels are stored as ``label``, attributes as ``attributes``."""
+        """Return networkx graphs with nodes 0..n-1 and ``label``, ``attributes`` and ``name`` where there are any."""
         return [graph.to_networkx() for graph in self]
 
 
@@ -630,6 +649,11 @@ class Graph:
         return self._index
 
     @property
+    def name(self) -> str | None:
+        """What the graph is called, or None."""
+        return None if self._collection.names is None else self._collection.names[self._index]
+
+    @property
     def _start(self) -> int:
         return int(self._collection.offsets[self._index])
 
@@ -709,6 +733,8 @@ class Graph:
         import networkx
 
         graph = networkx.DiGraph() if self.directed else networkx.Graph()
+        if self.name is not None:
+            graph.graph["name"] = self.name
         graph.add_nodes_from(range(self.n_nodes))
         edges = [(u, v) for u, v in self.edges.tolist()]
         graph.add_edges_from(edges)

@@ -46,9 +46,9 @@ def as_collection(
     ----------
     graphs : GraphCollection, path, or iterable of graphs of one kind
         A collection is returned as it is, a path is read as a TU data set (its graphs alone) or as a folder of GraphML,
-        GML or edge-list files, a graph each. An iterable is
-        consumed once; the table below says what its items may be. A data frame or an Arrow table holds graphs in its
-        rows, or in its only column.
+        GML or edge-list files, a graph each, in the natural order of their names. An iterable is consumed once; the
+        table below says what its items may be. A data frame or an Arrow table holds graphs in its rows, or in its only
+        column.
     node_label, edge_label : str or list of str, optional
         Where networkx, igraph and PyTorch Geometric graphs keep their labels; several names make tuples.
     node_attributes, edge_attributes : str or list of str, optional
@@ -64,7 +64,8 @@ def as_collection(
     Returns
     -------
     GraphCollection
-        The graphs in the given order.
+        The graphs in the given order, with ``names`` where all of them have one: the name of a networkx or igraph
+        graph, ``name`` or ``id`` of other objects and of rows, the name of a file without its ending.
 
     Raises
     ------
@@ -122,8 +123,9 @@ def as_collection(
     if isinstance(graphs, GraphCollection):
         refuse_names(names, "a GraphCollection")
         return _directed_as_asked(graphs, names)
-    if isinstance(graphs, (str, os.PathLike)) and graph_files(graphs):
-        graphs = read_files(graph_files(graphs))
+    files = graph_files(graphs) if isinstance(graphs, (str, os.PathLike)) else []
+    if files:
+        graphs = read_files(files, bool(directed))
     if isinstance(graphs, (str, os.PathLike)):
         refuse_names(names, "a data set in TU layout")
         return _directed_as_asked(_read_path(graphs, bool(directed)), names)
@@ -134,7 +136,12 @@ def as_collection(
     for index, kind in enumerate(kinds):
         if kind != kinds[0]:
             raise GraphError(index, f"is {kind}, but graph 0 is {kinds[0]}; all graphs of a list must be of one kind")
-    return READERS[kinds[0]](items, names)
+    try:
+        return READERS[kinds[0]](items, names)
+    except GraphError as error:
+        if not files:
+            raise
+        raise GraphError(error.index, error.problem, files[error.index].name) from None
 
 
 def _directed_as_asked(graphs: GraphCollection, names: Names) -> GraphCollection:

@@ -1,6 +1,7 @@
 """Folders of graph files, one graph a file: GraphML, GML and lists of edges, read through networkx."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,33 @@ READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_ed
 
 
 def graph_files(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the graph files of a folder in the order of their names; those of one ending, the first that is there."""
+    """Return the graph files of a folder in the natural order of their names (net_2 before net_10).
+
+    A folder that holds files of several endings is refused: which of them are meant?
+    """
     path = Path(folder)
-    for ending in READERS:
-        found = sorted(path.glob(f"*{ending}")) if path.is_dir() else []
-        if found:
-            return found
-    return []
+    found = [file for file in path.iterdir() if file.suffix.lower() in READERS] if path.is_dir() else []
+    endings = sorted({file.suffix.lower() for file in found})
+    if len(endings) > 1:
+        raise ValueError(f"{path} holds graphs in files that end in {' and '.join(endings)}; keep one kind in a folder")
+    return sorted(found, key=lambda file: natural_order(file.name))
 
 
-def read_files(files: list[Path]) -> list[Any]:
-    """Return networkx graphs."""
+def natural_order(text: str) -> list[tuple[int, int, str]]:
+    """Return a key by which texts are sorted as people count: by the numbers in them.
+
+    >>> sorted(["net_10", "net_2", "net"], key=natural_order)
+    ['net', 'net_2', 'net_10']
+    """
+    parts = re.split(r"(\d+)", text)
+    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts if part]
+
+
+def read_files(files: list[Path], directed: bool) -> list[Any]:
+    """Return networkx graphs, each with the name of its file; of lists of edges, ``directed`` says that they are arcs.
+
+    What stands behind the two nodes of an edge is a dictionary, as networkx writes it, or a weight.
+    """
     try:
         import networkx
     except ImportError:
@@ -30,7 +47,16 @@ def read_files(files: list[Path]) -> list[Any]:
     for file in files:
         require_regular(file)
         try:
-            graphs.append(getattr(networkx, READERS[file.suffix])(file))
+            if file.suffix.lower() == ".edgelist":
+                kind = networkx.DiGraph if directed else networkx.Graph
+                try:
+                    graph = networkx.read_edgelist(file, create_using=kind)
+                except TypeError:
+                    graph = networkx.read_weighted_edgelist(file, create_using=kind)
+            else:
+                graph = getattr(networkx, READERS[file.suffix.lower()])(file)
         except Exception as error:  # parsers of XML and GML raise what they like
             raise ValueError(f"{file} cannot be read as {file.suffix.removeprefix('.')}: {error}") from None
+        graph.graph["name"] = file.stem
+        graphs.append(graph)
     return graphs

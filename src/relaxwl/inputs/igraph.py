@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, check_known, join_labels, join_vectors, there_are, without_gaps
+from relaxwl.graphs.building import (
+    as_names,
+    check_known,
+    common_names,
+    join_labels,
+    join_vectors,
+    there_are,
+    without_gaps,
+)
 from relaxwl.inputs.reading import Names, Parts, build, conventional_names, warn_of_unread
 
 KIND = "an igraph graph"
@@ -50,7 +58,8 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
             elif own:
                 joined[part] = join_vectors(own, length, index)
         parts.append(Parts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **joined))
-    return build(parts, names, inferred=False)
+    called = common_names([graph["name"] if "name" in graph.attributes() else None for graph in graphs])
+    return build(parts, names, inferred=False).with_names(called)
 
 
 def _columns(elements: list[Any], wanted: str | Sequence[str] | None, names: Names) -> list[list[list[Any]]]:

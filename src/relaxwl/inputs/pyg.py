@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, join_labels, there_are
+from relaxwl.graphs.building import as_names, common_names, join_labels, there_are
 from relaxwl.graphs.directions import symmetric
 from relaxwl.inputs.reading import Names, Parts, build, warn_of_unread
 
@@ -32,7 +32,8 @@ def read(graphs: list[Any], names: Names) -> GraphCollection:
     unread: dict[str, set[str]] = {"node": set(), "edge": set()}
     parts = [_parts(graph, names, index, unread) for index, graph in enumerate(graphs)]
     warn_of_unread(names, names, unread["node"], unread["edge"])
-    return build(parts, names)
+    called = (common_names([getattr(graph, key, None) for graph in graphs]) for key in ("name", "id"))
+    return build(parts, names).with_names(next((found for found in called if found is not None), None))
 
 
 def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) -> Parts:
@@ -103,7 +104,10 @@ def _is_directed(arcs: Any, columns: dict[str, Any], n_nodes: int) -> bool:
 def _node_count(graph: Any, index: int) -> int:
     count = getattr(graph, "num_nodes", None)
     if count is not None:
-        return int(as_array(count).reshape(-1)[0])  # hubs keep it as a list of one
+        number = as_array(count).reshape(-1)  # hubs keep it as a list of one
+        if len(number) != 1 or number[0] % 1:
+            raise GraphError(index, f"num_nodes must be an integer, not {count!r}")
+        return int(number[0])
     for name in DEFAULTS["node"]:
         if getattr(graph, name, None) is not None:
             return len(getattr(graph, name))
