@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from costs.examples import THREE, is_metric
-from relaxwl.costs import EditCost, cost_text
+from relaxwl._memory import MemoryRefusal
+from relaxwl.costs import EditCost, UniformCosts, cost_text
 
 
 @settings(deadline=None)
@@ -74,3 +75,24 @@ def test_a_small_violation_beside_large_costs_is_seen():
     np.fill_diagonal(matrix, 0)
     with pytest.raises(ValueError, match=r"γ\('a', 'b'\) = 0.009 is more than"):
         EditCost.from_matrix("abc", matrix).node_matrix("abc")
+
+
+@pytest.mark.parametrize("n_labels", [0, 1, 2, 5])
+def test_uniform_costs_are_indexed_like_their_matrix(n_labels):
+    rule = UniformCosts(n_labels, 1.5, 1.0)
+    matrix = EditCost(1.5, 1.0).node_matrix(range(n_labels))
+    every = np.arange(n_labels + 1)
+    assert len(rule) == len(matrix)
+    assert rule.max(initial=0) == matrix.max(initial=0)
+    np.testing.assert_array_equal(rule[np.ix_(every, every)], matrix)
+    np.testing.assert_array_equal(rule[every, -1], matrix[every, -1])
+    np.testing.assert_array_equal(np.asarray(rule), matrix)
+
+
+def test_many_labels_are_not_written_out():
+    rule = EditCost().uniform_costs(10**6)
+    assert rule == UniformCosts(10**6, 1.0, 1.0)
+    with pytest.raises(MemoryRefusal, match="1000000 labels"):
+        np.asarray(rule)
+    assert EditCost().uniform_costs(100) is None
+    assert EditCost.from_callable(lambda a, b: float(a != b)).uniform_costs(10**6) is None

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,8 +8,9 @@ import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering import WassersteinKMeans
+from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances
-from relaxwl.distances.ground import Ground, point_parts
+from relaxwl.distances.ground import Ground, leaf_costs, point_parts
 
 ROOTS = 1 - np.eye(4)
 CHILDREN, EDGES = random_ground(5), random_ground(3, seed=1) / 4
@@ -86,3 +88,38 @@ def test_all_pairs_are_not_written_out_beyond_memory(monkeypatch):
     monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
     with pytest.raises(MemoryRefusal, match="the costs between 15 points"):
         np.asarray(Ground(CHILDREN, ROOTS, EDGES))
+
+
+@pytest.mark.parametrize(("relabel", "blank"), [(1.0, 1.0), (1.5, 1.0), (0.25, 3.0)])
+@pytest.mark.parametrize("with_edges", [False, True])
+def test_equal_costs_as_a_rule_are_those_of_the_matrix(relabel, blank, with_edges):
+    rows, rule, edges = tree_rows(random_content(40, 8, seed=4), 8), UniformCosts(8, relabel, blank), None
+    if with_edges:
+        rows, rule = replace(rows, n_children=4, n_edge_codes=2), UniformCosts(4, relabel, blank)
+        edges = 0.5 * (1.0 - np.eye(3))
+    roots = UniformCosts(3, relabel, blank)
+    by_rule, by_matrix = Ground(rule, roots, edges), Ground(np.asarray(rule), np.asarray(roots), edges)
+    assert (by_rule.largest, by_rule.is_whole, by_rule.n_points) == (
+        by_matrix.largest, by_matrix.is_whole, by_matrix.n_points,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.asarray(by_rule), np.asarray(by_matrix))
+    np.testing.assert_array_equal(blank_distances(rows, by_rule), blank_distances(rows, by_matrix))
+    np.testing.assert_array_equal(level_distances(rows, by_rule), level_distances(rows, by_matrix))
+    np.testing.assert_array_equal(
+        row_distances(rows, rows.measures(), by_rule), row_distances(rows, rows.measures(), by_matrix)
+    )
+    for center in ("median", "medoid"):
+        found, expected = (
+            WassersteinKMeans(5, center=center, random_state=0).fit(rows, ground=ground, check=False)
+            for ground in (by_rule, by_matrix)
+        )
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        np.testing.assert_array_equal(found.distances_, expected.distances_)
+
+
+def test_leaves_that_cost_all_the_same_stay_a_rule():
+    leaves = tree_rows([(2, {}), (0, {})], 0)
+    assert leaf_costs(leaves, Ground(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) == UniformCosts(2, 1.0, 2.0)
+    assert leaf_costs(leaves, Ground(np.zeros((1, 1)), 1 - np.eye(4))) is None
+    twice = tree_rows([(2, {}), (2, {})], 0)
+    assert leaf_costs(twice, Ground(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) is None

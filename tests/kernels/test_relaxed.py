@@ -8,8 +8,9 @@ import naive
 from kernels.variants import ATTRIBUTES, TEST, TRAIN, VARIANTS, as_nested, kernel_of, nested
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.costs import UniformCosts
 from relaxwl.datasets import load_tu, make_egonets
-from small_graphs import ATOMS, collection, random_graphs, shuffled, with_attributes
+from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 
 BASES = ("subtree", "edge", "shortest-path")
 variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
@@ -210,6 +211,28 @@ def renamed(graphs, old, new):
     return [
         (n, edges, [new if label == old else label for label in labels], names) for n, edges, labels, names in graphs
     ]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"edge_labels": True}, {"approximate": False}, {"partitioner": RadiusPartitioner(2.0)}]
+)
+def test_costs_of_many_labels_are_a_rule_with_the_same_result(monkeypatch, tmp_path, parameters):
+    labels = [f"label {number}" for number in range(30)]
+    train = collection(random_graphs(20, seed=1, labels=labels[:20], bonds=BONDS))
+    test = collection(random_graphs(20, seed=2, labels=labels, bonds=BONDS))
+    cost = EditCost(1.5, 1.0, 0.25, 0.5)
+    expected = RelaxedWeisfeilerLehman(3, 2, cost=cost, random_state=0, **parameters)
+    features = expected.fit_transform(train), expected.transform(test)
+    monkeypatch.setattr("relaxwl.costs.edit_cost.MANY_LABELS", 10)
+    kernel = RelaxedWeisfeilerLehman(3, 2, cost=cost, random_state=0, **parameters)
+    assert_same(kernel.fit_transform(train), features[0])
+    assert_same(kernel.transform(test), features[1])
+    if kernel.approximate:
+        assert isinstance(kernel.partitions_[0][0].fed.distances, UniformCosts)
+        kernel.save(tmp_path / "model.rwl")
+        assert_same(RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl").transform(test), features[1])
+    # Fitted with few labels, applied to many.
+    assert_same(expected.transform(test), features[1])
 
 
 @pytest.mark.parametrize("approximate", [True, False])

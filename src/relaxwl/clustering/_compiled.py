@@ -482,7 +482,7 @@ def median_root(members, weights, roots, root_costs):
         n_alike += 1
     if n_alike == len(members):
         return first
-    root_weights = np.zeros(len(root_costs), np.float64)
+    root_weights = np.zeros(blank_point(root_costs) + 1, np.float64)
     for place in range(len(members)):
         root_weights[roots[members[place]]] += weights[place]
     used = _positive(root_weights)
@@ -490,7 +490,7 @@ def median_root(members, weights, roots, root_costs):
     for root in used:
         cost = 0.0
         for other in used:
-            cost += root_costs[root, other] * root_weights[other]
+            cost += point_cost(root_costs, root, other) * root_weights[other]
         if cost < best_cost:
             best, best_cost = np.int32(root), cost
     return best

@@ -48,10 +48,10 @@ WHOLE, SMALLEST = 2.0**50, 1e-300
 
 
 class Costs(NamedTuple):
-    """Costs between points, ⊥ last (plain or factored), and between root codes."""
+    """Costs between points, ⊥ last, and between root codes, as `point_cost` takes them."""
 
     ground: Any
-    roots: NDArray[np.float64]
+    roots: Any
 
 
 class RowSide(NamedTuple):
@@ -236,7 +236,7 @@ def start_bounds(root, total, centers, side, costs, starts, root_costs):
     """
     n_lighter = 0
     for center in range(len(side.numbers)):
-        root_cost = costs.roots[root, centers.roots[center]]
+        root_cost = point_cost(costs.roots, root, centers.roots[center])
         root_costs[center] = side.scale * root_cost
         if side.totals[center] < total:
             n_lighter += 1
@@ -482,7 +482,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             spans = (begin, end, centers.indptr[own], centers.indptr[own + 1])
             load_difference(rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices)
             distance = loaded_distance(costs.ground, np.inf, vectors, indices, tables)
-            best = costs.roots[root, centers.roots[own]] + distance
+            best = point_cost(costs.roots, root, centers.roots[own]) + distance
             counters[SOLVED] += 1
         if own >= 0:
             bounds[own] = np.inf
@@ -496,7 +496,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         for candidate in range(size):
             center = candidates[candidate]
             value = max(float(bounds[center]) - VANISHING, 0.0) / slack
-            root_cost = costs.roots[root, centers.roots[center]]
+            root_cost = point_cost(costs.roots, root, centers.roots[center])
             limit = _allowance(best, label, center_side.numbers[center], center_side.gap)
             if value <= limit:
                 counters[LEFT] += 1
@@ -527,7 +527,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
             limit = _allowance(best, label, number, center_side.gap)
             distance = values[center]
             if distance <= limit:
-                root_cost = costs.roots[root, centers.roots[center]]
+                root_cost = point_cost(costs.roots, root, centers.roots[center])
                 spans = (begin, end, centers.indptr[center], centers.indptr[center + 1])
                 load_difference(
                     rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices
@@ -600,7 +600,7 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, margin, seeds, dist
         seeds[number] = seed
         start, stop = rows.indptr[seed], rows.indptr[seed + 1]
         for row in range(n_rows):
-            root_cost = costs.roots[rows.roots[row], rows.roots[seed]]
+            root_cost = point_cost(costs.roots, rows.roots[row], rows.roots[seed])
             limit = distances[row] * (1.0 - TIE) - root_cost
             begin, end = rows.indptr[row], rows.indptr[row + 1]
             if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit + margin) > limit + margin:

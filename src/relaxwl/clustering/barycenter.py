@@ -111,7 +111,7 @@ class Clusters:
     def root(self, number: int) -> int:
         """Return the root code in the middle of those of a cluster."""
         own = self[number]
-        return int(_compiled.median_root(own.members, own.weights, self.rows.roots, self.ground.roots))
+        return int(_compiled.median_root(own.members, own.weights, self.rows.roots, self.ground.root_costs))
 
 
 # Improved centres of a span of clusters, given all present ones; safe to call from several threads. One may be worse
@@ -186,7 +186,7 @@ def improvement(method: str) -> Improve:
 
 
 def _better_medians(clusters: Clusters, centers: Rows, span: tuple[int, int]) -> Rows:
-    costs = Costs(clusters.ground.costs, clusters.ground.roots)
+    costs = Costs(clusters.ground.costs, clusters.ground.root_costs)
     roots, indptr, points, masses = _compiled.better_medians(
         *span, clusters.starts, clusters.members, clusters.weights, clusters.rows.arrays, centers.arrays, costs
     )

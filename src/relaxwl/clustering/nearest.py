@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import cached_property, map_chunks, spans
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
+from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import paired_distances
 from relaxwl.distances.ground import Costs as PointCosts
 from relaxwl.distances.ground import Ground
@@ -54,7 +55,10 @@ def lipschitz_functions(ground: Ground) -> Float64:
     Each column is 1-Lipschitz in q by the triangle inequality and 0 at ⊥, so by Kantorovich duality
     ``|Σ (x - y) · column| <= W(x, y)`` for measures x and y of any mass.
     """
-    chosen = ground.between(np.arange(ground.n_points + 1), evenly(ground.n_points + 1, MAX_PIVOTS))
+    # Of points that are all alike, ⊥ says as much as many.
+    alike = isinstance(ground.children, UniformCosts)
+    pivots = np.array([ground.n_points]) if alike else evenly(ground.n_points + 1, MAX_PIVOTS)
+    chosen = ground.between(np.arange(ground.n_points + 1), pivots)
     return np.ascontiguousarray(chosen[:-1] - chosen[-1])
 
 
@@ -113,15 +117,16 @@ class Search:
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows)
-        if len(self.ground.children) <= SMALL_GROUND:
-            self.ground = replace(self.ground, children=self.ground.children.astype(np.float64, copy=False))
+        children = self.ground.children
+        if not isinstance(children, UniformCosts) and len(children) <= SMALL_GROUND:
+            self.ground = replace(self.ground, children=children.astype(np.float64, copy=False))
         self.labels = np.full(n_rows, -1, np.int32)
         self.distances = np.full(n_rows, np.inf)
         self.others = np.zeros(n_rows)
         self.counters = np.zeros(compiled.N_COUNTERS, np.int64)
         self.measures = self.rows.measures()
         self.masses = self.measures.counts
-        self.costs = Costs(self.ground.costs, self.ground.roots)
+        self.costs = Costs(self.ground.costs, self.ground.root_costs)
 
     def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
         """Search the nearest centre of the rows ``subset`` among the ``allowed`` centres and their present ones."""
@@ -266,7 +271,9 @@ class Search:
         Then, as with labels that all cost the same, the tables alone say the distance.
         """
         children = self.ground.children
-        if self.ground.edges is not None or len(children) > SMALL_GROUND:
+        if isinstance(children, UniformCosts) and self.ground.edges is None:
+            return children.relabel < self._blank_discount
+        if self.ground.edges is not None or isinstance(children, UniformCosts) or len(children) > SMALL_GROUND:
             return True
         apart = children[:-1, :-1][~np.eye(len(children) - 1, dtype=bool)]
         return bool(apart.min(initial=np.inf) < self._blank_discount)

@@ -19,13 +19,23 @@ from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, quantise
 from relaxwl.costs.metric import (
     FloatArray,
     Label,
+    UniformCosts,
     check_metric,
     distinct_labels,
     exceeds,
     label_from_data,
     uniform_matrix,
 )
-from relaxwl.costs.rules import AttributeRule, CallableRule, EdgeAttributes, MatrixRule, NodeCost, Rule, UniformRule
+from relaxwl.costs.rules import (
+    MANY_LABELS,
+    AttributeRule,
+    CallableRule,
+    EdgeAttributes,
+    MatrixRule,
+    NodeCost,
+    Rule,
+    UniformRule,
+)
 
 
 class EditCost:
@@ -296,6 +306,12 @@ class EditCost:
         if self._rule.needs_check:
             check_metric(matrix, names)
         return matrix
+
+    def uniform_costs(self, n_labels: int) -> UniformCosts | None:
+        """Return γ over many labels that cost all the same, as a rule; None where a matrix is made of the labels."""
+        if not isinstance(self._rule, UniformRule) or n_labels <= MANY_LABELS:
+            return None
+        return UniformCosts(n_labels, self._rule.relabel, self._rule.insert_delete)
 
     def edge_matrix(
         self,

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from relaxwl._memory import refuse_beyond_memory
 
 Label = Any
 FloatArray = NDArray[np.float64]
@@ -59,6 +62,43 @@ def uniform_matrix(n_labels: int, relabel: float, blank: float) -> FloatArray:
     matrix[:, -1] = blank
     np.fill_diagonal(matrix, 0.0)
     return matrix
+
+
+@dataclass(frozen=True)
+class UniformCosts:
+    """The costs of :func:`uniform_matrix` as a rule: for so many labels that a matrix would not fit into memory.
+
+    It is indexed like the matrix, by arrays of whole numbers.
+
+    Examples
+    --------
+    >>> costs = UniformCosts(100_000, 1.0, 2.0)
+    >>> len(costs), costs.max()
+    (100001, 2.0)
+    >>> costs[np.array([7, 7, 7]), np.array([7, 8, -1])]
+    array([0., 1., 2.])
+    """
+
+    n_labels: int
+    relabel: float
+    blank: float
+
+    def __len__(self) -> int:
+        return self.n_labels + 1
+
+    def max(self, initial: float = 0.0) -> float:
+        """Return the largest cost."""
+        return max(initial, self.relabel if self.n_labels > 1 else 0.0, self.blank if self.n_labels else 0.0)
+
+    def __getitem__(self, places: tuple[Any, ...]) -> FloatArray:
+        row, column = (np.where(np.asarray(place) < 0, len(self) + np.asarray(place), place) for place in places)
+        apart = np.where((row == self.n_labels) | (column == self.n_labels), self.blank, self.relabel)
+        return np.asarray(np.where(row == column, 0.0, apart))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Write the matrix out."""
+        refuse_beyond_memory(16.0 * len(self) ** 2, f"the costs between {self.n_labels} labels", "use fewer labels")
+        return uniform_matrix(self.n_labels, self.relabel, self.blank).astype(dtype or np.float64, copy=False)
 
 
 def distinct_labels(labels: Iterable[Label]) -> tuple[Label, ...]:

@@ -13,6 +13,9 @@ from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, unif
 # What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
 DIRECTION_MARKS = ("→", "←")
 
+# More labels than this that cost all the same are kept as a rule; fewer as a matrix, which compiled code knows already.
+MANY_LABELS = 2048
+
 NodeCost = Callable[[Label, Label], float]
 
 

@@ -34,8 +34,19 @@ class FactoredCosts(NamedTuple):
     child_of: Any
 
 
+class EqualCosts(NamedTuple):
+    """Costs that are all the same: ``relabel`` between two points, ``blank`` between a point and ⊥, point ``last``."""
+
+    last: Any
+    relabel: Any
+    blank: Any
+
+
 def point_cost(ground, point, other):
-    """Return the cost between two points of a plain or a factored ground; chosen when the caller is compiled."""
+    """Return the cost between two points (or root codes): an entry of a plain matrix, a sum, or what a rule says.
+
+    Which of them is chosen when the caller is compiled.
+    """
     raise NotImplementedError
 
 
@@ -43,14 +54,23 @@ def point_cost(ground, point, other):
 def _point_cost(ground, point, other):
     if isinstance(ground, types.Array):
         return lambda ground, point, other: ground[point, other]
+    if "relabel" in ground.fields:
+        return equal_cost
     return lambda ground, point, other: (
         ground.edges[ground.edge_of[point], ground.edge_of[other]]
-        + ground.children[ground.child_of[point], ground.child_of[other]]
+        + point_cost(ground.children, ground.child_of[point], ground.child_of[other])
     )
 
 
+def equal_cost(ground, point, other):
+    """Return the cost between two points of `EqualCosts`."""
+    if point == other:
+        return 0.0
+    return ground.blank if point == ground.last or other == ground.last else ground.relabel
+
+
 def blank_point(ground):
-    """Return the number of ⊥, the last point of a plain or a factored ground."""
+    """Return the number of ⊥, the last point of a ground."""
     raise NotImplementedError
 
 
@@ -58,6 +78,8 @@ def blank_point(ground):
 def _blank_point(ground):
     if isinstance(ground, types.Array):
         return lambda ground: ground.shape[0] - 1
+    if "relabel" in ground.fields:
+        return lambda ground: ground.last
     return lambda ground: len(ground.child_of) - 1
 
 
@@ -560,7 +582,8 @@ def listed_distances(a, list_a, b, list_b, ground, root_cost, symmetry, out):
         for j in list_b[: symmetry + position] if symmetry >= 0 else list_b:
             spans = (indptr_a[i], indptr_a[i + 1], indptr_b[j], indptr_b[j + 1])
             load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
-            distance = root_cost[roots_a[i], roots_b[j]] + loaded_distance(ground, np.inf, vectors, indices, tables)
+            distance = loaded_distance(ground, np.inf, vectors, indices, tables)
+            distance += point_cost(root_cost, roots_a[i], roots_b[j])
             out[i, j] = distance
             if symmetry != APART:
                 out[j, i] = distance
@@ -582,7 +605,7 @@ def paired_distances(a, b, pairs, ground, root_cost, out):
         spans = (indptr_a[i], indptr_a[i + 1], indptr_b[j], indptr_b[j + 1])
         load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
         distance = loaded_distance(ground, np.inf, vectors, indices, tables)
-        out[position] = root_cost[roots_a[i], roots_b[j]] + distance
+        out[position] = point_cost(root_cost, roots_a[i], roots_b[j]) + distance
 
 
 @njit(nogil=True, cache=True)

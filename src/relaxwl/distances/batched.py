@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import map_chunks, spans
+from relaxwl.costs import UniformCosts
 from relaxwl.distances import _compiled
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int64, expand_spans
@@ -47,8 +48,9 @@ def row_distances(rows_a: Rows, rows_b: Rows, ground: Ground, n_jobs: int | None
         Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64. It may
         be a transposed view.
     """
+    (rows_a, rows_b), ground = _listed_roots((rows_a, rows_b), ground)
     if len(rows_a) > len(rows_b):
-        return row_distances(rows_b, rows_a, replace(ground, roots=ground.roots.T), n_jobs).T
+        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs).T
     masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, masses) if whole else np.dtype(np.float64)
@@ -95,6 +97,7 @@ def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> ND
            [3, 2, 4, 0]], dtype=uint8)
     """
     to_blank = blank_distances(rows, ground)
+    (rows,), ground = _listed_roots((rows,), ground)
     mass = float(rows.masses.max(initial=0))
     # Matching two units costs no more than deleting both, so no matching costs more than deleting both rows.
     dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
@@ -121,7 +124,7 @@ def paired_distances(
     out = np.empty(len(pairs))
     work = partial(_compiled.paired_distances, rows_a.arrays, rows_b.arrays)
     tasks = [
-        partial(work, pairs[start:stop], ground.costs, ground.roots, out[start:stop])
+        partial(work, pairs[start:stop], ground.costs, ground.root_costs, out[start:stop])
         for start, stop in spans(len(pairs), CHUNK_LISTED)
     ]
     map_chunks(_run, tasks, n_jobs)
@@ -157,6 +160,15 @@ def blank_distances(rows: Rows, ground: Ground) -> Float64:
     return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
 
 
+def _listed_roots(sets: tuple[Rows, ...], ground: Ground) -> tuple[tuple[Rows, ...], Ground]:
+    """Return rows and a ground whose costs of roots are a matrix, over the codes in use where they were a rule."""
+    if not isinstance(ground.roots, UniformCosts):
+        return sets, ground
+    used = np.unique(np.concatenate([rows.roots for rows in sets]))
+    sets = tuple(replace(rows, roots=np.searchsorted(used, rows.roots).astype(np.int32)) for rows in sets)
+    return sets, replace(ground, roots=np.asarray(replace(ground.roots, n_labels=len(used))))
+
+
 def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
     """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
     masses = rows.masses
@@ -187,7 +199,7 @@ def _single_tasks(
     return [
         partial(
             _compiled.listed_distances, rows_a.arrays, list_a[start:stop], rows_b.arrays, list_b, ground.costs,
-            ground.roots, start if triangle else apart, out,
+            ground.root_costs, start if triangle else apart, out,
         )
         for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
     ]  # fmt: skip
@@ -227,7 +239,7 @@ def _fill_lanes(
     padded[:, : len(lane_units)] = lane_units.T
     lanes = np.empty((len(units.used), width, _compiled.LANES), out.dtype)
     _compiled.gather_lanes(ground.costs, units.used, padded, lanes)
-    _compiled.unit_block(units, lanes, lane_degree, lane_roots, lane_rows, ground.roots, out)
+    _compiled.unit_block(units, lanes, lane_degree, lane_roots, lane_rows, np.asarray(ground.roots), out)
 
 
 def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.distances._compiled import FactoredCosts
+from relaxwl.costs import UniformCosts
+from relaxwl.distances._compiled import EqualCosts, FactoredCosts
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import Rows
 
-Costs = NDArray[Any] | FactoredCosts
+Costs = NDArray[Any] | FactoredCosts | EqualCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class Ground:
 
     Parameters
     ----------
-    children : array (n_children + 1, n_children + 1)
+    children : array (n_children + 1, n_children + 1) or UniformCosts
         Distances between children, ⊥ last.
-    roots : float64 array
+    roots : float64 array or UniformCosts
         Costs between root codes; the blank is last where trees are to be deleted.
     edges : float64 array (n_edges + 1, n_edges + 1), optional
         Costs between edge codes, the blank last; left out, edges do not count and a point is a child.
@@ -54,8 +55,8 @@ class Ground:
            [3. , 3. , 3. , 3. , 0. ]])
     """
 
-    children: NDArray[Any]
-    roots: Float64
+    children: NDArray[Any] | UniformCosts
+    roots: Float64 | UniformCosts
     edges: NDArray[Any] | None = None
     parts: Int32 | None = None
 
@@ -70,10 +71,15 @@ class Ground:
 
     @property
     def costs(self) -> Costs:
-        """The costs between points, as compiled code takes them: a plain matrix, or the parts of their sum."""
+        """The costs between points, as compiled code takes them: a plain matrix, a rule, or the parts of a sum."""
         if self.edges is None or self.parts is None:
-            return self.children
-        return FactoredCosts(self.children, self.edges, self.parts[0], self.parts[1])
+            return _compiled_costs(self.children)
+        return FactoredCosts(_compiled_costs(self.children), self.edges, self.parts[0], self.parts[1])
+
+    @property
+    def root_costs(self) -> Costs:
+        """The costs between root codes, as compiled code takes them."""
+        return _compiled_costs(self.roots)
 
     @property
     def largest(self) -> float:
@@ -104,11 +110,12 @@ class Ground:
         """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
         kept = dtype if dtype.kind == "u" else None
         edges = None if self.edges is None else np.ascontiguousarray(self.edges, kept)
+        children, roots = self.children, self.roots
         return replace(
             self,
-            children=np.ascontiguousarray(self.children, kept),
+            children=children if isinstance(children, UniformCosts) else np.ascontiguousarray(children, kept),
             edges=edges,
-            roots=np.ascontiguousarray(self.roots, np.float64),
+            roots=roots if isinstance(roots, UniformCosts) else np.ascontiguousarray(roots, np.float64),
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -122,9 +129,20 @@ class Ground:
         return self.between(everything, everything).astype(np.float64 if dtype is None else dtype, copy=False)
 
 
+def leaf_costs(leaves: Rows, ground: Ground) -> UniformCosts | None:
+    """Return the distances between different trees of a single vertex each, ⊥ last, if many cost all the same."""
+    if not isinstance(ground.roots, UniformCosts) or leaves.n_points or len(np.unique(leaves.roots)) < len(leaves):
+        return None
+    return replace(ground.roots, n_labels=len(leaves))
+
+
+def _compiled_costs(costs: NDArray[Any] | UniformCosts) -> NDArray[Any] | EqualCosts:
+    return EqualCosts(costs.n_labels, costs.relabel, costs.blank) if isinstance(costs, UniformCosts) else costs
+
+
 def point_parts(
     edges: NDArray[Any],
-    children: NDArray[Any],
+    children: NDArray[Any] | UniformCosts,
     n_edge_codes: int | None = None,
     n_children: int | None = None,
     new: Int32 | None = None,
@@ -149,6 +167,8 @@ def uniform_roots(rows: Rows) -> Float64:
     return 1.0 - np.eye(size)
 
 
-def is_whole(values: NDArray[Any]) -> bool:
+def is_whole(values: NDArray[Any] | UniformCosts) -> bool:
     """Tell whether all values are whole numbers, whatever their type."""
+    if isinstance(values, UniformCosts):
+        return values.relabel.is_integer() and values.blank.is_integer()
     return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))

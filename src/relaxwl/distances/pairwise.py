@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._validation import check_integer
-from relaxwl.costs import EditCost, check_finite, checked_cost
+from relaxwl.costs import EditCost, UniformCosts, check_finite, checked_cost
 from relaxwl.distances.batched import level_distances, whole_dtype
 from relaxwl.distances.ground import Ground, is_whole
 from relaxwl.graphs import GraphCollection
@@ -118,7 +118,7 @@ class _Unfolding:
     graphs: GraphCollection
     rows: list[Rows]
     ids: Int32
-    node_costs: Float64
+    node_costs: Float64 | UniformCosts
     edge_costs: Float64 | None
 
     @classmethod
@@ -170,7 +170,7 @@ class _Unfolding:
         return distances
 
 
-def level_bytes(rows: list[Rows], node_costs: Float64, edge_costs: Float64 | None) -> list[float]:
+def level_bytes(rows: list[Rows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
     """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
     The cost of deleting a tree bounds its distances, and so the type that holds them.

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
-from relaxwl.costs import check_finite
+from relaxwl.costs import UniformCosts, check_finite
 from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
-from relaxwl.distances.ground import Ground, is_whole, point_parts
+from relaxwl.distances.ground import Ground, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees, drawn_centers, members_of
@@ -33,7 +33,7 @@ class Encoded:
 
     graphs: GraphCollection
     roots: Int32
-    root_costs: Float64
+    root_costs: Float64 | UniformCosts
     edges: Int32 | None
     edge_costs: Float64 | None
     symbols: RootEncoding
@@ -72,7 +72,7 @@ class _Below(NamedTuple):
 
     ids: Int32
     n_known: int
-    distances: NDArray[Any] | None
+    distances: NDArray[Any] | UniformCosts | None
     trees: Trees | None = None
 
 
@@ -187,9 +187,9 @@ def _fed_of(level: list[Partition]) -> Fed:
     return fed
 
 
-def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | None) -> list[NDArray[Any] | None]:
+def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | None) -> list[Any]:
     """Return the distances between what each level but the last feeds, computing what was left out in fitting."""
-    found: list[NDArray[Any] | None] = [np.zeros((1, 1))]
+    found: list[Any] = [np.zeros((1, 1))]
     for level in levels[:-1]:
         fed = _fed_of(level)
         if fed.distances is None:
@@ -279,7 +279,7 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 
 
 def ground_of(
-    fed: NDArray[Any] | None,
+    fed: NDArray[Any] | UniformCosts | None,
     encoded: Encoded,
     feeding: Feeding | None = None,
     n_known: int | None = None,
@@ -291,7 +291,9 @@ def ground_of(
     """
     if fed is None:
         return Ground(np.zeros((1, 1)), encoded.root_costs)
-    roots = np.ascontiguousarray(fed, np.float64) if feeding is not None and feeding.roots else encoded.root_costs
+    roots = encoded.root_costs
+    if feeding is not None and feeding.roots:
+        roots = fed if isinstance(fed, UniformCosts) else np.ascontiguousarray(fed, np.float64)
     if encoded.edge_costs is None:
         return Ground(fed, roots)
     return Ground(
@@ -317,12 +319,15 @@ def _covering(rows: Rows, below: _Below, encoded: Encoded, feeding: Feeding | No
     ground = ground_of(fed, encoded, feeding, below.n_known, new)
     if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(fed):
         kept = np.concatenate([np.arange(below.n_known), new[1], [len(fed) - 1]])
-        ground = replace(ground, children=fed[np.ix_(kept, kept)])
+        shorter = replace(fed, n_labels=len(kept) - 1) if isinstance(fed, UniformCosts) else fed[np.ix_(kept, kept)]
+        ground = replace(ground, children=shorter)
     return rows, ground
 
 
-def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64:
+def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64 | UniformCosts:
     """Return the exact distances between centres, ⊥ last."""
+    if (rule := leaf_costs(centers, ground)) is not None:
+        return rule
     refuse_beyond_memory(
         16.0 * (len(centers) + 1) ** 2,
         f"the distances between {len(centers)} groups",
@@ -338,8 +343,8 @@ def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float6
 
 
 def _extended(
-    fed: NDArray[Any], known: Rows, rows: Rows, ids: Int32, ground: Ground, n_jobs: int | None
-) -> NDArray[Any]:
+    fed: NDArray[Any] | UniformCosts, known: Rows, rows: Rows, ids: Int32, ground: Ground, n_jobs: int | None
+) -> NDArray[Any] | UniformCosts:
     """Return the distances between what was fed in fitting and the new ids, ⊥ last.
 
     New ids (from ``len(known)`` on, without gaps) stand for rows as they are (for the first row, where several share
@@ -352,6 +357,9 @@ def _extended(
         return fed
     new = rows.take(first)
     size = n_known + len(new)
+    if leaf_costs(known, ground) and (rule := leaf_costs(new, ground)) is not None:
+        return replace(rule, n_labels=size)
+    fed = np.asarray(fed)
     to_known = row_distances(new, known, ground, n_jobs)
     among_new = row_distances(new, new, ground, n_jobs)
     to_blank = blank_distances(new, ground)

@@ -17,7 +17,7 @@ from relaxwl.clustering.partitioners import (
     KMedoidsPartitioner,
     RadiusPartitioner,
 )
-from relaxwl.costs import Codebook, EditCost
+from relaxwl.costs import Codebook, EditCost, UniformCosts
 from relaxwl.kernels.counting import EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.partition import Fed, Partition, Summary, Trees
 from relaxwl.unfolding import Rows, check_rows
@@ -32,6 +32,7 @@ KINDS: dict[str, type] = {
     for kind in (
         Codebook, EdgeCounter, EdgeEncoding, Fed, IdentityPartitioner, KMeansPartitioner, KMedoidsPartitioner,
         Partition, RadiusPartitioner, RootEncoding, Rows, ShortestPathCounter, SubtreeCounter,
+        UniformCosts,
     )
 }  # fmt: skip
 # Attributes that are made anew when asked for, or not needed by a fitted model.
@@ -268,6 +269,13 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
 
 
 def _check_square(matrix: Any, size: int, what: str) -> None:
+    if isinstance(matrix, UniformCosts):
+        whole()(matrix.n_labels, what)
+        require(len(matrix) == size, f"{what} must be those of {size - 1} labels")
+        for name in ("relabel", "blank"):
+            check_number(name, getattr(matrix, name))
+            of(float)(getattr(matrix, name), name)
+        return
     is_square = isinstance(matrix, np.ndarray) and matrix.shape == (size, size)
     require(is_square, f"{what} must be a matrix of {size} rows and columns")
     known = matrix.dtype in (np.uint8, np.uint16, np.uint32, np.float64) and matrix.dtype.isnative

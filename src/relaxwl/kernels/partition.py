@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl.clustering.partitioners import Partitioner
+from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import paired_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
@@ -71,7 +72,7 @@ class Fed:
     """
 
     known: Rows
-    distances: NDArray[Any] | None
+    distances: NDArray[Any] | UniformCosts | None
 
 
 @dataclass(frozen=True, eq=False)

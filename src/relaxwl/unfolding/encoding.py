@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.costs import GAP, Codebook, EditCost, Sketch
+from relaxwl.costs import GAP, Codebook, EditCost, Sketch, UniformCosts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.graphs.labels import Label, check_same_kind, match_codes
@@ -71,7 +71,7 @@ class RootEncoding:
         """Return the encoding with the pairs (label, attribute code) that are in use."""
         return replace(self, symbols=_sorted_pairs(used, self.labels or ()))
 
-    def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64]:
+    def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64 | UniformCosts]:
         """Return a code for each vertex, and the costs between all codes in use and known, ⊥ last.
 
         With ``unseen="error"`` a symbol that was not met in fitting is refused; otherwise it is a new one, and the
@@ -82,6 +82,8 @@ class RootEncoding:
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
             raise ValueError(f"unseen='error', and these graphs have labels that were not met in fitting: {new[:5]}")
+        if self.codebook is None and (rule := self.cost.uniform_costs(len(symbols))) is not None:
+            return codes, rule
         refuse_beyond_memory(
             COPIES * 8.0 * (len(symbols) + 1) ** 2,
             f"the costs between {len(symbols)} different labels or attribute vectors",
@@ -204,7 +206,7 @@ class EdgeEncoding:
         return codes, self._named(symbols)
 
     def encode(
-        self, graphs: GraphCollection, node_costs: Float64, unseen: str = "relabel"
+        self, graphs: GraphCollection, node_costs: Float64 | UniformCosts, unseen: str = "relabel"
     ) -> tuple[Int32 | None, Float64 | None]:
         """Return a code for each adjacency entry and the costs between codes, ⊥ last; None twice if they do not count.
 
@@ -218,7 +220,8 @@ class EdgeEncoding:
             raise ValueError(
                 f"unseen='error', and these graphs have edge labels that were not met in fitting: {new[:5]}"
             )
-        return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=node_costs)
+        known_costs = None if isinstance(node_costs, UniformCosts) else node_costs
+        return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=known_costs)
 
     def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
         """Return a code for each adjacency entry and all symbols, the unknown ones last."""
