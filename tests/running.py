@@ -25,8 +25,10 @@ def heed_interrupts():
 def in_terminal(arguments, until=None, send=None, timeout=240):
     """Run a command in a pseudo-terminal; return what it showed and its exit code."""
     import pty  # not on Windows
+    import termios
 
     parent, child = pty.openpty()
+    termios.tcsetwinsize(child, (24, 100))
     process = subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         stdin=child,

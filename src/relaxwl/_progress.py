@@ -1,9 +1,35 @@
-"""Progress of long work through ``logging``: silent by default, shown when the user asks with ``verbose``."""
+"""Progress of long work: a bar of ``tqdm`` in terminals and notebooks, lines of ``logging`` elsewhere.
+
+Work that knows how long it is opens a :class:`ProgressBar`; everything else tells with :func:`report` what it has done.
+Both are silent unless the user asks for them (``verbose``), and what happens within an open bar is shown by that bar.
+"""
 
 import logging
+import sys
+import threading
 import time
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Self
 
 logger = logging.getLogger("relaxwl")
+
+
+class _StderrHandler(logging.Handler):
+    """Writes lines for users who set ``verbose`` without having configured ``logging``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if sys.stderr is not None and not _is_configured():  # which may have happened since
+            sys.stderr.write(self.format(record) + "\n")
+
+
+_handler = _StderrHandler()
+_open_bar: ContextVar["ProgressBar | None"] = ContextVar("open_bar", default=None)
+
+
+def is_watched() -> bool:
+    """Say whether somebody sees what is written as it is written: in a terminal or a notebook."""
+    return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 def report(
@@ -14,28 +40,146 @@ def report(
     share: float | None = None,
     since: float | None = None,
 ) -> None:
-    """Log a line of progress if ``verbose`` is at least ``level``.
+    """Tell what was done, if ``verbose`` is at least ``level``: in the open bar, or as a line of the log.
 
-    ``share`` says which part of the work is done, if that is known; with ``since``, when it began on the clock of
-    ``time.perf_counter``, the line ends with the time that is left. Handlers that draw find the share, and the line
-    without the time, in the record's ``share`` and ``what``. A user who sets ``verbose`` wants to see it, also without
-    having configured ``logging``; a handler of our own is added only then, and only if there is none.
+    Parameters
+    ----------
+    verbose : int
+        What the user asked for: 0 for silence, 1 for progress, 2 for details.
+    message, *values : str, object
+        What was done, as ``logging`` takes it.
+    level : int
+        The least ``verbose`` that shows it.
+    share : float, optional
+        The part of the work that is done, from 0 to 1.
+    since : float, optional
+        When the work began on the clock of ``time.perf_counter``; the line then ends with the time that is left.
     """
     if verbose < level:
         return
-    if not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler())
+    what, bar = message % values, _open_bar.get()
+    if bar is not None:
+        bar.show(share, what)
+        return
+    if not _is_configured():
+        logger.addHandler(_handler)  # once: it is not added again
     if not logger.isEnabledFor(logging.INFO):
         logger.setLevel(logging.INFO)
-    what = message % values
-    logger.info("%s%s", what, _time_left(share, since), extra={"what": what, "share": share})
+    left = ""
+    if share and since is not None:
+        elapsed = time.perf_counter() - since
+        left = f"; {duration(elapsed)} so far, about {duration(elapsed * (1 - share) / share)} left"
+    logger.info("%s%s", what, left)
 
 
-def _time_left(share: float | None, since: float | None) -> str:
-    if not share or since is None:
-        return ""
-    elapsed = time.perf_counter() - since
-    return f"; {duration(elapsed)} so far, about {duration(elapsed * (1 - share) / share)} left"
+def _is_configured() -> bool:
+    """Say whether the program has taken the log of this package, or all logs, into its own hands."""
+    return any(handler is not _handler for handler in (*logger.handlers, *logging.root.handlers))
+
+
+class ProgressBar:
+    """Work of known length, to be entered as a context; worker threads may add to it.
+
+    With ``verbose=1`` it is a bar where somebody watches and the program has not configured ``logging``, and lines of
+    the log elsewhere; with 2 or more always lines. Within an open bar it moves that bar, and opens none. A bar ends at
+    100 % unless the work fails.
+
+    Parameters
+    ----------
+    title : str
+        What stands before the bar.
+    total : float, optional
+        Length of the work; None if it is unknown.
+    verbose : int
+        What the user asked for.
+    every : float
+        Least number of seconds between two lines; the last is always written.
+    leave : bool
+        Whether the bar stays when the work is done.
+    **options
+        Further options of ``tqdm``, such as ``unit``.
+
+    Examples
+    --------
+    >>> with ProgressBar("squares", 3, verbose=0) as progress:
+    ...     for number in range(3):
+    ...         progress.add(1, "%d", number**2)
+    >>> progress.done
+    3.0
+    """
+
+    def __init__(
+        self,
+        title: str,
+        total: float | None = 1.0,
+        *,
+        verbose: int = 1,
+        every: float = 0.0,
+        leave: bool = True,
+        **options: Any,
+    ) -> None:
+        self.title, self.total, self.verbose, self.every = title, total, verbose, every
+        self.done = 0.0
+        self._options: dict[str, Any] = {"leave": leave, **options}
+        self._start = self._last_line = time.perf_counter()
+        self._lock = threading.Lock()
+        self._bar: Any = None
+        self._token: Token[ProgressBar | None] | None = None
+
+    def __enter__(self) -> Self:
+        if self.verbose == 1 and _open_bar.get() is None and is_watched() and not _is_configured():
+            from tqdm.auto import tqdm  # some tens of milliseconds, which most commands do without
+
+            class Bar(tqdm):
+                monitor_interval = 0  # no thread that looks after bars which seldom move
+
+            shape = {} if "unit" in self._options else {"bar_format": "{l_bar}{bar}| {elapsed}<{remaining}{postfix}"}
+            self._bar = Bar(desc=self.title, total=self.total, miniters=0, dynamic_ncols=True, **shape, **self._options)
+            self._token = _open_bar.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None and self._token is not None:
+            _open_bar.reset(self._token)
+            if kind is None and self.total is not None:
+                self._bar.n = self.total
+                self._bar.refresh()
+            self._bar.close()
+            self._bar = None
+
+    def add(self, amount: float, message: str = "", *values: object) -> None:
+        """Count some work as done, and tell what it was."""
+        with self._lock:
+            self._reach(self.done + amount, message, *values)
+
+    def reach(self, done: float, message: str = "", *values: object) -> None:
+        """Count all work up to ``done`` as done, whatever was added of its parts."""
+        with self._lock:
+            self._reach(max(done, self.done), message, *values)
+
+    def _reach(self, done: float, message: str, *values: object) -> None:
+        # Sums of fractions may exceed the whole by rounding.
+        self.done = done if self.total is None else min(done, float(self.total))
+        if self._bar is not None:
+            self._bar.set_postfix_str(message % values, refresh=False)
+            self._bar.update(self.done - self._bar.n)
+        elif self.verbose and message and self.total:
+            now = time.perf_counter()
+            if _open_bar.get() is not None or self.done >= self.total or now - self._last_line >= self.every:
+                self._last_line = now
+                report(self.verbose, message, *values, share=self.done / self.total, since=self._start)
+
+    def show(self, share: float | None, what: str) -> None:
+        """Show in an open bar what something within the work tells; it may have several rounds, each from 0 to 1."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.set_postfix_str(what, refresh=False)
+                if share is not None and self.total is not None:
+                    if share * self.total < self._bar.n:
+                        self._bar.reset()
+                    self._bar.update(share * self.total - self._bar.n)
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ from relaxwl.kernels import WeisfeilerLehman
 
 def test_bad_data_is_named(toy):
     graphs, y = toy
-    with pytest.raises(ValueError, match="one class for each of the 40 graphs"):
+    with pytest.raises(ValueError, match="one value for each of 40 graphs"):
         cross_validate(WeisfeilerLehman(), graphs, y[:-1])
     with pytest.raises(ValueError, match="single class"):
         cross_validate(WeisfeilerLehman(), graphs, ["a"] * 40)

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.toy_kernels import QUICK, Noise, Spy, comparable
+from evaluation.toy_kernels import QUICK, Noise, Slow, Spy, comparable
 from platforms import posix
+from relaxwl._progress import ProgressBar
 from relaxwl.evaluation import ResultStore, cross_validate
 from relaxwl.evaluation.folds import checked_settings, outer_splits
 from relaxwl.kernels import WeisfeilerLehman
@@ -188,3 +189,22 @@ def test_a_killed_run_resumes_to_the_same_table(tmp_path, protocol):
     resumed, uninterrupted = ResultStore(killed).load(), ResultStore(whole).load()
     assert comparable(resumed) == comparable(uninterrupted)
     assert str(resumed) == str(uninterrupted)
+
+
+def test_progress_ends_at_the_total_and_never_goes_back(toy, monkeypatch, caplog):
+    reached, reach = [], ProgressBar._reach
+
+    def watch(bar, done, message, *values):
+        reach(bar, done, message, *values)
+        reached.append((bar.done / bar.total, message % values))
+
+    monkeypatch.setattr(ProgressBar, "_reach", watch)
+    monkeypatch.setattr("relaxwl.evaluation.protocol.SECONDS_PER_LINE", 1e9)
+    caplog.set_level("INFO", "relaxwl")
+    cross_validate({"a": WeisfeilerLehman(max_depth=1), "b": Slow()}, *toy, n_jobs=2, verbose=1, **QUICK)
+    shares = [share for share, _ in reached]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    told = " ".join(what for _, what in reached)
+    assert all(word in told for word in ("fitting", "choosing", "repetition 2", "a: done", "b: out of time"))
+    assert [line.split(";")[0] for line in caplog.messages if "b:" in line] == ["b: out of time"]

@@ -8,8 +8,7 @@ import pytest
 from evaluation.toy_kernels import QUICK
 from relaxwl.evaluation import cross_validate
 from relaxwl.evaluation.folds import Split
-from relaxwl.evaluation.progress import Meter
-from relaxwl.evaluation.selection import Candidate, FittedVariant, Selection
+from relaxwl.evaluation.selection import Candidate, FittedVariant, Selection, part_of
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 
@@ -21,9 +20,15 @@ def test_of_equal_variants_the_first_wins():
     split = Split(train, test, ((train[:4], train[4:]), (train[4:], train[:4])))
     blind = np.ones((12, 12))
     selection = Selection([split], y, (1.0, 2.0), 1)
-    share = Meter(None, "data", 1).start("kernel", 0, 1)
+    done = []
+
+    def advance(share, what):
+        done.append(share)
+        assert what == "choosing"
+
     for name, matrix in (("blind", blind), ("first", gram), ("equal", gram), ("worse", blind)):
-        selection.enter(FittedVariant(None, None, [Candidate({"name": name}, matrix)], 0.0, 0.0), share)
+        selection.enter(FittedVariant(None, None, [Candidate({"name": name}, matrix)], 0.0, 0.0), part_of(advance, 4))
+    assert sum(done) == pytest.approx(1)
     assert selection.choices[0].parameters == {"name": "first", "C": 1.0}
     assert selection.choices[0].n_candidates == 4
     assert selection.choices[0].offered == {"name": ["blind", "first", "equal", "worse"], "C": [1.0, 2.0]}

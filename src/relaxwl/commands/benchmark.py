@@ -13,7 +13,6 @@ from relaxwl.commands.sources import Columns, MoleculeSource, Source, check_sour
 from relaxwl.evaluation import (
     DEFAULT_C,
     Cell,
-    ProgressEvent,
     Results,
     ResultStore,
     cross_validate,
@@ -63,12 +62,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
     splits = _splits(arguments.splits, source)
     console.note(f"{source.name}: {source.graphs!r}")
     folder.mkdir(parents=True, exist_ok=True)
-    with console.bar(source.name) as bar:
-
-        def show(event: ProgressEvent) -> None:
-            place = f"{event.kernel}, repetition {event.repetition + 1}: {event.description}"
-            bar.update(event.done, event.total, place)
-
+    with console.bar(source.name):
         return cross_validate(
             kernels,
             source.graphs,
@@ -88,7 +82,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
             time_limit=arguments.time_limit,
             store=ResultStore(folder / RESULTS_FILE),
             dataset=source.name,
-            progress=show,
+            verbose=console.verbose,
         )
 
 

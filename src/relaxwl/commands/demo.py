@@ -9,7 +9,7 @@ import numpy as np
 
 from relaxwl.commands.console import Console
 from relaxwl.datasets import EGONET_MODELS, make_egonets
-from relaxwl.evaluation import Cell, ProgressEvent, Results, cross_validate, results_table
+from relaxwl.evaluation import Cell, Results, cross_validate, results_table
 from relaxwl.evaluation.cells import best_cells
 from relaxwl.evaluation.records import Record
 from relaxwl.predictors import GraphClassifier
@@ -26,16 +26,9 @@ def run(arguments: Namespace, console: Console) -> None:
         "vertices and edges, so counting cannot tell them apart (chance is 25 %). Who can?\n"
     )
     records: list[Record] = []
-    with console.bar("demo") as bar:
-        for number, level in enumerate(LEVELS):
-            graphs, y = make_egonets(
-                arguments.graphs, level=level, n_nodes=arguments.nodes, random_state=arguments.seed
-            )
-
-            def show(event: ProgressEvent) -> None:
-                done = number + event.done / event.total  # noqa: B023
-                bar.update(done, len(LEVELS), f"density {level}, {event.kernel}")  # noqa: B023
-
+    for level in LEVELS:
+        graphs, y = make_egonets(arguments.graphs, level=level, n_nodes=arguments.nodes, random_state=arguments.seed)
+        with console.bar(f"density {level}"):
             records += cross_validate(
                 KERNELS,
                 graphs,
@@ -45,7 +38,7 @@ def run(arguments: Namespace, console: Console) -> None:
                 n_jobs=arguments.jobs,
                 random_state=arguments.seed,
                 dataset=f"egonets-{level}",
-                progress=show,
+                verbose=console.verbose,
             )
     results = Results(records)
     cells = {kernel: [results.cell(f"egonets-{level}", kernel) for level in LEVELS] for kernel in KERNELS}

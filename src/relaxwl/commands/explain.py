@@ -19,10 +19,10 @@ def run(arguments: Namespace, console: Console) -> None:
         edge_labels=arguments.edge_labels,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,
-        verbose=int(console.shows_kernels),
+        verbose=console.verbose,
     )
     console.note(f"{source.name}: {source.graphs!r}\ngrouping neighbourhoods up to depth {arguments.depth} …")
-    with console.kernel_bar(source.name):
+    with console.bar(source.name):
         explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")
     write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")

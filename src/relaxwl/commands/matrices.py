@@ -21,7 +21,7 @@ def run_features(arguments: Namespace, console: Console) -> None:
     if not hasattr(kernel, "transform"):
         raise UserError(f"{arguments.kernel} has no explicit features; use 'relaxwl kernel' for its Gram matrix")
     source = open_source(arguments.dataset, console, arguments.seed)
-    with console.kernel_bar(source.name):
+    with console.bar(source.name):
         features = kernel.transform(source.graphs) if arguments.apply else kernel.fit_transform(source.graphs)
     _save(kernel, arguments, console)
     matrix = csr_array(features)
@@ -43,7 +43,7 @@ def run_kernel(arguments: Namespace, console: Console) -> None:
     """Write the Gram matrix."""
     kernel = _kernel(arguments, console)
     source = open_source(arguments.dataset, console, arguments.seed)
-    with console.kernel_bar(source.name):
+    with console.bar(source.name):
         matrix = kernel.kernel_matrix(source.graphs) if arguments.apply else kernel.fit_kernel_matrix(source.graphs)
     _save(kernel, arguments, console)
     _write(arguments.output, {"K": matrix}, source)
@@ -71,7 +71,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
         raise UserError("--apply uses the kernel as it was saved: leave out --model, --kernel and the kernel's options")
     else:
         kernel = load_kernel(arguments.apply)
-    return kernel.set_params(verbose=int(console.shows_kernels))
+    return kernel.set_params(verbose=console.verbose)
 
 
 def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:

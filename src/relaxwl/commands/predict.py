@@ -27,13 +27,13 @@ def run_fit(arguments: Namespace, console: Console) -> None:
     """Fit a classifier or a regressor and save it."""
     source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     task, y = _task(arguments.task, source)
-    common = {"n_jobs": arguments.jobs, "random_state": arguments.seed, "verbose": int(console.shows_kernels)}
+    common = {"n_jobs": arguments.jobs, "random_state": arguments.seed, "verbose": console.verbose}
     if isinstance(source, MoleculeSource):
         model = MOLECULES[task](**common)
     else:
         model = GRAPHS[task](effort=arguments.effort, time_limit=arguments.time_limit, **common)
     console.note(f"{source.name}: {source.graphs!r}")
-    with console.kernel_bar(source.name):
+    with console.bar(source.name):
         model.fit(source.graphs, y)
     model.set_params(verbose=0).save(arguments.output)
     report = model.report_

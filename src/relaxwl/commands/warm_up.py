@@ -21,11 +21,13 @@ def run(arguments: Namespace, console: Console) -> None:
     works: dict[str, Callable[[], None]] = {name: partial(_kernel, name, jobs) for name in kernel_names()}
     works |= {"edge labels": partial(_edge_labels, jobs), "predictors": partial(_predictors, jobs)}
     seconds: dict[str, float] = {}
-    for name, work in works.items():
-        start = time.perf_counter()
-        console.note(f"compiling {name}")
-        work()
-        seconds[name] = round(time.perf_counter() - start, 1)
+    with console.bar("compiling") as bar:
+        for name, work in works.items():
+            start = time.perf_counter()
+            bar.add(0, name)
+            work()
+            bar.add(1 / len(works), name)
+            seconds[name] = round(time.perf_counter() - start, 1)
     lines = [f"{name:<18}{spent:6.1f} s" for name, spent in seconds.items()]
     console.result("\n".join([*lines, f"{'total':<18}{sum(seconds.values()):6.1f} s"]), seconds)
 

@@ -1,6 +1,5 @@
 """Downloading data sets of the TU collection into a cache whose files are verified on every use."""
 
-import contextlib
 import hashlib
 import http.client
 import json
@@ -18,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from functools import partial
@@ -28,6 +27,7 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from relaxwl._deadline import Deadline, current_deadline
+from relaxwl._progress import ProgressBar, is_watched
 from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular, sha256
 from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, load_tu
 from relaxwl.graphs import GraphCollection
@@ -246,13 +246,16 @@ def _receive(name: str, url: str, file: IO[bytes]) -> str:
             announced = str(response.headers.get("Content-Length", ""))
             expected = int(announced) if re.fullmatch(r"[0-9]{1,18}", announced) else None
             _check_size(expected or 0, url)
-            with _progress(name, expected) as show:
+            if not is_watched():
+                size = "unknown size" if expected is None else f"{expected / 1e6:.1f} MB"
+                logger.info("downloading %s (%s)", name, size)
+            with ProgressBar(name, expected, unit="B", unit_scale=True) as bar:
                 while chunk := response.read(_CHUNK_BYTES):
                     received += len(chunk)
                     _check_size(received, url)
                     digest.update(chunk)
                     _write(chunk, file, url)
-                    show(received)
+                    bar.add(len(chunk))
     except urllib.error.HTTPError as error:
         error.close()
         raise _status_error(name, url, error.code) from None
@@ -286,27 +289,6 @@ def _status_error(name: str, url: str, status: int) -> Exception:
 def _check_size(size: int, url: str) -> None:
     if size > MAX_DOWNLOAD_BYTES:
         raise DownloadError(f"{url} is larger than {MAX_DOWNLOAD_BYTES} bytes; download it yourself and use load_tu")
-
-
-@contextlib.contextmanager
-def _progress(name: str, expected: int | None) -> Iterator[Any]:
-    """Yield a function that shows how much has come: a bar if a person is watching, a line in the log otherwise."""
-    size = "unknown size" if expected is None else f"{expected / 1e6:.1f} MB"
-    if sys.stderr is None or not sys.stderr.isatty():
-        logger.info("downloading %s (%s)", name, size)
-        yield lambda received: None
-        return
-
-    def show(received: int) -> None:
-        filled = 0 if not expected else min(30 * received // expected, 30)
-        bar = "" if expected is None else f" [{'#' * filled}{'.' * (30 - filled)}]"
-        sys.stderr.write(f"\r{name}{bar} {received / 1e6:.1f} MB of {size}")
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\n")
 
 
 # ------------------------------------------------------------------------------------------------------- checking

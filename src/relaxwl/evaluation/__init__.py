@@ -2,7 +2,6 @@
 
 from relaxwl.evaluation.cells import Cell
 from relaxwl.evaluation.folds import DEFAULT_C
-from relaxwl.evaluation.progress import ProgressEvent
 from relaxwl.evaluation.protocol import cross_validate
 from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp
 from relaxwl.evaluation.results import Results
@@ -17,7 +16,6 @@ __all__ = [
     "DatasetRecord",
     "FoldRecord",
     "GivenUp",
-    "ProgressEvent",
     "ResultStore",
     "Results",
     "Table",

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from relaxwl._memory import forget_peak_memory
+from relaxwl._progress import ProgressBar
 from relaxwl._validation import check_integer
 from relaxwl.evaluation.contestants import is_kernel, is_reseeded, require_recognisable, resolve
 from relaxwl.evaluation.data import Data, checked_data
 from relaxwl.evaluation.folds import DEFAULT_C, Split, checked_settings, kernel_seed, outer_splits, read_splits
 from relaxwl.evaluation.predicting import classify, classify_transductively, regress
-from relaxwl.evaluation.progress import Meter, ProgressEvent, Share
 from relaxwl.evaluation.recording import OUT_OF_TIME, Keeper, Recorder
 from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.selection import Choice, FittedVariant, Selection, fit_variant
+from relaxwl.evaluation.selection import Advance, Choice, FittedVariant, Selection, fit_variant, part_of
 from relaxwl.evaluation.warm_up import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
@@ -38,6 +38,8 @@ from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
+# Seconds between two lines of progress.
+SECONDS_PER_LINE = 10.0
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +64,7 @@ def cross_validate(
     time_limit: float | None = None,
     store: Any = None,
     dataset: str = "data",
-    progress: Callable[[ProgressEvent], None] | None = None,
+    verbose: int = 0,
 ) -> Results:
     """Evaluate graph kernels by nested, stratified, repeated cross-validation with a support vector machine.
 
@@ -110,8 +112,8 @@ def cross_validate(
         Where records are kept. What it holds already for the same data, settings and kernels is not computed again.
     dataset : str
         Name of the data set in records and tables.
-    progress : callable, optional
-        Called with a :class:`ProgressEvent`, never by two threads at a time.
+    verbose : int
+        1 shows progress: a bar in terminals and notebooks, a line every few seconds elsewhere.
 
     Returns
     -------
@@ -144,43 +146,54 @@ def cross_validate(
     data = checked_data(collection, y, dataset, settings, given, n_jobs, time_limit)
     keeper = Keeper(store)
     keeper.describe(data)
-    meter = Meter(progress, data.name, len(contestants) * n_repeats * settings.n_folds)
-    for contestant in contestants:
-        _evaluate(contestant, data, n_repeats, keeper, meter)
+    total = len(contestants) * n_repeats * settings.n_folds
+    with ProgressBar(data.name, total, verbose=verbose, every=SECONDS_PER_LINE) as progress:
+        for number, contestant in enumerate(contestants):
+            outcome = _evaluate(contestant, data, n_repeats, keeper, progress)
+            progress.reach((number + 1) * n_repeats * settings.n_folds, "%s: %s", contestant.title, outcome)
     return keeper.results()
 
 
-def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, meter: Meter) -> None:
-    """Compute, record by record, what the store does not hold yet."""
+def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, progress: ProgressBar) -> str:
+    """Compute, record by record, what the store does not hold yet; return how it ended."""
     recorder = Recorder.of(contestant, data)
     keeper.take_sketch(recorder.key)
     n_folds = data.settings.n_folds
     kept: dict[int, FittedVariant] = {}
     is_warm = False
+    begun = progress.done
     for repetition in range(n_repeats):
-        share = meter.start(contestant.title, repetition, n_folds)
+        where = f"{contestant.title}, repetition {repetition + 1}"
+        progress.reach(begun + repetition * n_folds, "%s", where)
+
+        def advance(share: float, what: str, where: str = where) -> None:
+            progress.add(share * n_folds, "%s: %s", where, what)
+
         missing = [fold for fold in range(n_folds) if not keeper.take_fold(recorder.key, repetition, fold)]
         if missing and keeper.take_out_of_time(recorder.key, repetition, data.time_limit):
-            meter.finish((n_repeats - repetition) * n_folds, OUT_OF_TIME)
-            return
+            return OUT_OF_TIME
         if missing and not is_warm:
             warm_up(contestant, data.graphs, data.n_jobs, unseen=data.settings.protocol == "inductive")
             is_warm = True
         forget_peak_memory()
         try:
             with limited(data.time_limit):
-                _evaluate_folds(recorder, repetition, missing, kept, keeper, share)
+                _evaluate_folds(recorder, repetition, missing, kept, keeper, advance)
         except (TimeoutError, MemoryError) as error:
             logger.info("%s on %s: %s", contestant.name, data.name, error)
             given_up = recorder.given_up(repetition, error)
             keeper.add([given_up])
-            meter.finish((n_repeats - repetition) * n_folds, given_up.cause)
-            return
-        meter.finish(n_folds)
+            return given_up.cause
+    return "done"
 
 
 def _evaluate_folds(
-    recorder: Recorder, repetition: int, folds: list[int], kept: dict[int, FittedVariant], keeper: Keeper, meter: Share
+    recorder: Recorder,
+    repetition: int,
+    folds: list[int],
+    kept: dict[int, FittedVariant],
+    keeper: Keeper,
+    advance: Advance,
 ) -> None:
     """Evaluate some folds of a repetition: together if they share Gram matrices, else one by one."""
     data = recorder.data
@@ -194,17 +207,18 @@ def _evaluate_folds(
 
     by_itself = not is_kernel(recorder.contestant)
     if by_itself and folds and _shares_kernels(recorder.contestant, data, repetition):
-        evaluate_fold = _sharing(recorder.contestant, data, repetition, meter)
+        evaluate_fold = _sharing(recorder.contestant, data, repetition)
         for fold in folds:
-            keep([fold], [evaluate_fold(splits[fold], meter.part(len(folds)))], splits[fold].train)
+            keep([fold], [evaluate_fold(splits[fold])], splits[fold].train)
+            advance(1 / len(folds), "predicting")
     elif by_itself or data.settings.protocol == "inductive":
         evaluate = _predicted if by_itself else _inductive
         for fold in folds:
-            choice = evaluate(recorder.contestant, data, repetition, splits[fold], meter.part(len(folds)))
+            choice = evaluate(recorder.contestant, data, repetition, splits[fold], part_of(advance, len(folds)))
             keep([fold], [choice], splits[fold].train)
     elif folds:
         chosen = [splits[fold] for fold in folds]
-        choices = _transductive(recorder.contestant, data, repetition, chosen, kept, meter)
+        choices = _transductive(recorder.contestant, data, repetition, chosen, kept, advance)
         keep(folds, choices, np.arange(len(data.y)))
 
 
@@ -219,16 +233,16 @@ def _transductive(
     repetition: int,
     splits: list[Split],
     kept: dict[int, FittedVariant],
-    meter: Share,
+    advance: Advance,
 ) -> list[Choice]:
     """Choose for several folds from the same Gram matrices of all graphs, variant by variant."""
     variants = _variants(contestant, data, repetition)
     selection = Selection(splits, data.y, data.settings.C, data.n_jobs, data.settings.solver)
     for number, variant in enumerate(variants):
-        share = meter.part(len(variants))
+        share = part_of(advance, len(variants))
         fitted = kept.get(number)
         if fitted is None:
-            share.say("fitting")
+            share(0.0, "fitting")
             fitted = fit_variant(variant, data.graphs)
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
             if not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
@@ -237,30 +251,30 @@ def _transductive(
     return selection.choices
 
 
-def _inductive(contestant: Entry, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
+def _inductive(contestant: Entry, data: Data, repetition: int, split: Split, advance: Advance) -> Choice:
     """Choose for one fold, with kernels that have seen its training graphs alone, and classes of these alone."""
     variants = _variants(contestant, data, repetition)
     training, unseen = data.graphs[split.train], data.graphs[split.test]
     within, settings = [split.within_training()], data.settings
     selection = Selection(within, data.y[split.train], settings.C, data.n_jobs, settings.solver)
     for variant in variants:
-        share = meter.part(len(variants))
-        share.say("fitting")
+        share = part_of(advance, len(variants))
+        share(0.0, "fitting")
         fitted = fit_variant(variant, training)
         selection.enter(fitted, share, partial(_unseen_matrix, fitted, unseen, selection.choices[0]))
     return selection.choices[0]
 
 
-def _predicted(contestant: Entry, data: Data, repetition: int, split: Split, meter: Share) -> Choice:
+def _predicted(contestant: Entry, data: Data, repetition: int, split: Split, advance: Advance) -> Choice:
     """Let a contestant that predicts by itself learn from the training graphs of one fold, and predict the others."""
     estimator = _variants(contestant, data, repetition)[0].estimator
     training, unseen = data.graphs[split.train], data.graphs[split.test]
-    meter.say("fitting")
+    advance(0.0, "fitting")
     if data.settings.task == "regression":
         choice = regress(estimator, training, data.y[split.train], unseen)
     else:
         choice = classify(estimator, training, np.array(data.targets(split.train)), unseen, data.classes)
-    meter.advance(1.0, "predicting")
+    advance(1.0, "predicting")
     return choice
 
 
@@ -270,16 +284,13 @@ def _shares_kernels(contestant: Entry, data: Data, repetition: int) -> bool:
     return wanted and TransductiveClassifier.suits(_variants(contestant, data, repetition)[0].estimator, data.graphs)
 
 
-def _sharing(contestant: Entry, data: Data, repetition: int, meter: Share) -> Callable[[Split, Share], Choice]:
+def _sharing(contestant: Entry, data: Data, repetition: int) -> Callable[[Split], Choice]:
     """Let a contestant's kernels meet all graphs; return what learns from one fold's training graphs alone."""
-    meter.say("fitting")
     shared = TransductiveClassifier(_variants(contestant, data, repetition)[0].estimator, data.graphs)
 
-    def evaluate(split: Split, part: Share) -> Choice:
+    def evaluate(split: Split) -> Choice:
         labels = np.array(data.targets(split.train))
-        choice = classify_transductively(shared, split.train, labels, split.test, data.classes)
-        part.advance(1.0, "predicting")
-        return choice
+        return classify_transductively(shared, split.train, labels, split.test, data.classes)
 
     return evaluate
 

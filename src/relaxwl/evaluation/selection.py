@@ -10,7 +10,6 @@ import numpy as np
 
 from relaxwl._execution import map_chunks
 from relaxwl.evaluation.folds import Split
-from relaxwl.evaluation.progress import Share
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.registry import Variant
@@ -112,6 +111,15 @@ def _checked(matrix: Any, n_graphs: int, kernel: Any, setting: dict[str, Any]) -
     return checked
 
 
+# Counts a share of some work as done, and tells what it was; several threads may call it.
+Advance = Callable[[float, str], None]
+
+
+def part_of(advance: Advance, n_parts: int) -> Advance:
+    """Return what counts shares of one of ``n_parts`` equal parts of some work."""
+    return lambda share, what: advance(share / n_parts, what)
+
+
 class Selection:
     """Folds in which fitted kernels compete, one after the other.
 
@@ -138,7 +146,7 @@ class Selection:
         self.splits, self.y, self.C, self.n_jobs, self.solver = splits, y, C, n_jobs, solver
         self.choices = [Choice() for _ in splits]
 
-    def enter(self, fitted: FittedVariant, meter: Share, unseen: Callable[[int], Float64] | None = None) -> None:
+    def enter(self, fitted: FittedVariant, advance: Advance, unseen: Callable[[int], Float64] | None = None) -> None:
         """Let a fitted kernel compete in every fold.
 
         ``unseen(position)`` returns the Gram matrix between test and training graphs in the candidate at ``position``;
@@ -148,7 +156,7 @@ class Selection:
             [training_scale(candidate.matrix.diagonal()[split.train]) for split in self.splits]
             for candidate in fitted.candidates
         ]
-        correct = self._inner_scores(fitted, scales, meter)
+        correct = self._inner_scores(fitted, scales, advance)
         improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
         map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
         for choice in self.choices:
@@ -158,7 +166,7 @@ class Selection:
             choice.fit_seconds += fitted.fit_seconds
             choice.gram_seconds += fitted.gram_seconds
 
-    def _inner_scores(self, fitted: FittedVariant, scales: list[list[float]], meter: Share) -> Int64:
+    def _inner_scores(self, fitted: FittedVariant, scales: list[list[float]], advance: Advance) -> Int64:
         """Return how many training graphs inner folds got right: (n_folds, n_candidates, n_C)."""
         tasks = [
             (fold, position, inner)
@@ -171,7 +179,7 @@ class Selection:
             fold, position, (fit, held_out) = task
             gram = fitted.candidates[position].matrix
             scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C, self.solver)
-            meter.advance(1 / len(tasks), "choosing")
+            advance(1 / len(tasks), "choosing")
             return scores
 
         correct = np.zeros((len(self.splits), len(fitted.candidates), len(self.C)), np.int64)

@@ -1,7 +1,5 @@
 """The relaxed Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are similar."""
 
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
@@ -13,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl._progress import report
+from relaxwl._progress import ProgressBar, report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
@@ -199,8 +197,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         encoded = self._encode(graphs)
         if not self.approximate:
             _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
-        fit = partial(self._fit_chain, encoded, seed, Progress(self))
-        chains = map_long(fit, range(self.n_partitions if self.approximate else 1), self.n_jobs)
+        with Progress(self) as progress:
+            fit = partial(self._fit_chain, encoded, seed, progress)
+            chains = map_long(fit, range(self.n_partitions if self.approximate else 1), self.n_jobs)
         fitted = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
         self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in fitted]
         self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in fitted]
@@ -389,25 +388,15 @@ def _group_name(partition: Partition, group: int) -> str:
 _Fitted = tuple[Partition, Counter, Counts]
 
 
-class Progress:
-    """Says, after each grouping, how far the fit is and how long it may take; chains may be side by side."""
+class Progress(ProgressBar):
+    """Progress of a fit, told after each partition; chains may be side by side."""
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
-        self.verbose = kernel.verbose
         # Deeper trees take longer, and those of depth 0 no time at all: a depth counts as much as its number.
-        self.total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
-        self.done = 0
-        self.start = time.perf_counter()
-        self.lock = threading.Lock()
+        total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
+        super().__init__(type(kernel).__name__, total or 1.0, verbose=kernel.verbose)
 
     def step(self, partition: Partition, n_trees: int) -> None:
-        """Log one line."""
-        with self.lock:
-            self.done += partition.depth
-            report(
-                self.verbose,
-                "partition %d, depth %d: %d trees in %d groups",
-                *(partition.index, partition.depth, n_trees, len(partition)),
-                share=self.done / self.total if self.total else 1.0,
-                since=self.start,
-            )
+        """Tell that a partition is done."""
+        told = (partition.index, partition.depth, n_trees, len(partition))
+        self.add(partition.depth, "partition %d, depth %d: %d trees in %d groups", *told)
