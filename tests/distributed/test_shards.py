@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
+from relaxwl.datasets.smiles import from_smiles
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
 from sharding import shard
 from small_graphs import collection, random_graphs
@@ -21,6 +22,13 @@ def write(folder, graphs, y=None, size=7):
     with ShardWriter(folder, graphs_per_shard=size) as writer:
         writer.add(graphs, y)
     return ShardedCollection.open(folder)
+
+
+PART = {"name": "part-000000.npz", "n_graphs": 7, "n_nodes": 21, "n_edges": 14, "sha256": ""}
+
+
+def as_bytes(value):
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
 
 @pytest.fixture
@@ -142,14 +150,70 @@ def test_damage_is_named(tmp_path, labelled):
         ({"node_vocabulary": ["b", "a"]}, "in order"),
         ({"surplus": 1}, "damaged"),
         ({"n_node_attributes": -1}, "n_node_attributes must be"),
+        ({"n_node_attributes": 10**12}, "n_node_attributes must be"),
+        ({"parts": []}, "it names no parts"),
+        ({"writer": 7}, "writer must be a text"),
+        ({"node_vocabulary": "abc"}, "labels must be a list"),
+        ({"node_vocabulary": ["a", "a"]}, "distinct and in order"),
+        ({"node_vocabulary": [10**400]}, "64 bits"),
+        ({"parts": [dict(PART, n_nodes=10**400)]}, "n_nodes of part 0 must be an integer from 0"),
+        ({"parts": [dict(PART, n_graphs=2.5)]}, "n_graphs of part 0 must be an integer"),
+        ({"parts": [PART, PART]}, "1 of its parts have the name of another"),
     ],
 )
 def test_damaged_manifests(tmp_path, labelled, change, message):
     write(tmp_path / "s", labelled)
     path = tmp_path / "s" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(ShardError, match=message):
+    with pytest.raises(ShardError, match=rf"manifest\.json .*{message}"):
         ShardedCollection.open(tmp_path / "s")
+
+
+@pytest.mark.parametrize("depth", [200, 10**5])
+def test_a_manifest_of_deep_lists_is_refused_by_its_name(tmp_path, labelled, depth):
+    write(tmp_path, labelled)
+    path = tmp_path / "manifest.json"
+    content = json.loads(path.read_text()) | {"node_vocabulary": ["x"]}
+    path.write_text(json.dumps(content).replace('"x"', "[" * depth + "]" * depth))
+    with pytest.raises(ShardError, match=r"manifest\.json "):
+        ShardedCollection.open(tmp_path)
+
+
+def test_one_writer_at_a_time(tmp_path, labelled):
+    first = ShardWriter(tmp_path, graphs_per_shard=4)
+    first.add(labelled[:4])
+    second = ShardWriter(tmp_path, graphs_per_shard=4)
+    assert second.n_written == 4
+    with pytest.raises(ShardError, match=r"another writer works in .*, and this one stops"):
+        first.add(labelled[4:8])
+    second.add(labelled[4:])
+    shards = second.finish()
+    assert shards.to_collection() == labelled
+    assert "writer" not in json.loads((tmp_path / "manifest.json").read_text())
+    with pytest.raises(ShardError, match="another writer"):
+        first.finish()
+    assert ShardedCollection.open(tmp_path).to_collection() == labelled
+
+
+def test_names_and_molecules_come_back(tmp_path, labelled):
+    shards = write(tmp_path / "named", labelled.with_names([f"g{i}" for i in range(20)]))
+    assert shards[1].names == tuple(f"g{i}" for i in range(7, 14))
+    assert shards.names == shards.to_collection().names == tuple(f"g{i}" for i in range(20))
+    assert write(tmp_path / "plain", labelled).names is None
+    pytest.importorskip("rdkit")
+    texts = ["C", "CC", "CCO", "CN", "O"]
+    shards = write(tmp_path / "molecules", from_smiles(texts), [1, 2, 3, 4, 5], size=2)
+    assert shards.to_collection().sources == tuple(texts)
+    some, y = shards.sample(3, random_state=0)
+    assert [texts[place - 1] for place in y] == list(some.sources) == list(some.names)
+
+
+def test_no_shards_have_no_targets(tmp_path, labelled):
+    for y in ([1.5] * 20, ["a"] * 20, [True] * 20):
+        shards = write(tmp_path / f"{y[0]}", labelled, y)[:0]
+        assert shards.y.tolist() == []
+        assert shards.y.dtype.kind == np.asarray(y).dtype.kind
+        assert [len(part) for part in shards.sample(3)] == [0, 0]
 
 
 def test_parts_lie_in_the_folder(tmp_path, labelled):
@@ -177,6 +241,11 @@ def test_no_folder_of_shards(tmp_path):
         ("offsets", lambda a: a[:-1], "offsets must ascend"),
         ("node_codes", lambda a: a + 10**9, "node_codes must lie"),
         ("node_vocabulary", lambda a: a[:-1], "is damaged"),
+        ("node_vocabulary", lambda a: as_bytes(["a", "a", "b", ["x", 0], ["x", 1]]), "distinct and in order"),
+        ("node_vocabulary", lambda a: np.frombuffer(b"[" * 10**5, np.uint8), "is damaged"),
+        ("names", lambda a: as_bytes(["one"]), "names must be a text for each of its 7 graphs"),
+        ("names", lambda a: as_bytes([1] * 7), "names must be a text for each"),
+        ("smiles", lambda a: as_bytes({}), "smiles must be a text for each"),
         ("y", lambda a: a[:-1], "a target for each"),
         ("y", lambda a: a.astype(str), "a target for each"),
         ("y", None, "a target for each"),
@@ -187,7 +256,7 @@ def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labelled, name, 
     path = tmp_path / shards.manifest.parts[0].name
     with np.load(path) as archive:
         arrays = {key: archive[key] for key in archive.files}
-    array = arrays.pop(name)
+    array = arrays.pop(name, None)
     if value is not None:
         arrays[name] = value(array)
     with path.open("wb") as file:

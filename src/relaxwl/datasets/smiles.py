@@ -105,8 +105,9 @@ class MoleculeCollection(GraphCollection):
         """Join collections; the molecules are kept where all parts have them."""
         parts = list(collections)
         joined = GraphCollection.concatenate(parts)
-        known = [part.sources for part in parts if isinstance(part, MoleculeCollection)]
-        return cls.of(joined, chain(*known)) if len(known) == len(parts) else joined
+        full = [part for part in parts if len(part)] or parts
+        known = [part.sources for part in full if isinstance(part, MoleculeCollection)]
+        return cls.of(joined, chain(*known)) if known and len(known) == len(full) else joined
 
     def __add__(self, other: object) -> GraphCollection:
         return self.concatenate([self, other]) if isinstance(other, GraphCollection) else NotImplemented

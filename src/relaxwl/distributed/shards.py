@@ -3,13 +3,15 @@
 A part is an ``npz`` archive of plain arrays (nothing in it is executed) with codes into a label vocabulary of its own;
 the manifest has the vocabulary of all parts, so that a shard that is read has the codes that it would have in the whole
 collection. Parts are written whole or not at all, and the manifest last: a writer that was stopped goes on behind the
-last whole part.
+last whole part. The unfinished manifest holds the mark of the writer that made it; of two writers the one whose mark is
+gone stops with an error.
 """
 
 import json
 import os
+import secrets
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,10 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 from relaxwl._memory import MemoryRefusal, refuse_beyond_memory
 from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
 from relaxwl._validation import as_generator, check_integer, plain_targets
+from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.checking import check_clean
-from relaxwl.graphs.labels import Label, Vocabulary, match_codes, plain_label, sort_labels
+from relaxwl.graphs.labels import Vocabulary, match_codes, plain_label, sort_labels
 
 FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
@@ -33,6 +36,11 @@ MANIFEST = "manifest.json"
 UNFINISHED = "manifest.unfinished.json"
 # What a part may unpack to: this much whatever its size, and this much for each of its bytes.
 FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
+# What a manifest may say of the sizes of one part and of an attribute vector.
+MOST_NODES, MOST_EDGES, MOST_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
+# Bytes of a manifest in memory for each in the file, and whatever a file that was made to be wrong may lead to.
+MANIFEST_BYTES = 20
+DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 ARRAYS = ("offsets", "indptr", "indices", "node_codes", "edge_codes", "node_attributes", "edge_attributes")
 
 
@@ -55,7 +63,8 @@ class Part:
 class Manifest:
     """What is known of all parts together.
 
-    ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None where graphs have none.
+    ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None where graphs have none. ``writer`` is the mark of
+    the writer at work, None when all is written.
     """
 
     parts: tuple[Part, ...] = ()
@@ -65,12 +74,13 @@ class Manifest:
     n_edge_attributes: int | None = None
     directed: bool = False
     target: str | None = None
+    writer: str | None = None
 
     def grown(self, part: Part, graphs: GraphCollection, y: NDArray[Any] | None) -> "Manifest":
         """Return the manifest with one more part, refusing one that carries other things than those before."""
         described = _described(graphs, y)
         if not self.parts:
-            return replace(described, parts=(part,))
+            return replace(described, parts=(part,), writer=self.writer)
         known = self.agreeing(described, *self._sizes)
         described = described.agreeing(known, part.n_graphs, part.n_nodes, part.n_edges)
         for field in ("n_node_attributes", "n_edge_attributes", "directed", "target"):
@@ -103,6 +113,8 @@ class Manifest:
     def write(self, path: Path) -> None:
         """Write the manifest, whole or not at all."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        if self.writer is None:
+            del content["writer"]
         with atomic_write(path) as file:
             file.write(json.dumps(content, indent=1).encode())
 
@@ -110,7 +122,7 @@ class Manifest:
     def read(cls, path: Path) -> "Manifest":
         """Read a manifest, checking all of it."""
         try:
-            require_regular(path)
+            refuse_beyond_memory(MANIFEST_BYTES * require_regular(path), f"reading {path}", "is it a manifest?")
             content = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise ShardError(f"{path.parent} is no folder of shards: there is no {path.name} in it") from None
@@ -123,8 +135,8 @@ class Manifest:
             raise ShardError(f"{path} has version {version!r}; this relaxwl reads version {VERSION}")
         try:
             return _checked(cls(**content))
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ShardError(f"{path} is damaged: {error}") from None
+        except DAMAGE as error:
+            raise ShardError(f"{path} is damaged: {str(error) or type(error).__name__}") from None
 
 
 class ShardWriter:
@@ -134,7 +146,7 @@ class ShardWriter:
     ----------
     folder : path
         Made if it is not there. One that a stopped writer left is gone on with: ``n_written`` says how many graphs are
-        in it, which the caller leaves out.
+        in it, which the caller leaves out. Of two that write at the same time, the first stops with an error.
     graphs_per_shard : int
         Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 vertices each
         are a good size.
@@ -159,7 +171,9 @@ class ShardWriter:
             raise ShardError(f"{self.folder} holds finished shards already; give another folder, or remove it first")
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / UNFINISHED
-        self._manifest = Manifest.read(unfinished) if unfinished.exists() else Manifest()
+        found = Manifest.read(unfinished) if unfinished.exists() else Manifest()
+        self._manifest = replace(found, writer=secrets.token_hex(8))
+        self._manifest.write(unfinished)
         self._waiting: list[tuple[GraphCollection, NDArray[Any] | None]] = []
         self._n_waiting = 0
 
@@ -180,6 +194,8 @@ class ShardWriter:
         """Write what is left and the manifest; the folder is complete from here on."""
         if self._n_waiting or not self._manifest.parts:
             self._write(self._n_waiting)
+        self._check_alone()
+        self._manifest = replace(self._manifest, writer=None)
         self._manifest.write(self.folder / MANIFEST)
         (self.folder / UNFINISHED).unlink(missing_ok=True)
         return ShardedCollection(self.folder, self._manifest)
@@ -190,9 +206,19 @@ class ShardWriter:
         with atomic_write(self.folder / name) as file:
             # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
             np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
+            self._check_alone()
         part = Part(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
         self._manifest = self._manifest.grown(part, graphs, y)
+        self._check_alone()
         self._manifest.write(self.folder / UNFINISHED)
+
+    def _check_alone(self) -> None:
+        """Stop if another writer has taken the folder: what it writes and what we write would be lost in turns."""
+        path = self.folder / UNFINISHED
+        if not path.exists() or Manifest.read(path).writer != self._manifest.writer:
+            raise ShardError(
+                f"another writer works in {self.folder}, and this one stops; give each a folder of its own"
+            )
 
     def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None]:
         """Take the first graphs of those that wait."""
@@ -209,7 +235,8 @@ class ShardWriter:
         if len({y is None for _, y in taken}) > 1:
             raise ValueError("y must be given for all graphs or for none")
         targets = [y for _, y in taken if y is not None]
-        return GraphCollection.concatenate(graphs for graphs, _ in taken), np.concatenate(targets) if targets else None
+        joined = MoleculeCollection.concatenate(graphs for graphs, _ in taken)
+        return joined, np.concatenate(targets) if targets else None
 
     def __enter__(self) -> Self:
         return self
@@ -263,7 +290,16 @@ class ShardedCollection(Sequence[GraphCollection]):
         """The targets of all graphs, read from all parts; None if there are none."""
         if self.manifest.target is None:
             return None
-        return np.concatenate([self._targets(part) for part in self.manifest.parts])
+        nothing = np.empty(
+            0, f"{self.manifest.target}1" if self.manifest.target in "bU" else f"{self.manifest.target}8"
+        )
+        return np.concatenate([nothing, *(self._targets(part) for part in self.manifest.parts)])
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of all graphs, read from all parts; None if some graphs have none."""
+        found = [self._read(part, again=True).names for part in self.manifest.parts]
+        return None if None in found else tuple(name for names in found for name in names or ())
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -283,7 +319,7 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     def to_collection(self) -> GraphCollection:
         """Return all graphs as one collection in memory."""
-        return GraphCollection.concatenate(self)
+        return MoleculeCollection.concatenate(self)
 
     def sample(self, n_graphs: int, random_state: Any = 0) -> tuple[GraphCollection, NDArray[Any] | None]:
         """Return some graphs, drawn at random, in order, and their targets; shards are read one at a time.
@@ -303,14 +339,14 @@ class ShardedCollection(Sequence[GraphCollection]):
         starts = prefix_sums(np.array([part.n_graphs for part in self.manifest.parts], np.int64))
         graphs, targets = [self.nothing()], []
         if self.manifest.target is not None:
-            targets = [self._targets(self.manifest.parts[0])[:0]]
+            targets = [self[:0].y]
         for part, (start, stop) in zip(self.manifest.parts, pairwise(starts), strict=True):
             mine = chosen[(chosen >= start) & (chosen < stop)] - start
             if len(mine):
                 graphs.append(self._read(part)[mine])
             if len(mine) and self.manifest.target is not None:
                 targets.append(self._targets(part)[mine])
-        return GraphCollection.concatenate(graphs), np.concatenate(targets) if targets else None
+        return MoleculeCollection.concatenate(graphs), np.concatenate(targets) if targets else None
 
     # Kernels do not know shards: they ask the collection to do what they would do.
 
@@ -343,16 +379,18 @@ class ShardedCollection(Sequence[GraphCollection]):
             graphs = GraphCollection(
                 **present,
                 directed=self.manifest.directed,
-                node_vocabulary=_vocabulary(arrays, "node_vocabulary"),
-                edge_vocabulary=_vocabulary(arrays, "edge_vocabulary"),
+                node_vocabulary=_labels(_json(arrays, "node_vocabulary")),
+                edge_vocabulary=_labels(_json(arrays, "edge_vocabulary")),
+                names=_texts(arrays, "names", part.n_graphs),
             )
             if not again:
                 check_clean(graphs)
             if (len(graphs), graphs.n_nodes, graphs.n_edges) != (part.n_graphs, part.n_nodes, part.n_edges):
                 raise ValueError(f"the manifest says something else of it than it is, {graphs!r}")
-            return _recoded(graphs, self.manifest)
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise ShardError(f"{self.folder / part.name} is damaged: {error}") from None
+            graphs, smiles = _recoded(graphs, self.manifest), _texts(arrays, "smiles", part.n_graphs)
+            return graphs if smiles is None else MoleculeCollection.of(graphs, [text or None for text in smiles])
+        except DAMAGE as error:
+            raise ShardError(f"{self.folder / part.name} is damaged: {str(error) or type(error).__name__}") from None
 
     def _targets(self, part: Part) -> NDArray[Any]:
         y = self._load(part).get("y")
@@ -419,9 +457,13 @@ def _joined(kind: str, before: Vocabulary | None, now: Vocabulary | None, name: 
 def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
     """Return the arrays of a part; vocabularies are texts of JSON."""
     arrays = {name: getattr(graphs, name) for name in ARRAYS if getattr(graphs, name) is not None}
-    for name in ("node_vocabulary", "edge_vocabulary"):
-        if getattr(graphs, name) is not None:
-            arrays[name] = np.frombuffer(json.dumps(getattr(graphs, name)).encode(), np.uint8)
+    texts = {name: getattr(graphs, name) for name in ("node_vocabulary", "edge_vocabulary", "names")}
+    sources = getattr(graphs, "sources", [None])
+    if any(sources) and all(source is None or isinstance(source, str) for source in sources):
+        texts["smiles"] = [source or "" for source in sources]
+    for name, value in texts.items():
+        if value is not None:
+            arrays[name] = np.frombuffer(json.dumps(value).encode(), np.uint8)
     return arrays if y is None else {**arrays, "y": y}
 
 
@@ -433,10 +475,19 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _vocabulary(arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary | None:
-    if name not in arrays:
+def _json(arrays: dict[str, NDArray[Any]], name: str) -> Any:
+    """Return what an array of the bytes of a JSON text says, or None if there is none."""
+    return None if name not in arrays else json.loads(arrays[name].tobytes())
+
+
+def _texts(arrays: dict[str, NDArray[Any]], name: str, n_graphs: int) -> list[str] | None:
+    """Return the names or SMILES of the graphs of a part, or None if it has none."""
+    texts = _json(arrays, name)
+    if texts is None:
         return None
-    return tuple(plain_label(label) for label in json.loads(arrays[name].tobytes()))
+    if not isinstance(texts, list) or len(texts) != n_graphs or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} must be a text for each of its {n_graphs} graphs")
+    return texts
 
 
 def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
@@ -456,13 +507,15 @@ def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
             if values[f"{kind}_codes"].max(initial=-1) >= len(known):
                 raise ValueError(f"it has {kind} labels that the manifest lacks")
         values[f"{kind}_vocabulary"] = known
-    return GraphCollection(**values, directed=graphs.directed)
+    return graphs.with_parts(**values)
 
 
 def _checked(manifest: Manifest) -> Manifest:
     """Return a manifest whose fields are what they must be; JSON has neither tuples nor dataclasses."""
     if not isinstance(manifest.parts, list):
         raise ValueError("parts must be a list")
+    if not manifest.parts and manifest.writer is None:
+        raise ValueError("it names no parts")
     names = {field.name for field in fields(Part)}
     parts = []
     for index, part in enumerate(manifest.parts):
@@ -472,9 +525,14 @@ def _checked(manifest: Manifest) -> Manifest:
         parts.append(Part(**part))
     for name in ("n_node_attributes", "n_edge_attributes"):
         if getattr(manifest, name) is not None:
-            check_integer(name, getattr(manifest, name))
+            check_integer(name, getattr(manifest, name), 0, MOST_ATTRIBUTES)
     if manifest.target not in (None, *"biufU") or not isinstance(manifest.directed, bool):
         raise ValueError("target or directed has a value that is not allowed")
+    if manifest.writer is not None and not isinstance(manifest.writer, str):
+        raise ValueError("writer must be a text")
+    twice = len(parts) - len({part.name for part in parts})
+    if twice:
+        raise ValueError(f"{twice} of its parts have the name of another")
     return replace(
         manifest,
         parts=tuple(parts),
@@ -484,8 +542,8 @@ def _checked(manifest: Manifest) -> Manifest:
 
 
 def _check_part(part: dict[str, Any], index: int) -> None:
-    for name in ("n_graphs", "n_nodes", "n_edges"):
-        check_integer(f"{name} of part {index}", part[name])
+    for name, most in (("n_graphs", MOST_NODES), ("n_nodes", MOST_NODES), ("n_edges", MOST_EDGES)):
+        check_integer(f"{name} of part {index}", part[name], 0, most)
     for name in ("name", "sha256"):
         if not isinstance(part[name], str):
             raise ValueError(f"{name} of part {index} must be a text")
@@ -493,9 +551,12 @@ def _check_part(part: dict[str, Any], index: int) -> None:
         raise ValueError(f"part {index} must be a file of the folder itself, not {part['name']!r}")
 
 
-def _labels(values: Iterable[Label] | None) -> Vocabulary | None:
+def _labels(values: Any) -> Vocabulary | None:
+    """Return labels as the file has them; codes point into them, so they must be distinct and in order."""
     if values is None:
         return None
+    if not isinstance(values, list):
+        raise ValueError("labels must be a list")
     labels = tuple(plain_label(value) for value in values)
     if labels != sort_labels(labels):
         raise ValueError("labels must be distinct and in order")

@@ -116,7 +116,7 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
         return int(value) if value.is_integer() and abs(value) < MAX_INTEGER else float(value)
     if isinstance(value, int):
         if not -MAX_INTEGER <= value < MAX_INTEGER:
-            raise ValueError(f"a label is {value:.3g}; integers must be of 64 bits, so use texts")
+            raise ValueError(f"a label is an integer of {value.bit_length() + 1} bits; use 64 bits or texts")
         return int(value)
     raise TypeError(f"a label must be a number, a string or a tuple of these, not {type(value).__name__} {value!r}")
 
