@@ -1,208 +1,111 @@
-"""Regression on molecules: every row of the table on the same splits, with and without relaxation, in one run.
+"""Regression on ESOL, FreeSolv and Lipophilicity: single views of molecules and combinations, in one table.
 
-Gaussian processes on single views of the molecules and on combinations; the last row is the default of
-``MoleculeRegressor``. Split s is drawn with seed s; random and scaffold splits are never mixed. Kernels are fitted on
-training molecules alone; descriptors of a molecule, which do not depend on others, are computed once.
+    python benchmarks/molecules.py [ESOL FreeSolv Lipophilicity] [--splits random:20 scaffold:5] [--methods ...]
+                                   [--plot calibration.png] [--table-only]
 
-Run ``python benchmarks/molecules.py [ESOL FreeSolv Lipophilicity] [--splits random:20 | scaffold:5]
-[--store splits.jsonl] [--plot calibration.png]``; the tables are looked for beside the checkout. With a store every
-split is written at once, and a run that was stopped goes on where it was.
+measures what is not recorded yet in ``records/molecules.jsonl``. Split s is drawn with seed s; one molecule in five (of
+scaffold splits: one scaffold in five) is for testing. Random and scaffold splits are never mixed.
 """
 
 import argparse
-import json
-import time
-from collections import defaultdict
-from importlib import import_module
-from pathlib import Path
+import csv
+from functools import cache, partial
 
 import numpy as np
+from harness import DATA, RECORDS, Records, markdown
+from moleculeace import VIEWS, Z90, random_forest, regressor, remember_descriptors, svm_on_ecfp
 from scipy.stats import norm
 from sklearn.model_selection import GroupShuffleSplit
 
-from relaxwl.datasets import read_molecules
-from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.learning.gaussian_process import GaussianProcess
-from relaxwl.molecules import MoleculeRegressor, scaffolds
-from relaxwl.molecules.views import Batch, GraphView
+from relaxwl.molecules import scaffolds
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "molecules"
 TARGETS = {"ESOL": "measured log solubility in mols per litre", "FreeSolv": "expt", "Lipophilicity": "exp"}
-COMMON = {"edge_labels": True, "similarity": "tanimoto"}
-# Which kernels each row uses, by the beginnings of their names; the single graph kernels stop at depth 4.
-ROWS = {
-    "R-WL*, 6 partitions, k = 4√rows": ["few partitions"],
-    "R-WL*, 30 partitions, no round": ["R-WL*, depth 4"],
-    "WL": ["WL, depth 4"],
-    "Morgan counts": ["Morgan counts of elements"],
-    "descriptors": ["descriptors"],
-    "descriptors + R-WL*": ["descriptors", "R-WL*, depth 4"],
-    "graphs alone": ["WL", "R-WL*"],
-    "graphs alone, without relaxation": ["WL"],
-    "default without relaxation": ["WL", "descriptors", "Morgan"],
-    "default": ["WL", "R-WL*", "descriptors", "Morgan"],
-}
+ROWS = {**VIEWS, "descriptors alone": ("descriptors",), "descriptors and R-WL*": ("relaxed", "descriptors")}
+METHODS = {name: partial(regressor, views) for name, views in ROWS.items()}
+METHODS |= {"SVM on ECFP": svm_on_ecfp, "random forest": random_forest}
+LEVELS = np.linspace(0.05, 0.95, 19)
 
 
-def random_splits(n_molecules, n_splits):
-    """Yield training and test positions; one in five is for testing."""
-    for seed in range(n_splits):
-        order = np.random.default_rng(seed).permutation(n_molecules)
-        n_test = round(0.2 * n_molecules)
-        yield np.sort(order[n_test:]), np.sort(order[:n_test])
+@cache
+def read(name):
+    """Return SMILES and targets of a set."""
+    with (DATA / "molecules" / f"{name}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return [row["smiles"] for row in rows], np.array([float(row[TARGETS[name]]) for row in rows])
 
 
-def scaffold_splits(molecules, n_splits):
-    """Yield training and test positions; a fifth of the scaffolds is for testing, and none is on both sides."""
-    groups = scaffolds(molecules)
-    for seed in range(n_splits):
-        yield from GroupShuffleSplit(1, test_size=0.2, random_state=seed).split(groups, groups=groups)
+def measure(method, name, kind, seed):
+    """Return the errors of a method on the test molecules of a split."""
+    smiles, y = read(name)
+    test = np.zeros(len(y), bool)
+    if kind == "random":
+        test[np.random.default_rng(seed).permutation(len(y))[: round(0.2 * len(y))]] = True
+    else:
+        groups = scaffolds(smiles)
+        test[next(GroupShuffleSplit(1, test_size=0.2, random_state=seed).split(groups, groups=groups))[1]] = True
+    predicted, deviation = METHODS[method](smiles, y, test)
+    errors = y[test] - predicted
+    measures = {"rmse": float(np.sqrt(np.mean(errors**2)))}
+    if deviation is not None:
+        standardized = np.abs(errors / deviation)
+        measures["coverage"] = float(np.mean(standardized <= Z90))
+        measures["log density"] = float(norm.logpdf(errors, scale=deviation).mean())
+        measures["covered"] = [float(np.mean(standardized <= norm.ppf(0.5 + level / 2))) for level in LEVELS]
+    return measures
 
 
-def kernels_of_split(molecules, training, test):
-    """Return, by name, the kernel matrices of a split: among training molecules, and test against training."""
-    views = MoleculeRegressor()._make_views(seed=0)
-    views.append(GraphView("few partitions", RelaxedWeisfeilerLehman(4, 6, 4.0, random_state=0, **COMMON), [4]))
-    known, new = (Batch([molecules[place] for place in places]) for places in (training, test))
-    return {
-        name: (among, against)
-        for view in views
-        for name, among, against in zip(view.names, view.fit(known), view.compare(new), strict=True)
-    }
+def table(records, kind):
+    """Return RMSE, mean log density and the share of measurements in 90 % intervals, by method and set."""
+    found = [records.values(name, kind) for name in ("rmse", "log density", "coverage")]
+    rows = []
+    for method in METHODS:
+        cells = []
+        for name in TARGETS:
+            values = [part.get(method, {}).get(name) for part in found]
+            n_splits = sum(key[:3] == (name, method, kind) for key in records.cells)
+            parts = [f"{values[0]:.3f}", f"{values[1]:.2f}", f"{100 * values[2]:.0f} %"] if values[1] is not None else (
+                [] if values[0] is None else [f"{values[0]:.3f}"])  # fmt: skip
+            cells.append(" · ".join(parts) + (f" ({n_splits})" if parts else ""))
+        if any(cells):
+            rows.append([method, *cells])
+    return markdown([f"{kind} splits", *TARGETS], rows)
 
 
-def measure(kernels, prefixes, y, y_test):
-    names = [name for name in kernels if name.startswith(tuple(prefixes))]
-    process = GaussianProcess().fit([kernels[name][0] for name in names], y)
-    found = process.predict([kernels[name][1] for name in names], [np.ones(len(y_test))] * len(names))
-    standardised = (y_test - found.mean) / np.sqrt(found.variance)
-    return {
-        "rmse": float(np.sqrt(np.mean((y_test - found.mean) ** 2))),
-        "log density": float(process.log_density(found, y_test).mean()),
-        "coverage": float(np.mean(np.abs(standardised) <= norm.ppf(0.95))),
-        "standardised": standardised.round(4).tolist(),
-    }
-
-
-def run(name, kind, n_splits, store):
-    """Return the measures of each row, a list with an entry for each split; those in the store are not computed."""
-    table = read_molecules(DATA / f"{name}.csv", target=TARGETS[name])
-    splits = random_splits(len(table.y), n_splits) if kind == "random" else scaffold_splits(table.molecules, n_splits)
-    results = defaultdict(list)
-    for number, (training, test) in enumerate(splits):
-        measured = store.get(name, kind, number)
-        if measured is None:
-            kernels = kernels_of_split(table.molecules, training, test)
-            targets = table.y[training], table.y[test]
-            measured = {row: measure(kernels, prefixes, *targets) for row, prefixes in ROWS.items()}
-            store.put(name, kind, number, measured=measured)
-        for row, one in measured.items():
-            results[row].append(one)
-        print_table(name, kind, results)
-    return results
-
-
-class Store:
-    """Measures of splits in a file, one line each."""
-
-    def __init__(self, path):
-        self.path = None if path is None else Path(path)
-        lines = self.path.read_text().splitlines() if self.path is not None and self.path.exists() else []
-        self.known = {tuple(line["split"]): line["measured"] for line in map(json.loads, lines)}
-
-    def get(self, *split):
-        """Return the measures of a split, None if it is not known."""
-        return self.known.get(split)
-
-    def put(self, *split, measured):
-        """Write the measures of a split."""
-        if self.path is not None:
-            with self.path.open("a") as file:
-                file.write(json.dumps({"split": split, "measured": measured}) + "\n")
-
-
-def print_table(name, kind, results):
-    n_splits = len(next(iter(results.values())))
-    print(f"\n{name}, {n_splits} {kind} splits (seeds 0 to {n_splits - 1}); ± is the deviation over splits")
-    print(f"{'':36}{'RMSE':>14}{'log density':>14}{'90 % covers':>14}   RMSE less the default's")
-    for row, measured in results.items():
-        rmse = np.array([one["rmse"] for one in measured])
-        difference = rmse - [one["rmse"] for one in results["default"]]
-        density, coverage = (np.mean([one[what] for one in measured]) for what in ("log density", "coverage"))
-        print(
-            f"{row:36}{rmse.mean():8.3f} ±{rmse.std():.2f}{density:14.3f}{100 * coverage:13.1f}%"
-            f"   {difference.mean():+.3f} ±{difference.std():.3f}",
-            flush=True,
-        )
-
-
-def plot_calibration(results, path):
-    """Plot how many measurements lie within the intervals of each width, against how many should."""
+def plot_calibration(records, path):
+    """Plot how many measurements lie within the default's intervals of each width, against how many should."""
     import matplotlib.pyplot as plt
 
-    wanted = np.linspace(0, 1, 51)
     figure, axes = plt.subplots(figsize=(4.5, 4.5))
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    for name, rows in results.items():
-        standardised = np.concatenate([one["standardised"] for one in rows["default"]])
-        inside = [np.mean(np.abs(standardised) <= norm.ppf(0.5 + share / 2)) for share in wanted]
-        axes.plot(wanted, inside, label=name)
+    for name in TARGETS:
+        covered = [record["measures"]["covered"] for key, record in records.cells.items()
+                   if key[:3] == (name, "default", "random")]  # fmt: skip
+        if covered:
+            axes.plot(LEVELS, np.mean(covered, axis=0), label=name)
     axes.set(xlabel="share that an interval should cover", ylabel="share that it covers")
     axes.legend(frameon=False)
     figure.savefig(path, bbox_inches="tight", dpi=150)
 
 
-def remember_descriptors():
-    """Let descriptors of a molecule be computed once in the whole run."""
-    descriptors = import_module("relaxwl.molecules.descriptors")
-    compute, known = descriptors.raw_descriptors, {}
-
-    def remembered(molecules, names):
-        for molecule in molecules:
-            if id(molecule) not in known:
-                everything = descriptors.descriptor_names()
-                known[id(molecule)] = molecule, dict(zip(everything, compute([molecule], everything)[0], strict=True))
-        return np.array([[known[id(molecule)][1][name] for name in names] for molecule in molecules])
-
-    descriptors.raw_descriptors = remembered
-
-
-def time_default(name):
-    """Print how long the default takes on one split, descriptors included, by the clock and by the CPU.
-
-    On a busy machine the second says more: it is what the first would be, at most, on an idle one.
-    """
-    table = read_molecules(DATA / f"{name}.csv", target=TARGETS[name])
-    training, test = next(random_splits(len(table.y), 1))
-    times = [(time.perf_counter(), time.process_time())]
-    model = MoleculeRegressor(random_state=0, n_jobs=-1).fit([table.smiles[i] for i in training], table.y[training])
-    times.append((time.perf_counter(), time.process_time()))
-    model.predict([table.smiles[i] for i in test], return_std=True)
-    times.append((time.perf_counter(), time.process_time()))
-    (fit, fit_cpu), (predict, predict_cpu) = np.diff(times, axis=0)
-    print(
-        f"{name}: fit {fit:.1f} s ({fit_cpu:.1f} s of CPU), predict {predict:.1f} s ({predict_cpu:.1f} s)", flush=True
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", default=list(TARGETS), help="some of " + ", ".join(TARGETS))
-    parser.add_argument("--splits", default="random:20", help="random:N or scaffold:N")
-    parser.add_argument("--store", help="file that keeps the measures of each split")
+    parser.add_argument("--splits", nargs="+", default=["random:20", "scaffold:5"], help="random:N or scaffold:N")
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--records", default=RECORDS / "molecules.jsonl")
     parser.add_argument("--plot", help="write the calibration plot to this file")
-    parser.add_argument("--time", action="store_true", help="only time the default")
+    parser.add_argument("--table-only", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
-    if arguments.time:
-        for _ in range(2):  # the second is warm
-            time_default(arguments.sets[0])
-        return
-    kind, _, n_splits = arguments.splits.partition(":")
     remember_descriptors()
-    store = Store(arguments.store)
-    results = {name: run(name, kind, int(n_splits), store) for name in arguments.sets}
+    records = Records(arguments.records)
+    splits = [(kind, int(n_splits)) for kind, _, n_splits in (text.partition(":") for text in arguments.splits)]
+    if not arguments.table_only:
+        records.fill(((name, method, kind, seed), partial(measure, method, name, kind, seed))
+                     for kind, n_splits in splits for seed in range(n_splits)
+                     for name in arguments.sets for method in arguments.methods)  # fmt: skip
+    print("\n\n".join(table(records, kind) for kind, _ in splits) + f"\n\n{records.source()}")
     if arguments.plot:
-        plot_calibration(results, arguments.plot)
+        plot_calibration(records, arguments.plot)
 
 
 if __name__ == "__main__":

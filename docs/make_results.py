@@ -1,6 +1,6 @@
 """Write docs/results.md from the records of a benchmark: ``python docs/make_results.py FOLDER --data ../shared/data``.
 
-``benchmarks/results.py FOLDER`` makes the records. Every number in the tables comes from them (what is said of
+``benchmarks/graph_sets.py FOLDER`` makes the records. Every number in the tables comes from them (what is said of
 duplicates also from the data); the text around them is in this file.
 """
 
@@ -63,7 +63,7 @@ INTRODUCTION = """\
 # Results
 
 Accuracies of all kernels under the protocol of the paper, beside the paper's own numbers. The page is written by
-`docs/make_results.py` from the records that `benchmarks/results.py` kept; nothing in the tables is typed.
+`docs/make_results.py` from the records that `benchmarks/graph_sets.py` kept; nothing in the tables is typed.
 
 **Protocol.** Support vector machine on the Gram matrix scaled to mean diagonal 1; stratified 10-fold cross-validation,
 up to 5 repetitions with other folds and reseeded clusterings (**how many stands in brackets behind each number**);
@@ -76,7 +76,7 @@ Seed 0. The commands, which go on where they were stopped:
 
 <!-- needs: hours -->
 ```sh
-python benchmarks/results.py results
+python benchmarks/graph_sets.py results
 python docs/make_results.py results
 ```
 
