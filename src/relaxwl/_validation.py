@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 # What scikit-learn calls random_state, and the ways of NumPy to say the same.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
@@ -25,6 +26,16 @@ MOST_FRACTIONS = 10
 
 class ParameterError(ValueError, TypeError):
     """An argument that cannot be used; the message names it and says what it must be."""
+
+
+class GraphEstimator(BaseEstimator):
+    """An estimator of scikit-learn whose samples are graphs or molecules: it takes no matrix, and checks for itself."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
 
 
 def is_integer(value: Any) -> bool:

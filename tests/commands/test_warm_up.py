@@ -9,7 +9,7 @@ from relaxwl.kernels.registry import kernel_names
 
 def test_every_kernel_has_its_turn(monkeypatch, capsys):
     done = []
-    monkeypatch.setattr(warm_up, "_kernel", lambda name, n_jobs: done.append((name, n_jobs)))
+    monkeypatch.setattr(warm_up, "warm_up", lambda entry, _, n_jobs, unseen: done.append((entry.name, n_jobs)))
     monkeypatch.setattr(warm_up, "_edge_labels", lambda n_jobs: done.append(("edge labels", n_jobs)))
     monkeypatch.setattr(warm_up, "_predictors", lambda n_jobs: done.append(("predictors", n_jobs)))
     assert main(["warm-up", "--jobs", "2", "--json"]) == 0

@@ -99,11 +99,6 @@ def test_tanimoto_by_name_is_the_kernel_with_that_similarity(name):
     )
 
 
-def test_names_of_old_still_mean_something():
-    assert get_kernel("rwl-auto") is get_kernel("auto")
-    assert "rwl-auto" not in kernel_names()
-
-
 def test_the_choice_of_depths_can_be_restricted():
     assert get_kernel("wl").within((0, 1, 2)).settings == ({"max_depth": 1}, {"max_depth": 2})
     assert get_kernel("pwl").within((1, 2)).settings == ({"max_depth": 5},)  # one depth is no choice

@@ -21,7 +21,7 @@ from relaxwl.evaluation import (
 )
 from relaxwl.evaluation.contestants import resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
-from relaxwl.kernels.registry import ALIASES, kernel_names
+from relaxwl.kernels.registry import kernel_names
 
 RESULTS_FILE = "results.jsonl"
 # The forms in which the table of accuracies is written, and the endings of their files.
@@ -153,7 +153,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         kernels = kernels or list(PAPER_ACCURACIES)
     kernels = kernels or _usual_kernels(arguments.task, are_molecules=all(map(is_table, datasets)))
     kernels = [name for part in kernels for name in part.split(",") if name]
-    unknown = [name for name in kernels if name not in kernel_names() and name not in ALIASES]
+    unknown = [name for name in kernels if name not in kernel_names()]
     if not datasets and unknown:
         raise UserError(
             f"{unknown[0]!r} was taken as a kernel; name data sets before --kernels, or kernels as wl,rwl-star"

@@ -17,8 +17,10 @@ from relaxwl.predictors import GraphClassifier, GraphRegressor
 
 def run(arguments: Namespace, console: Console) -> None:
     """Fit every kernel and predictor on a few small graphs; what Numba compiles stays in its cache."""
-    jobs = arguments.jobs
-    works: dict[str, Callable[[], None]] = {name: partial(_kernel, name, jobs) for name in kernel_names()}
+    jobs, graphs = arguments.jobs, small_graphs()
+    works: dict[str, Callable[[], None]] = {
+        name: partial(warm_up, get_kernel(name), graphs, jobs, unseen=True) for name in kernel_names()
+    }
     works |= {"edge labels": partial(_edge_labels, jobs), "predictors": partial(_predictors, jobs)}
     seconds: dict[str, float] = {}
     with console.bar("compiling") as bar:
@@ -44,10 +46,6 @@ def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:
         pairs = np.argwhere(np.triu(rng.random((size, size)) < 0.4, 1)).tolist()
         graphs.append((size, pairs, rng.integers(3, size=size).tolist()))
     return GraphCollection.from_edges(graphs)
-
-
-def _kernel(name: str, n_jobs: int) -> None:
-    warm_up(get_kernel(name), small_graphs(), n_jobs, unseen=True)
 
 
 def _predictors(n_jobs: int) -> None:

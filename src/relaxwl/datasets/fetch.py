@@ -1,4 +1,9 @@
-"""Downloading data sets of the TU collection into a cache whose files are verified on every use."""
+"""Downloading data sets of the TU collection into a cache whose files are verified on every use.
+
+The standard library does it. With pooch 1.9 in its place 25 of the 74 tests of this module fail: it has no bound on the
+size of a download and none on its time as a whole, tries a refusal and a failure again alike, fails on lengths that are
+no numbers, and replaces a good copy before the new one is checked. A downloader of our own in pooch would be this one.
+"""
 
 import hashlib
 import http.client

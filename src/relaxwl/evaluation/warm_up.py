@@ -13,7 +13,7 @@ from relaxwl.evaluation.contestants import is_kernel
 from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.limits import time_limit
-from relaxwl.kernels.registry import Entry, Variant
+from relaxwl.kernels.registry import Entry
 from relaxwl.learning.svm import score_path
 
 N_GRAPHS = 10
@@ -27,19 +27,33 @@ logger = logging.getLogger(__name__)
 
 
 def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
-    """Fit each variant on a few small graphs (and with ``unseen`` compare with them), and forget what comes out.
+    """Do with a few small graphs what an evaluation does with each variant, and forget what comes out.
 
     Only kernels of this package take part: what a fit of others costs or changes is not for us to know.
+
+    Parameters
+    ----------
+    contestant : Entry
+        The kernel.
+    graphs : GraphCollection
+        Graphs that it is going to meet.
+    n_jobs : int, optional
+        Number of threads.
+    unseen : bool
+        Whether it is going to meet graphs that it was not fitted to.
     """
     part = small_part(graphs)
-    if not _takes_part(contestant) or len(part) == 0:
+    if not is_kernel(contestant) or not contestant.estimator_class().__module__.startswith("relaxwl.") or not len(part):
         return
+    everything = np.arange(len(part))
     for variant in contestant.variants(0, n_jobs):
         try:
             with time_limit(MOST_SECONDS):
-                _run(variant, part, unseen)
-        # What is wrong with a kernel shows in the run that counts.
-        except Exception as error:
+                fitted, kernel = fit_variant(variant, part), variant.estimator
+                if unseen:
+                    kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
+                score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))
+        except Exception as error:  # what is wrong with a kernel shows in the run that counts
             logger.debug("%s in a run that does not count: %s", contestant.name, error)
 
 
@@ -55,17 +69,3 @@ def small_part(graphs: GraphCollection) -> GraphCollection:
     start = max(min(int(np.searchsorted(sizes, LEAST_NODES)), len(sizes) - N_GRAPHS), 0)
     n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MOST_NODES, side="right"))
     return graphs[by_size[start : start + n_taken]]
-
-
-def _takes_part(contestant: Entry) -> bool:
-    return is_kernel(contestant) and contestant.estimator_class().__module__.startswith("relaxwl.")
-
-
-def _run(variant: Variant, part: GraphCollection, unseen: bool) -> None:
-    """Do once what an evaluation does with a kernel."""
-    fitted = fit_variant(variant, part)
-    kernel = variant.estimator
-    if unseen:
-        kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
-    everything = np.arange(len(part))
-    score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._validation import GraphEstimator
 from relaxwl.graphs import GraphCollection, Label
 from relaxwl.inputs.convert import as_collection
 
 
-class ToGraphs(TransformerMixin, BaseEstimator):
+class ToGraphs(TransformerMixin, GraphEstimator):
     """Turn graphs of any common kind into a GraphCollection, in training and at predict time alike.
 
     A pipeline that begins with this takes raw objects: networkx or PyTorch Geometric graphs, rows of a data frame, a
@@ -83,12 +84,6 @@ class ToGraphs(TransformerMixin, BaseEstimator):
     def _converted(self, X: Any, directed: bool | None) -> GraphCollection:
         names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "missing")
         return as_collection(_column(X), directed=directed, **{name: getattr(self, name) for name in names})
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 def _column(X: Any) -> Any:

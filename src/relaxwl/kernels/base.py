@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import spans
-from relaxwl._validation import check_choice, check_flag, check_integer
+from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -31,7 +31,7 @@ BASES = ("subtree", "edge", "shortest-path")
 SIMILARITIES = ("dot", "intersection", "tanimoto")
 
 
-class GraphKernel(BaseEstimator):
+class GraphKernel(GraphEstimator):
     """What every kernel of this package offers: ``fit`` and ``kernel_matrix``.
 
     ``kernel_matrix`` between fitted and unseen graphs is what scikit-learn's ``SVC(kernel="precomputed")`` wants. Who
@@ -105,12 +105,6 @@ class GraphKernel(BaseEstimator):
         for name in dict.fromkeys(name for setting in settings for name in setting):
             if name not in varied:
                 raise ValueError(f"{name} cannot change after the fit of {type(self).__name__}; fit a kernel for each")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 class CountKernel(TransformerMixin, GraphKernel):

@@ -276,8 +276,6 @@ ENTRIES = (
     ),
 )
 
-# Names of old, and what they mean today.
-ALIASES = {"rwl-auto": "auto"}
 _BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
@@ -295,7 +293,7 @@ def get_kernel(name: str) -> Entry:
     [{'max_size': 3}, {'max_size': 4}, {'max_size': 5}]
     """
     try:
-        return _BY_NAME[ALIASES.get(name, name)]
+        return _BY_NAME[name]
     except KeyError:
         raise ValueError(f"no kernel is called {name!r}; the names are {', '.join(kernel_names())}") from None
 

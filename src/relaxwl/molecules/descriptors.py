@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import check_number
+from relaxwl._validation import GraphEstimator, check_number
 from relaxwl.datasets.smiles import import_rdkit
 from relaxwl.graphs.arrays import Float64
 from relaxwl.molecules.reading import as_molecules
@@ -27,7 +27,7 @@ BEGINNINGS = {
 KINDS = (*BEGINNINGS, "surfaces", "the whole")
 
 
-class Descriptors(TransformerMixin, BaseEstimator):
+class Descriptors(TransformerMixin, GraphEstimator):
     """RDKit's descriptors (about 200: sizes, charges, surfaces, fragments) as columns of like scale.
 
     Fitted on training molecules: descriptors that are constant or undefined there are dropped. Most of the others are
@@ -101,12 +101,6 @@ class Descriptors(TransformerMixin, BaseEstimator):
         scaled[np.isnan(scaled)] = 0
         clipped: Float64 = np.clip(scaled, -self.clip, self.clip)
         return clipped
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 def descriptors(X: Any) -> Float64:

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import check_choice, check_integer
+from relaxwl._validation import GraphEstimator, check_choice, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.counting import Counts
 from relaxwl.molecules.reading import as_molecules
@@ -16,7 +16,7 @@ from relaxwl.molecules.reading import as_molecules
 ATOMS = ("elements", "roles")
 
 
-class MorganFingerprints(TransformerMixin, BaseEstimator):
+class MorganFingerprints(TransformerMixin, GraphEstimator):
     """Counts of circular environments (Morgan, ECFP), one column for each that the training molecules have.
 
     Parameters
@@ -89,12 +89,6 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
         unknown = np.bincount(rows[~known], values[~known], minlength=n_rows).astype(np.float64)
         squares = np.bincount(rows[~known], values[~known] ** 2, minlength=n_rows).astype(np.float64)
         return Counts(matrix, squares, unknown)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 def fingerprints(X: Any, radius: int = 2) -> csr_array:

@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
-from relaxwl._validation import as_seed, as_targets, check_integer
+from relaxwl._validation import GraphEstimator, as_seed, as_targets, check_integer
 from relaxwl.datasets.smiles import AtomLabels
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -32,7 +32,7 @@ LEAST_SHARE = 0.005
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
 
 
-class _MoleculeModel(BaseEstimator):
+class _MoleculeModel(GraphEstimator):
     """What regressor and classifier share: the views on molecules and their kernels."""
 
     def __init__(
@@ -181,12 +181,6 @@ class _MoleculeModel(BaseEstimator):
             (),
             seconds,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 class MoleculeRegressor(RegressorMixin, _MoleculeModel):

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import spans
 from relaxwl._memory import MEMORY_SHARE, available_memory
-from relaxwl._validation import as_seed, check_choice
+from relaxwl._validation import GraphEstimator, as_seed, check_choice
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
@@ -35,7 +34,7 @@ BATCH = 2048
 KEPT = ("kernel_", "report_", "_training", "_extra", "_extra_kernel", "_novelty")
 
 
-class GraphPredictor(BaseEstimator):
+class GraphPredictor(GraphEstimator):
     """The part of the predictors that does not depend on what is predicted."""
 
     effort: str
@@ -193,9 +192,3 @@ class GraphPredictor(BaseEstimator):
 
     def _time_is_up(self) -> bool:
         return self.time_limit is not None and self._elapsed() > self.time_limit
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags

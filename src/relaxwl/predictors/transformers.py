@@ -5,9 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._validation import GraphEstimator
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.inputs import as_collection
@@ -15,7 +16,7 @@ from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel
 
 
-class _OnKernel(TransformerMixin, BaseEstimator):
+class _OnKernel(TransformerMixin, GraphEstimator):
     """A transformer with a kernel inside, whose parameters a search reaches as ``kernel__max_depth``."""
 
     kernel: GraphKernel | None
@@ -24,12 +25,6 @@ class _OnKernel(TransformerMixin, BaseEstimator):
         if self.kernel is not None and not hasattr(self.kernel, "kernel_matrix"):
             raise TypeError(f"kernel must be a graph kernel of relaxwl, not {self.kernel!r}")
         return clone(default if self.kernel is None else self.kernel)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 class _AgainstTraining(_OnKernel):

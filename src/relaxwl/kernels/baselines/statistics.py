@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import as_seed
+from relaxwl._validation import GraphEstimator, as_seed
 from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -18,7 +18,7 @@ from relaxwl.inputs import as_collection
 QUANTILES = (0.25, 0.5, 0.75)
 
 
-class _StatisticsForest(BaseEstimator):
+class _StatisticsForest(GraphEstimator):
     """A random forest on numbers that describe a graph; see the two classes below."""
 
     def __init__(self, n_estimators: int = 300, n_jobs: int | None = None, random_state: Any = None) -> None:
@@ -55,12 +55,6 @@ class _StatisticsForest(BaseEstimator):
         if graphs.node_attributes is not None:
             columns.append(_means(graphs.graph_of_node, graphs.node_attributes, graphs.n_graphs))
         return np.hstack(columns)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
 
 
 class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
