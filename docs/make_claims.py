@@ -19,13 +19,13 @@ BLOCKS = re.compile(r"blocks p=([\d.]+) m=(\d+) set=(\d+)")
 ABLATION, ATTRIBUTES = ("IMDB-BINARY", "PTC_MR", "EGO-1"), ("BZR", "PROTEINS")
 
 INTRODUCTION = """\
-# The paper's claims, shown
+# Reproducing the paper
 
-What the paper *A Generalized Weisfeiler-Lehman Graph Kernel* (Schulz, Horváth, Welke and Wrobel, Machine Learning 111,
-2022, [doi 10.1007/s10994-022-06131-w](https://doi.org/10.1007/s10994-022-06131-w)) says about its kernel, tried with
-this library. The sizes are chosen for one core and two hours. But for (b), which has as many graphs and sets as the
-paper, they are smaller than there, so differences of a few points mean nothing. Deviations, where there are any, are
-over repetitions. Experiments that have not been run yet have no section; "…" stands for what was not finished.
+Experiments of *A Generalized Weisfeiler-Lehman Graph Kernel* (Schulz, Horváth, Welke and Wrobel, Machine Learning
+111, 2022, [doi 10.1007/s10994-022-06131-w](https://doi.org/10.1007/s10994-022-06131-w)), repeated with this library.
+Its Table 1 is on the page [Results](results.md). The experiments on this page take two hours on one core. Except for
+the block graphs, which have the size of the paper's, they are smaller than in the paper, and differences of a few
+points are not significant. "…" marks runs that were not finished.
 
 <!-- needs: two hours -->
 ```sh
@@ -35,70 +35,66 @@ python docs/make_claims.py claims
 
 """
 DENSITY = """\
-## (a) Does the advantage grow with density?
+## Accuracy and density
 
-In the paper it does. On the networks that `make_egonets` draws it does not, as far as this one run says: the relaxed
-kernel is ahead of plain WL at every density, by 8 to 18 points, without a trend. All kernels of trees gain as
-graphs become larger and denser, although by then no two vertices have the same tree of depth 2 (c). How the classes
-differ is up to the generator, and the paper's EGO-2 to EGO-4 are not to be had.
+The paper reports an advantage of R-WL\\* over WL that grows with density. On the networks of `make_egonets` R-WL\\*
+is more accurate than WL at every density, by 8 to 18 points, without a trend. All tree kernels become more accurate
+with size and density here. The paper's data sets EGO-2 to EGO-4 are not available.
 
-Ego networks of four densities (`make_egonets`, {n} graphs each, four classes with equal numbers of vertices and edges,
-so chance is 25 %). Nested 10-fold cross-validation, as in [the results](results.md).
+Ego networks of four densities (`make_egonets`, {n} graphs each, four classes with equal numbers of nodes and edges,
+chance level 25 %). Nested 10-fold cross-validation as in [Results](results.md), one repetition.
 
 ![Accuracy of the kernels against density](images/claims-density.svg)
 
 """
 NOISE = """\
-## (b) Relaxation withstands noise
+## Accuracy and noise
 
-Block graphs (`make_block_graphs`: a random tree of 16 blocks of 8 vertices with one further edge, put in two ways that
-give equal degrees; edges within blocks and between joined ones with probability p; m noise edges anywhere). {n} graphs
-a set, half of them of each class; mean over {sets} sets; chance is 50 %. With few edges (p = 0.2) shortest paths alone
-learn much, as long as there is little noise. From p = 0.6 on the relaxed kernel hardly notices noise with which SP
-falls towards chance and WL and WL-OA are at it (but for whole blocks, p = 1, with none or 16 noise edges). Whole blocks
-without noise have so few distinct trees that √trees groups threw together, in three of the five sets, what equality
-tells apart.
+Block graphs (`make_block_graphs`): a random tree of 16 blocks of 8 nodes plus one edge, placed in two ways with equal
+degrees, is the class; edges within blocks and between adjacent blocks have probability p; m noise edges are added.
+{n} graphs per set, mean over {sets} sets, chance level 50 %. At p = 0.2 only shortest paths are clearly above chance,
+with little noise. From p = 0.6 on R-WL\\* is robust to noise that reduces SP towards chance; WL and WL-OA are at
+chance except for p = 1 with at most 16 noise edges. At p = 1 without noise there are so few distinct trees that
+√trees clusters merge trees of different classes in three of the five sets.
 
 ![Accuracy against the number of noise edges](images/claims-noise.svg)
 
 """
 ONCE = """\
-## (c) On dense graphs nearly every neighbourhood is unique
+## Unique neighborhoods
 
-How many of the distinct trees of depth 2 occur once, and how many of all vertices have such a tree: where nearly all,
-equality compares nothing.
+The share of distinct trees of depth 2 that occur once, and the share of nodes with such a tree. On dense graphs
+nearly every neighborhood is unique, and exact matching has little to count.
 
 """
 ABLATIONS = """\
-## (d) What the parameters do
+## Parameters
 
-R-WL\\* as in the table of results (depth chosen from 0 to 4, 3 partitions, k = √trees, all costs 1), one thing changed
-at a time. A quarter of √trees groups loses much where vertices have no labels, more than √trees gain little. More
-partitions help there, and without a round of k-means they are as good for less. Inserting and deleting is all there is
-to pay for without labels, so its price changes nothing. On PTC_MR all differences are about as large as those between
-two repetitions, and everywhere it matters little how depths are weighed.
+R-WL\\* as in [Results](results.md) (depth selected from 0 to 4, 3 partitions, √trees clusters, all costs 1) with one
+parameter changed. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters little more
+accurate, more partitions more accurate, and partitions without k-means iterations as accurate. Without labels the
+insertion cost has no effect. On PTC_MR all differences are of the size of the difference between two repetitions.
+Depth weights have little effect.
 
 """
 EXACT = """\
-## (e) R-WL\\* beside exact R-WL, and other bases
+## R-WL and other base kernels
 
-Both stand in [the tables of results](results.md), on the sets where exact distances are affordable, with the `edge` and
-`shortest-path` bases of R-WL\\* below them.
+See [Results](results.md) for exact R-WL and for the `edge` and `shortest-path` bases.
 
 """
 WITH_ATTRIBUTES = """\
-## (f) Attributes
+## Attributes
 
-R-WL\\* with 10 partitions without a round of k-means on vertex labels, and on labels and attributes together
-(`EditCost.from_attributes`, 16 codes, inserting a vertex costs the spread of the attributes). Our copy of PROTEINS
-has no attributes, so BZR stands alone.
+R-WL\\* with 10 partitions without k-means iterations, on node labels and on labels with attributes
+(`EditCost.from_attributes`, 16 codes, insertion cost equal to the spread of the attributes).
 
 """
 RUNTIMES = """\
-## (g) Runtimes
+## Runtimes
 
-Seconds to fit and to compute the Gram matrices of all settings, on the ego networks of (a): one thread of a shared
-machine, at low priority, so orders of magnitude alone. Those of the real sets stand in [the results](results.md).
+Seconds to fit and to compute the Gram matrices of all settings on the ego networks above, on one thread of a shared
+machine at low priority (order of magnitude only). [Results](results.md) has those of the benchmark sets.
 
 ![Runtimes of the kernels](images/claims-runtime.svg)
 
@@ -194,11 +190,11 @@ def once(path: Path) -> str:
         return ""
     rows = []
     for name, found in sorted(json.loads(path.read_text()).items(), key=lambda item: item[1]["depths"][1][1]):
-        n_trees, of_trees, of_vertices = found["depths"][1]
-        words = [f"{found['degree']:.1f}", f"{n_trees:,}", f"{100 * of_trees:.0f} %", f"{100 * of_vertices:.0f} %"]
+        n_trees, of_trees, of_nodes = found["depths"][1]
+        words = [f"{found['degree']:.1f}", f"{n_trees:,}", f"{100 * of_trees:.0f} %", f"{100 * of_nodes:.0f} %"]
         rows.append((TableCell(name), *map(TableCell, words)))
-    titles = ("data set", "mean degree", "trees of depth 2", "of these once", "vertices with such a tree")
-    listed = Table("Neighbourhoods that occur once", tuple(map(Column, titles)), tuple(rows), ())
+    titles = ("data set", "mean degree", "trees of depth 2", "of these once", "nodes with such a tree")
+    listed = Table("Neighborhoods that occur once", tuple(map(Column, titles)), tuple(rows), ())
     return f"{ONCE}{listed.to_markdown()}\n\n"
 
 

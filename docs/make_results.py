@@ -1,7 +1,6 @@
 """Write docs/results.md from the records of a benchmark: ``python docs/make_results.py FOLDER --data ../shared/data``.
 
-``benchmarks/graph_sets.py FOLDER`` makes the records. Every number in the tables comes from them (what is said of
-duplicates also from the data); the text around them is in this file.
+``benchmarks/graph_sets.py FOLDER`` makes the records. All numbers of the tables come from them, the text is in this file.
 """
 
 import argparse
@@ -62,17 +61,16 @@ NETWORKS = {"IMDB-BINARY": 72.7, "REDDIT-BINARY": 91.6, "NCI1": 80.0, "PROTEINS"
 INTRODUCTION = """\
 # Results
 
-Accuracies of all kernels under the protocol of the paper, beside the paper's own numbers. The page is written by
-`docs/make_results.py` from the records that `benchmarks/graph_sets.py` kept; nothing in the tables is typed.
+Accuracies of all kernels under the protocol of the paper, beside the published values. `docs/make_results.py` writes
+this page from the records of `benchmarks/graph_sets.py`.
 
-**Protocol.** Support vector machine on the Gram matrix scaled to mean diagonal 1; stratified 10-fold cross-validation,
-up to 5 repetitions with other folds and reseeded clusterings (**how many stands in brackets behind each number**);
-kernel parameters and C (2^-12 to 2^12, ten values) chosen together by 3-fold cross-validation within each training
-part; transductive: kernels see all graphs, never their classes. `auto` is `GraphClassifier` with its own choice
-([predictors](guide/predictors.md)); Statistics is a random forest on sizes, degrees, triangles and label shares,
-which sees the training graphs alone: what a kernel has to beat. Rows with a remark behind R-WL\\* are R-WL\\*
-with that one thing changed.
-Seed 0. The commands, which go on where they were stopped:
+**Protocol.** SVM on the Gram matrix scaled to mean diagonal 1; stratified 10-fold cross-validation with up to 5
+repetitions, new folds and reseeded clusterings each (**the number of repetitions is in parentheses**); kernel
+parameters and C (ten values from 2^-12 to 2^12) selected together by 3-fold cross-validation within each training
+part; transductive, that is, kernels are fitted on all graphs without their classes. `auto` is
+[`GraphClassifier`](guide/predictors.md) with its own selection. Statistics is a random forest on sizes, degrees,
+triangles and label shares, fitted on the training graphs. Rows with an addition to R-WL\\* are R-WL\\* with one
+change. Seed 0. The commands resume after interruption:
 
 <!-- needs: hours -->
 ```sh
@@ -84,68 +82,57 @@ python docs/make_results.py results
 SPLITS = """\
 ## Published folds
 
-The folds of the fair comparison of graph neural networks (Errica et al. 2020): ten test parts, parameters chosen on one
-validation part of each; kernels and predictors see the training and validation graphs alone (inductive). `auto` makes
-its own inner folds of both. **Deviations here are those over the ten test parts**, as in that comparison. They are
-several times larger than those over repetitions in the tables above, because a test part is a tenth of the graphs; the
-two kinds must not be compared. The best network of that comparison stands in the last row.
+The folds of the fair comparison of graph neural networks by Errica et al. (2020): ten test parts, parameters selected
+on one validation part of each; kernels and predictors are fitted on the training and validation graphs (inductive).
+`auto` makes its own inner folds of both. **Standard deviations are over the ten test parts**, as in that comparison.
+They are several times larger than those over repetitions in the tables above and cannot be compared with them. The
+last row is the best network of that comparison.
 
 """
 DUPLICATES = """\
 ## Isomorphic duplicates
 
-Many of these sets hold graphs twice, some of them with another class (Ivanov et al. 2019, arXiv 1910.12091). *Twins*
-are graphs that no Weisfeiler-Lehman refinement of vertex labels tells apart (edge labels and attributes aside); *bound*
-is the accuracy that nothing can exceed that does not tell them apart. The last columns are accuracies over all graphs,
-and over the graphs without twins alone, where nothing can be learnt by heart.
+Many of these sets contain duplicate graphs, some with different classes (Ivanov et al. 2019, arXiv 1910.12091).
+*Twins* are graphs that Weisfeiler-Lehman refinement of node labels does not distinguish (without edge labels and
+attributes). *Bound* is the highest accuracy of any method that does not distinguish them. The last columns are
+accuracies over all graphs and over graphs without twins.
 
 """
 
 DISCUSSION = """\
-## Where we differ from the paper, and why
+## Differences from the paper
 
-- **VE-Hist**: the paper leaves open how histograms are compared. A dot product does not reach its numbers on
-  unlabelled graphs, a Gaussian kernel does; ours offers both to the inner selection. See
-  [baseline kernels](guide/baselines.md).
-- **PWL on EGO-1** comes out higher, and the classifier explains it as far as we can see. The script of PWL's authors
-  classifies by a random forest on scaled features (10 × 10-fold, nothing chosen inside). With such a forest our
-  features give 58.95 ± 2.59 on EGO-1 (`benchmarks/pwl_forest.py`), where the paper has 56.95 ± 2.15; its PWL column is
-  also the only one with means that 5 repetitions over 200 graphs cannot give. This is inferred, not confirmed. Ties are
-  broken by label here, not by vertex number, so that features do not change when vertices are renumbered; under the
-  support vector machine this matters little.
-- **SP on REDDIT-BINARY** comes out far higher, because our Gram matrix is scaled to mean diagonal 1 before C is chosen.
-  Without that (three folds, 10^5 steps) none of 90 SVM fits converged and the accuracy was 54 %, close to the paper's;
-  with it, 67 %. How many fits reached the iteration limit stands below the tables.
-- **ODD-STh** comes out far higher on EGO-1 and IMDB-BINARY, and convergence seems to be the reason: on IMDB-BINARY
-  without scaling (three folds, heights 2 and 4, 10^5 steps) none of 180 fits converged and the accuracy was 60 %; with
-  scaling 18 did not, and it was 61 %; under the full protocol with 10^6 steps it is what the table says.
-- **WL on REDDIT-BINARY** comes out higher too. Scaling does not explain it (82 % in three folds with and without), and
-  our Gram matrix equals GraKeL's; published values differ by as much (73.3 in the TUDataset paper). Unexplained.
-- **PWL on REDDIT-BINARY** comes out lower; a random forest took too long there to see whether it explains this as well.
-- **GS** draws samples per graph from the same law as GraKeL, but counts each graphlet once where GraKeL counts some
-  twice.
-- **R-WL\\*** uses exact assignments and integral median centres where the authors ran entropic barycentres.
-- **R-WL and R-WL\\*** are normalised (every graph has similarity 1 with itself); the paper does not say whether its
-  kernels are. Without it, R-WL\\* gave 67.9, 71.3 and 86.1 on EGO-1, IMDB-BINARY and REDDIT-BINARY, whose graphs
-  differ most in size. More rounds of k-means, updates of every centre in every round, and larger C did not help there.
-- **R-WL\\* depends on where k-means starts.** From seeds drawn by k-means++ sums of distances are far lower, and so was
-  the accuracy under the same protocol on two sets: 85.4 ± 1.1 on REDDIT-BINARY and 75.0 ± 0.5 on PROTEINS, against 87.6
-  and 76.2 from trees drawn uniformly, as in the tables. On DD it was higher, 78.1 ± 0.3 against 77.3 (one repetition);
-  on the five small sets the difference is within one deviation. Groups that fit better need not tell classes better:
-  one more reason for many cheap partitions, as `auto` has them.
-- **auto** took the place of rwl-auto, which chose among forty settings of R-WL\\* and lost a point or two by choosing.
-- **R-WL\\* with 50 partitions on IMDB-BINARY** was once measured with 75.8 %. The kernel is the same to the digit, and
-  it does reach 75.5 % at depth 4 with C = 4, scaled to variance 1 (four runs of 10-fold cross-validation with fixed C);
-  but a quarter or four times that C loses one to two points, and inner folds, which choose depths too, miss the peak.
-  `auto` therefore chooses less ([predictors](guide/predictors.md)).
+- **VE-Hist.** The paper does not define the comparison of histograms. On unlabeled graphs its numbers agree with a
+  Gaussian kernel, not with a dot product; model selection chooses between both ([Baseline
+  kernels](guide/baselines.md)).
+- **PWL on EGO-1** is higher here. The script of PWL's authors uses a random forest on scaled features (10 × 10-fold,
+  no selection). With such a forest the features of this library give 58.95 ± 2.59 (`benchmarks/pwl_forest.py`); the
+  paper has 56.95 ± 2.15. The PWL column is also the only one with means that 5 repetitions over 200 graphs cannot
+  give. This explanation is inferred, not confirmed.
+- **SP on REDDIT-BINARY** is higher here, because Gram matrices are scaled to mean diagonal 1 before C is selected.
+  Without scaling (three folds, 10^5 steps) none of 90 SVM fits converged and the accuracy was 54 %, close to the
+  paper's; with scaling it was 67 %.
+- **ODD-STh on EGO-1 and IMDB-BINARY** is higher here, probably also because of convergence: on IMDB-BINARY without
+  scaling (three folds, heights 2 and 4, 10^5 steps) none of 180 fits converged and the accuracy was 60 %; with
+  scaling 18 did not converge and it was 61 %.
+- **WL on REDDIT-BINARY** is higher here. Scaling does not explain it (82 % in three folds with and without), and the
+  Gram matrix equals GraKeL's. Published values differ by as much (73.3 in the TUDataset paper). The difference is
+  unexplained.
+- **PWL on REDDIT-BINARY** is lower here; a random forest was too slow to test the explanation above.
+- **GS** samples from the same distribution as GraKeL, but counts each graphlet once where GraKeL counts some twice.
+- **R-WL\\*** uses exact assignments and integral median centers; the authors used entropic barycenters.
+- **Normalization.** R-WL and R-WL\\* are normalized (every graph has similarity 1 with itself); the paper does not
+  specify this. Without normalization R-WL\\* gave 67.9, 71.3 and 86.1 on EGO-1, IMDB-BINARY and REDDIT-BINARY.
+- **Start of k-means.** With k-means++ seeds the sums of distances are far lower, and the accuracy was lower on two
+  sets: 85.4 ± 1.1 on REDDIT-BINARY and 75.0 ± 0.5 on PROTEINS, against 87.6 and 76.2 with uniform seeds, as in the
+  tables. On DD it was higher, 78.1 ± 0.3 against 77.3 (one repetition); on the five small sets the difference is
+  within one standard deviation.
 
-Cells with "…" have not been run, or not to the end: the run went on at the lowest priority beside other work and was
-often paused, so what its limit of time ended is not called out of time. R-WL with exact distances is not run on EGO-1,
-REDDIT-BINARY and DD, and shortest paths of groups not on the last two: there are too many distinct trees, or pairs of
-vertices. All rows are of the code of 15 and 16 November 2026; those of R-WL and R-WL\\* are the latest, measured after
-the start of k-means had changed. No other row depends on it: `auto` makes no rounds of k-means, and the last state of
-the code gives the same predictions for it in all 50 folds of MUTAG. Times are seconds on one thread of a shared
-machine, at the lowest priority: they serve for orders of magnitude only.
+Cells with "…" were not run to the end; earlier runs of some of them are in [the
+appendix](history.md#earlier-results). R-WL with exact distances is not run on EGO-1, REDDIT-BINARY and DD, and the
+shortest-path base not on the last two, because there are too many distinct trees or pairs of nodes. All rows were
+measured on 15 and 16 November 2026. Times are seconds on one thread of a shared machine at the lowest priority and
+are accurate to an order of magnitude only.
 """
 
 
@@ -165,10 +152,9 @@ def main() -> None:
         accuracies = counted(results_table(shown, reference=reference)).to_markdown()
         parts.append(f"## {title}\n\n{accuracies}\n\n{runtime_table(shown).to_markdown()}\n\n")
     parts += [compared(of(repeated, [*SOCIAL, *OTHERS])), published(records), duplicates(repeated, arguments.data)]
-    parts += ["## The data sets\n\n", dataset_table(of(repeated, [*SOCIAL, *OTHERS])).to_markdown(), "\n\n"]
-    earlier = DOCS / "earlier-results.txt"
+    parts += ["## Data sets\n\n", dataset_table(of(repeated, [*SOCIAL, *OTHERS])).to_markdown(), "\n\n"]
     write_scores(repeated)
-    parts += [earlier.read_text(encoding="utf-8") if earlier.is_file() else "", DISCUSSION]
+    parts.append(DISCUSSION)
     (DOCS / "results.md").write_text("".join(parts), encoding="utf-8")
 
 
@@ -190,20 +176,20 @@ def counted(table: Table) -> Table:
 
 
 def compared(results: Results) -> str:
-    """Return who is better than whom: mean ranks with a picture, and tests against the best of each data set."""
+    """Return the section of comparisons: mean ranks with a figure, and tests against the best of each data set."""
     finished = {name: [k for k in results.kernels if results.cell(name, k).finished] for name in results.datasets}
     most = max(map(len, finished.values()))
     whole = [name for name in results.datasets if 2 * len(finished[name]) > most]
     kernels = [kernel for kernel in results.kernels if all(kernel in finished[name] for name in whole)]
-    text = "## Who is better than whom\n\n"
+    text = "## Statistical comparison\n\n"
     if len(kernels) > 2 and len(whole) > 1:
         part = of(results, whole)
         ranks = mean_ranks(Results([record for name in kernels for record in part.select(kernel=name)]))
         save_figure(ranks_figure(ranks), DOCS / "images" / "ranks.svg")
         text += (
             f"Mean ranks of the kernels that finished on all of {', '.join(whole)} (Friedman's test: p = "
-            f"{ranks.p_value:.2g}). A bar joins what Nemenyi's critical difference does not tell apart; with "
-            "so few data sets that is much.\n\n![Mean ranks of the kernels](images/ranks.svg)\n\n"
+            f"{ranks.p_value:.2g}). Bars join kernels whose ranks differ by less than Nemenyi's critical difference."
+            "\n\n![Mean ranks of the kernels](images/ranks.svg)\n\n"
         )
     return f"{text}{significance_table(results).to_markdown()}\n\n"
 
@@ -259,7 +245,7 @@ def duplicates(results: Results, data: Path) -> str:
 
 
 def write_scores(results: Results) -> None:
-    """Write what ``auto`` scores to the page of the predictors, between two marks."""
+    """Write the accuracies of ``auto`` to the page of the predictors, between two comments."""
     page = DOCS / "guide" / "predictors.md"
     before, mark, rest = page.read_text(encoding="utf-8").partition(
         "<!-- scores: written by docs/make_results.py -->\n"
@@ -276,7 +262,7 @@ def write_scores(results: Results) -> None:
         for cell in cells
         if cell.finished
     ]
-    columns = tuple(map(Column, ("data set", "accuracy, %", "largest class, %", "repetitions")))
+    columns = tuple(map(Column, ("data set", "accuracy, %", "majority class, %", "repetitions")))
     table = Table("Accuracy of GraphClassifier", columns, tuple(rows), ())
     page.write_text(f"{before}{mark}\n{table.to_markdown()}\n\n{rest[end:]}", encoding="utf-8")
 
