@@ -1,7 +1,6 @@
 """Check the built site without a network: ``python docs/check_site.py site``.
 
-Every link to a page, picture or heading of ours must lead somewhere, and no page may load anything from elsewhere:
-fonts, scripts and styles are local.
+Links within the site must be valid, and pages load fonts, scripts and styles from the site only.
 """
 
 import re
@@ -10,14 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a browser loads by itself, as opposed to what a reader may click on.
+# What a browser loads, in contrast to links.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("source", "src"), ("iframe", "src"), ("object", "data")}
-# Links that only tell machines something.
+# Links for machines.
 TOLD = {"canonical", "author", "license"}
 
 
 class Page(HTMLParser):
-    """The links of a page, and the places in it that links can lead to."""
+    """Links and anchors of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -26,7 +25,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag's links and its name."""
+        """Collect the links and anchors of a tag."""
         values = dict(attrs)
         self.places |= {value for key in ("id", "name") if (value := values.get(key))}
         if tag == "link" and values.get("rel") in TOLD:
@@ -38,8 +37,9 @@ class Page(HTMLParser):
 
 
 def problems(site: Path) -> list[str]:
-    """Return a sentence for every link that leads nowhere and everything that is loaded from elsewhere."""
-    pages = {path: Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts}
+    """Return a sentence for every broken link and everything that is loaded from other sites."""
+    skipped = {"_static", "_modules"}  # source pages link to names under which the reference may not list an object
+    pages = {path: Page(path) for path in sorted(site.rglob("*.html")) if not skipped & set(path.parts)}
     found = []
     for path, page in pages.items():
         for link, is_loaded in page.links:
@@ -52,9 +52,9 @@ def problems(site: Path) -> list[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
-                found.append(f"{path}: {link} leads nowhere")
+                found.append(f"{path}: {link} is broken")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].places:
-                found.append(f"{path}: {link} leads to no heading")
+                found.append(f"{path}: {link} has no heading")
     for path in sorted(site.rglob("*.css")):
         links = re.findall(r"(?:url\(|@import )['\"]?(https?:[^'\")]+)", path.read_text(encoding="utf-8"))
         found += [f"{path}: loads {link}" for link in links]
@@ -64,5 +64,5 @@ def problems(site: Path) -> list[str]:
 if __name__ == "__main__":
     site = Path(sys.argv[1]).resolve()
     found = problems(site)
-    print("\n".join(found) or f"all links within {site.name} lead somewhere, and nothing is loaded from elsewhere")
+    print("\n".join(found) or f"all links within {site.name} are valid, and nothing is loaded from other sites")
     sys.exit(bool(found))

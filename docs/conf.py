@@ -1,6 +1,7 @@
 """Configuration of Sphinx: ``make docs`` writes the site into site/.
 
-The environment variable ``RELAXWL_REPOSITORY`` is the address of the repository; pages link to it if it is set.
+If the environment variable ``RELAXWL_REPOSITORY`` is set, pages link to this address. With ``RELAXWL_QUICK_DOCS``
+examples and commands are not run.
 """
 
 import os
@@ -21,6 +22,7 @@ warnings.filterwarnings("ignore", "A worker stopped while some jobs")
 project = "relaxwl"
 author = "The relaxwl developers"
 repository = os.environ.get("RELAXWL_REPOSITORY", "")
+is_quick = bool(os.environ.get("RELAXWL_QUICK_DOCS"))
 project_copyright = "The relaxwl developers"
 version = release = __version__
 
@@ -61,7 +63,9 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # Subfolders of examples/, in the order of the gallery.
 THEMES = ("prediction", "molecules", "inputs", "similarity", "explanation", "large_data", "extending")
+command_line_runs = not is_quick
 sphinx_gallery_conf = {
+    "plot_gallery": not is_quick,
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",

@@ -1,4 +1,4 @@
-"""The pages of the command line: written from its parser, with the output of a real run, whenever the site is built."""
+"""Pages of the command line, written from its parser when the site is built, with the output of real runs."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from typing import Any
 
 from relaxwl import cli
 
-# What each page shows: commands that run in order in one empty folder, on embedded data, in seconds.
+# The command whose output each page shows. They run in order in one empty folder on embedded data.
 RUNS = {
     "demo": "relaxwl demo --graphs 24 --nodes 40 --repeats 1",
     "datasets stats": "relaxwl datasets stats egonets-1 egonets-4",
@@ -26,11 +26,9 @@ RUNS = {
 }
 INTRODUCTION = """# Command line
 
-`relaxwl COMMAND --help` says what a command reads, what it writes, and gives an example. These pages are made from the
-same source whenever the site is built; the output below each command is that of a real run.
-
-Results go to standard output, progress and notes to standard error. Exit codes: 0 success, 2 bad input (with one line
-that says what is wrong), 130 interrupted.
+`relaxwl COMMAND --help` shows inputs, outputs and an example of each command. Results are written to standard output,
+progress and notes to standard error. Exit codes: 0 success, 2 bad input (with one line of explanation), 130
+interrupted, 1 any other error.
 
 """
 
@@ -104,9 +102,9 @@ def write_pages(app: Any, config: Any) -> None:
     """Write all pages into the folder command-line of the sources, and leave those alone that have not changed."""
     folder = Path(app.srcdir) / "command-line"
     folder.mkdir(exist_ok=True)
-    seen = outputs()
+    seen = outputs() if config.command_line_runs else {}
     pages = {}
-    rows = ["| command | what it does |", "|---|---|"]
+    rows = ["| command | purpose |", "|---|---|"]
     for name, summary, parser in commands(cli._parser()):
         file = re.sub(r"\W+", "-", name)
         pages[f"{file}.md"] = page(name, parser, seen.get(name))
@@ -123,6 +121,7 @@ def write_pages(app: Any, config: Any) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Tell Sphinx to write the pages before it reads any."""
+    """Register the extension: pages are written before Sphinx reads any."""
+    app.add_config_value("command_line_runs", True, "env", bool)
     app.connect("config-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

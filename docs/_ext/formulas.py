@@ -1,4 +1,4 @@
-"""Formulas as MathML: browsers draw it themselves, so the pages need neither a script nor a network."""
+"""Render formulas as MathML, which browsers display without scripts."""
 
 from typing import Any
 
@@ -26,6 +26,6 @@ def _block(translator: Any, node: nodes.Element) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Tell Sphinx of the renderer."""
+    """Register the renderer."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
