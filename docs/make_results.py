@@ -1,6 +1,6 @@
 """Write docs/results.md from the records of a benchmark: ``python docs/make_results.py FOLDER --data ../shared/data``.
 
-``benchmarks/graph_sets.py FOLDER`` makes the records. All numbers of the tables come from them, the text is in this file.
+``benchmarks/graph_sets.py FOLDER`` makes the records. All numbers of the tables come from them.
 """
 
 import argparse
