@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from relaxwl.datasets import read_molecules
 from relaxwl.learning.gaussian_process import GaussianProcess
-from relaxwl.molecules.views import Batch, DescriptorView, FingerprintView
+from relaxwl.molecules import MoleculeRegressor
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "molecules" / "ESOL.csv"
 TARGET = "measured log solubility in mols per litre"
@@ -65,7 +65,9 @@ def main():
     y = np.asarray(table.y)
     best = np.argsort(-y, kind="stable")[: len(y) // 100]
     # All molecules are known beforehand, only their solubility is not: kernels are computed once for all.
-    kernels = [kernel for view in (DescriptorView(), FingerprintView()) for kernel in view.fit(Batch(table.molecules))]
+    model = MoleculeRegressor(("descriptors", "fingerprints"))
+    objects = model._objects(table.molecules, None)
+    kernels = [kernel for view in model._views(objects)[0] for kernel in view.matrices(view.fit(objects))]
     found = {}
     for name, is_guided in (("expected improvement", True), ("at random", False)):
         # Both ways start from the same molecules.

@@ -4,9 +4,10 @@ import pytest
 
 from relaxwl._validation import (
     ParameterError,
+    as_classes,
     as_generator,
+    as_numbers,
     as_seed,
-    as_targets,
     check_choice,
     check_flag,
     check_integer,
@@ -114,9 +115,28 @@ def test_other_targets_are_refused(y, problem):
         plain_targets(y, 2)
 
 
-def test_targets_whose_squares_overflow_are_refused():
-    with pytest.raises(ParameterError, match="use another unit"):
-        as_targets([1e200, 1.0], 2, "graphs")
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.0, np.nan, 1.0, 1.0], r"y\[1\] is missing"),
+        ([0.5, 1.5, 1.5, 0.5], "Unknown label type: continuous"),
+        ([1, 1, 1, 1], "at least two classes, and all graphs are of class 1"),
+        (["a", "b", "c", "d"], "looks like names"),
+    ],
+)
+def test_what_are_no_classes_is_named(y, message):
+    with pytest.raises(ParameterError, match=message):
+        as_classes(y, 4)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(["a", "b"], "not texts"), ([1.0, np.nan], r"y\[1\] is nan"), ([1.0, 1e200], r"y\[1\] is 1e\+200")],
+)
+def test_what_are_no_numbers_is_named(y, message):
+    with pytest.raises(ParameterError, match=message):
+        as_numbers(y, 2)
+    assert as_numbers([True, False], 2).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("value", [-1, True, "7", 1.5])

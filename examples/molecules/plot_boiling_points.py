@@ -30,7 +30,7 @@ test = np.arange(len(y)) % 5 == 2
 model = MoleculeRegressor(random_state=0).fit([s for s, out in zip(smiles, test, strict=True) if not out], y[~test])
 held_out = [s for s, out in zip(smiles, test, strict=True) if out]
 mean, std = model.predict(held_out, return_std=True)
-for name, weight in zip(model.kernel_names_, model.process_.weights_, strict=True):
+for name, weight in model.kernel_weights_.items():
     if weight > 0:
         print(f"{name}: {weight:.0f}")
 

@@ -170,19 +170,46 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
     return plain
 
 
-def as_targets(y: Any, n_examples: int, examples: str) -> NDArray[np.float64]:
+def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.float64]:
     """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
-    try:
-        targets = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError("y must hold numbers; for classes there are classifiers") from None
-    if targets.shape != (n_examples,):
-        raise ParameterError(f"y must hold one number for each of {n_examples} {examples}, not {targets.shape}")
-    if not np.isfinite(targets).all():
-        raise ParameterError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
-    if np.abs(targets).max(initial=0) > LARGEST_TARGET:
-        raise ParameterError(f"y must lie within ±{LARGEST_TARGET:g}, as squares are taken of it; use another unit")
-    return targets
+    targets = plain_targets(y, n_examples, examples)
+    if targets.dtype.kind == "U":
+        raise ParameterError("y must hold numbers, not texts; for classes there are classifiers")
+    numbers = targets.astype(np.float64)
+    unusable = np.flatnonzero(~(np.abs(numbers) < LARGEST_TARGET))
+    if len(unusable):
+        place = int(unusable[0])
+        raise ParameterError(
+            f"y must be finite and within ±{LARGEST_TARGET:g}, as squares are taken of it, but y[{place}] is "
+            f"{numbers[place]:g}"
+        )
+    return numbers
+
+
+def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the classes of examples, sorted, and a code for each example: the place of its class.
+
+    >>> classes, codes = as_classes(["b", "a", "b"], 3)
+    >>> classes.tolist(), codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    targets = plain_targets(y, n_examples, examples)
+    if targets.dtype.kind == "f":
+        gaps = np.flatnonzero(np.isnan(targets))
+        if len(gaps):
+            raise ParameterError(
+                f"y must hold a class for each of {n_examples} {examples}, but y[{gaps[0]}] is missing"
+            )
+        if (targets % 1 != 0).any():
+            raise ParameterError("Unknown label type: continuous. y holds measured numbers; for these use a regressor")
+    classes, codes = np.unique(targets, return_inverse=True)
+    if len(classes) < 2:
+        found = f", and all {examples} are of class {classes[0]}" if len(classes) else ""
+        raise ParameterError(f"y must hold at least two classes{found}")
+    if len(classes) > max(2, n_examples / 2):
+        found = f"not {len(classes)} for {n_examples} {examples}: that looks like names; take another target"
+        raise ParameterError(f"y must hold classes of at least two {examples} on average, {found}")
+    return classes, codes.astype(np.int64)
 
 
 def looks_continuous(distinct: Any, n_values: int) -> bool:

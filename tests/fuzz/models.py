@@ -65,17 +65,12 @@ def molecule_case(rng: random.Random, folder: Path) -> None:
 
     RDLogger.DisableLog("rdApp.*")
     kind, content = rng.choice(list(zip((MoleculeRegressor, MoleculeClassifier), _molecule_models(), strict=True)))
-    header = json.loads(content)
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        key = rng.choice(list(header))
-        header[key] = changed_value(rng, header[key])
-    changed = json.dumps(header).encode() if rng.random() < 0.8 else changed_bytes(rng, content)
 
     def use(model: Any) -> None:
         assert len(model.predict(SMILES)) == len(SMILES)
         assert len(model.novelty(SMILES)) == len(SMILES)
 
-    _try_file(folder, changed, len(changed), kind.load, use)
+    _load_and_use(rng, folder, content, kind.load, use)
 
 
 # -------------------------------------------------------------------------------------------------- loading and using

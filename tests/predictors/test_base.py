@@ -34,19 +34,18 @@ def test_graphs_are_read_as_the_parameters_say():
     graph = nx.DiGraph([(0, 1)])
     nx.set_node_attributes(graph, {0: "C", 1: "N"}, "element")
     predictor = GraphClassifier(node_label="element", symmetrize=True)
-    found = predictor._graphs([graph])
+    found = predictor._objects([graph], None).graphs
     assert (found[0].node_labels, found.directed) == (["C", "N"], False)
-    assert predictor._graphs(found) is found
 
 
 def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
     predictor = GraphRegressor()
-    assert not predictor._is_large(GRAPHS)
+    assert not predictor._is_large(len(GRAPHS))
     monkeypatch.setattr(base, "available_memory", lambda: 1000.0)
-    assert predictor._is_large(GRAPHS)
+    assert predictor._is_large(len(GRAPHS))
     monkeypatch.undo()
     monkeypatch.setattr(base, "LINEAR_FROM", len(GRAPHS) - 1)
-    assert predictor._is_large(GRAPHS)
+    assert predictor._is_large(len(GRAPHS))
 
 
 def test_bad_limits_of_time_are_named():

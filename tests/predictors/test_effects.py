@@ -1,44 +1,13 @@
+"""What nodes and clusters of them do to predictions."""
+
 import numpy as np
 import pytest
 
 from predictors.small_data import GRAPHS, TEST
-from relaxwl import GraphClassifier, GraphRegressor, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.predictors.effects import counts_without_vertices
+from relaxwl import GraphClassifier, GraphRegressor
+from relaxwl.predictors.effects import ClusterEffect, NodeEffects, merged_clusters
+from relaxwl.unfolding.tree import UnfoldingTree
 from small_graphs import collection
-
-
-@pytest.mark.parametrize("graphs", [GRAPHS, TEST], ids=["fitted", "new"])
-@pytest.mark.parametrize(
-    "kernel", [WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 2, random_state=0)], ids=lambda k: type(k).__name__
-)
-def test_counts_of_vertices_add_up_to_those_of_the_graph(kernel, graphs):
-    kernel.fit(GRAPHS)
-    graph = graphs[[3]]
-    whole, without = kernel.prepare(graph), counts_without_vertices(kernel, graph)
-    for all_counts, counts in zip(whole, without, strict=True):
-        taken = all_counts.matrix.toarray() - counts.matrix.toarray()
-        np.testing.assert_array_equal(taken.sum(axis=0), all_counts.matrix.toarray()[0])
-        assert (
-            taken.sum(axis=1) + all_counts.unknown_sums - counts.unknown_sums == len(kernel.node_groups(graph))
-        ).all()
-        assert counts.unknown_squares.min() >= 0
-
-
-def test_pairs_with_a_vertex_at_an_end_are_taken_out():
-    kernel = WeisfeilerLehman(0, base="shortest-path").fit(GRAPHS)
-    graph = GRAPHS[[5]]
-    whole, without = kernel.prepare(graph)[0].matrix, counts_without_vertices(kernel, graph)[0].matrix
-    taken = np.asarray(whole.sum() - without.sum(axis=1))
-    # Every ordered pair is taken out with either of its ends.
-    assert taken.sum() == 2 * whole.sum()
-
-
-def test_dot_products_add_up():
-    kernel = WeisfeilerLehman(2).fit(GRAPHS)
-    graph, weights = GRAPHS[[2]], np.random.default_rng(0).normal(size=len(GRAPHS))
-    values = kernel.compare(kernel.prepare(graph), kernel.prepare(GRAPHS))[0] @ weights
-    without = kernel.compare(counts_without_vertices(kernel, graph), kernel.prepare(GRAPHS))[0] @ weights
-    assert (values[0] - without).sum() == pytest.approx(values[0])
 
 
 def test_what_makes_the_difference_has_the_largest_effect():
@@ -65,3 +34,52 @@ def test_vectors_stay_as_they_are():
     found = model.explain(GRAPHS[:2], extra=extra[:2])
     decision = model.decision_function(GRAPHS[:2], extra=extra[:2])
     assert [one.value for one in found] == pytest.approx(np.abs(decision))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_effects_of_linear_models_add_up(monkeypatch, n_classes):
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 5)
+    y, extra = np.arange(20) % n_classes, np.random.default_rng(0).normal(size=(20, 2))
+    model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS, y, extra=extra)
+    predicted = model.predict(TEST, extra=extra[:6])
+    scaled = (extra[:6] - extra.mean(axis=0)) / extra.std(axis=0) / np.sqrt(2)
+    for place, found in enumerate(model.explain(TEST, extra=extra[:6])):
+        assert found.adds_up
+        assert found.prediction == predicted[place]
+        assert found.effects.shape == (TEST[place].n_nodes,)
+        weights, intercepts = model._head.coefficients, model._head.intercepts
+        sign, row = (1.0 if found.prediction else -1.0, 0) if n_classes == 2 else (1.0, found.prediction)
+        assert found.rest == pytest.approx(sign * (intercepts[row] + weights[row][-2:] @ scaled[place]))
+        assert found.clusters() == []
+
+
+def test_effects_of_linear_regressions_add_up(monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 5)
+    model = GraphRegressor(effort="quick", random_state=0).fit(GRAPHS, GRAPHS.edge_counts.astype(float))
+    for found, value in zip(model.explain(TEST), model.predict(TEST), strict=True):
+        assert found.value == pytest.approx(value)
+        assert found.rest == pytest.approx(model._head.intercepts[0])
+
+
+def test_clusters_stand_beside_the_picture():
+    model = GraphRegressor(effort="quick", random_state=0).fit(GRAPHS, GRAPHS.edge_counts.astype(float))
+    (found,) = model.explain(TEST[[2]])
+    clusters = found.clusters(100)
+    strengths = [abs(one.effect) for one in clusters]
+    assert strengths == sorted(strengths, reverse=True)
+    assert len({(one.depth, one.nodes) for one in clusters}) == len(clusters) > 3
+    assert all(one.tree.depth <= one.depth for one in clusters)
+    assert found.to_html(3).count("<figure") == 4
+    assert found._repr_html_() == found.to_html()
+
+
+def test_equal_clusters_are_one():
+    tree = UnfoldingTree.parse("C(C,O)")
+    found = [ClusterEffect((0,), tree, 1, 0.1), ClusterEffect((1,), tree, 1, -0.3), ClusterEffect((0,), tree, 1, 0.4)]
+    assert [(one.nodes, one.effect) for one in merged_clusters(found)] == [((0,), 0.5), ((1,), -0.3)]
+
+
+def test_pictures_of_graphs_have_a_scale():
+    found = NodeEffects(GRAPHS[2], "a", 1.0, np.linspace(-1, 1, GRAPHS[2].n_nodes))
+    assert "lit" in found.to_svg("a graph")
+    assert "lit" not in found.to_svg("a graph", strongest=1e3)[: found.to_svg("a graph", strongest=1e3).index("</svg>")]

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from relaxwl import GraphRegressor
 from relaxwl.datasets import make_egonets
-from relaxwl.predictors.linear import LinearRegression
+from relaxwl.learning.heads import LinearRegressor
 from sklearn_checks import each_check, run_check
 
 QUICK = GraphRegressor(effort="quick", random_state=0)
@@ -43,9 +43,7 @@ def test_report_and_weights(fitted):
     assert "RMSE" in str(report)
     assert "mean of the others" in str(report)
     assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine"}
-    assert {family.block for family in fitted.kernel_.families_} == {
-        block for block, weight in fitted.kernel_weights_.items() if weight > 0
-    }
+    assert set(fitted._blocks.names) == {block for block, weight in fitted.kernel_weights_.items() if weight > 0}
     assert fitted.novelty(GRAPHS[TEST]).shape == (12,)
 
 
@@ -60,10 +58,10 @@ def test_vectors_beside_the_graphs_join():
 
 
 def test_many_graphs_get_linear_regression(monkeypatch):
-    monkeypatch.setattr("relaxwl.predictors.regressor.PROCESS_UP_TO", 30)
+    monkeypatch.setattr(GraphRegressor, "_most_in_matrices", 30)
     model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
-    assert isinstance(model.kernel_, LinearRegression)
-    assert "linear regression" in str(model.report_)
+    assert isinstance(model._head, LinearRegressor)
+    assert "a linear model on features" in str(model.report_)
     mean, deviation = model.predict(GRAPHS[TEST], return_std=True)
     assert model.score(GRAPHS[TEST], Y[TEST]) > 0.3
     assert (deviation == deviation[0]).all()
@@ -81,7 +79,7 @@ def test_constant_targets():
 
 
 @pytest.mark.parametrize(
-    ("y", "message"), [(Y[:5], "one number for each of 48"), (np.where(Y > 6, np.nan, Y), "y must be finite")]
+    ("y", "message"), [(Y[:5], "one value for each of 48"), (np.where(Y > 6, np.nan, Y), "y must be finite")]
 )
 def test_bad_input_is_named(y, message):
     with pytest.raises(ValueError, match=message):

@@ -33,13 +33,13 @@ def test_folds_do_not_depend_on_those_before():
 @pytest.mark.slow
 def test_evaluation_fits_kernels_once_or_in_each_fold(monkeypatch):
     fitted = []
-    original = GraphClassifier._fit_averages
+    original = GraphClassifier._fit_blocks
 
     def counting(self, graphs):
         fitted.append(len(graphs))
         return original(self, graphs)
 
-    monkeypatch.setattr(GraphClassifier, "_fit_averages", counting)
+    monkeypatch.setattr(GraphClassifier, "_fit_blocks", counting)
     settings = {"n_folds": 2, "n_repeats": 1}
     together = cross_validate(QUICK, GRAPHS, NAMES, **settings).cell("data", "GraphClassifier")
     assert fitted == [40]

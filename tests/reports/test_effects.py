@@ -1,4 +1,4 @@
-"""The page about the vertices behind predictions."""
+"""The page about the nodes, or atoms, behind predictions."""
 
 from xml.etree import ElementTree
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from relaxwl import GraphCollection
-from relaxwl.predictors import VertexEffects
-from relaxwl.reports import render_effects, write_effects
+from relaxwl.predictors import ClusterEffect, NodeEffects
+from relaxwl.reports.effects import render_effects, write_effects
+from relaxwl.unfolding.tree import UnfoldingTree
 from reports.fit_report import REPORT
 
 GRAPH = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["<C>", "N", "O"])])[0]
-FOUND = VertexEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
+FOUND = NodeEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
 
 
 def test_the_page_says_what_there_is():
@@ -31,18 +32,35 @@ def test_the_page_says_what_there_is():
 
 
 def test_numbers_that_add_up(tmp_path):
-    found = VertexEffects(GRAPH, 1.25, 1.25, np.array([1.0, 0.5, -0.5]), adds_up=True)
+    found = NodeEffects(GRAPH, 1.25, 1.25, np.array([1.0, 0.5, -0.5]), adds_up=True)
     assert found.rest == pytest.approx(0.25)
     write_effects([found], tmp_path / "page.html", truth=[1.5], title="Numbers")
     page = (tmp_path / "page.html").read_text()
     assert "Graph 0: 1.25 (known: 1.5)" in page
-    assert "vertices add up" in page
+    assert "nodes add up" in page
     assert "do not add up" not in page
 
 
 def test_nothing_matters_and_nothing_is_there():
     empty = GraphCollection.from_edges([(0, [])])[0]
-    page = render_effects([VertexEffects(GRAPH, "a", 0.0, np.zeros(3)), VertexEffects(empty, "a", 0.1, np.zeros(0))])
-    assert page.count("<figure>") == 2
+    page = render_effects([NodeEffects(GRAPH, "a", 0.0, np.zeros(3)), NodeEffects(empty, "a", 0.1, np.zeros(0))])
+    assert page.count("<section>") == 2
     with pytest.raises(ValueError, match="novelty must have one entry for each of 1 graphs"):
         render_effects([FOUND], novelty=[1, 2])
+
+
+def test_molecules_stand_with_their_clusters(tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    cluster = ClusterEffect((0, 1), UnfoldingTree.parse("C(C,O)"), 1, -0.25)
+    found = [
+        NodeEffects(GRAPH, 0.5, 0.5, np.array([0.1, 0.2, -0.3]), molecule=chem.MolFromSmiles("CCO"),
+                    _find_clusters=lambda: [cluster]),
+        NodeEffects(GRAPH, "soluble", 0.5, np.array([0.0, 1.0, 0.0]), molecule=chem.MolFromSmiles("CC#N")),
+    ]  # fmt: skip
+    write_effects(found, tmp_path / "page.html", title="Small & few", novelty=[0.125, 2.0], truth=["<soluble>", None])
+    page = (tmp_path / "page.html").read_text()
+    assert "<title>Small &amp; few" in page
+    assert "<h2>CCO: 0.5 (known: &lt;soluble&gt;); novelty 0.12</h2>" in page
+    assert "<h2>CC#N: class soluble, decision 0.5 (known: None); novelty 2.00, so this is a guess</h2>" in page
+    assert page.count("<figure") == 3
+    assert "lowers the value by 0.25 (depth 1)" in page

@@ -11,11 +11,9 @@ from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, MoleculeSource, Source, open_source
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
-from relaxwl.molecules.persistence import is_model, read_model
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 from relaxwl.predictors.persistence import load_predictor
 from relaxwl.reports.effects import write_effects
-from relaxwl.reports.molecules import write_molecules
 
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
@@ -48,10 +46,7 @@ def run_fit(arguments: Namespace, console: Console) -> None:
 
 def run_predict(arguments: Namespace, console: Console) -> None:
     """Write a table with a row for each graph."""
-    if is_model(arguments.model_file):
-        model = read_model(arguments.model_file, {kind.__name__: kind for kind in MOLECULES.values()})
-    else:
-        model = load_predictor(arguments.model_file, tuple(GRAPHS.values()))
+    model = load_predictor(arguments.model_file, (*GRAPHS.values(), *MOLECULES.values()))
     model.set_params(n_jobs=arguments.jobs)
     source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     answers = _answers(model, source)
@@ -69,20 +64,18 @@ def run_predict(arguments: Namespace, console: Console) -> None:
     if arguments.page is not None:
         n_shown = _write_page(model, source, arguments.page, arguments.page_graphs)
         summary["page"] = arguments.page
-        words += f"\nwhat the vertices of {n_shown} graphs do to them: {arguments.page}"
+        words += f"\nwhat the {model.nodes} of {n_shown} {model.things} do to them: {arguments.page}"
     console.result(words, summary)
 
 
 def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
-    """Write a page about the vertices behind the predictions for the first graphs, and return how many these are."""
+    """Write a page about the nodes behind the predictions for the first graphs, and return how many these are."""
     places = source.readable[:n_graphs]
     graphs = source.graphs[places]
-    of_molecules = isinstance(model, tuple(MOLECULES.values()))
-    write: Any = write_molecules if of_molecules else write_effects
-    write(
+    write_effects(
         model.explain(graphs),
         path,
-        title=f"What {'atoms' if of_molecules else 'vertices'} do to predictions: {source.name}",
+        title=f"What {model.nodes} do to predictions: {source.name}",
         report=model.report_,
         novelty=model.novelty(graphs),
         truth=None if source.y is None or source.y.ndim != 1 else source.y[places].tolist(),
@@ -117,7 +110,7 @@ def _answers(model: Any, source: Source) -> dict[str, Any]:
     """Return the columns of answers for the graphs that could be read."""
     graphs = source.graphs if len(source.readable) == len(source.graphs) else source.graphs[source.readable]
     novelty = model.novelty(graphs)
-    if isinstance(model, (GraphRegressor, MoleculeRegressor)):
+    if isinstance(model, GraphRegressor):
         mean, deviation = model.predict(graphs, return_std=True)
         return {"prediction": mean, "deviation": deviation, "novelty": novelty}
     probabilities = model.predict_proba(graphs)

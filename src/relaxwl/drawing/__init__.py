@@ -6,6 +6,7 @@ its own style, follows a light or dark background, and says in words what it sho
 
 from relaxwl.drawing.graphs import graph_svg
 from relaxwl.drawing.layout import spring_layout, vertices_to_draw
+from relaxwl.drawing.molecules import molecule_svg
 from relaxwl.drawing.svg import STYLE
 from relaxwl.drawing.trees import (
     DELETED,
@@ -29,6 +30,7 @@ __all__ = [
     "PlainTree",
     "graph_svg",
     "mapping_svg",
+    "molecule_svg",
     "spring_layout",
     "tree_svg",
     "tree_width",

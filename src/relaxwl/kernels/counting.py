@@ -8,7 +8,7 @@ they belong to the graph's own norm.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,29 @@ class Counts:
     matrix: csr_array
     unknown_squares: Float64
     unknown_sums: Float64
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the arrays behind, for a model file."""
+        names = ("indptr", "indices", "data")
+        unknown = {"unknown_squares": self.unknown_squares, "unknown_sums": self.unknown_sums}
+        return {name: getattr(self.matrix, name) for name in names} | {"n_columns": self.matrix.shape[1]} | unknown
+
+    @classmethod
+    def from_state(
+        cls, indptr: Any, indices: Any, data: Any, n_columns: int, unknown_squares: Any, unknown_sums: Any
+    ) -> "Counts":
+        """Return what :meth:`to_state` kept; compiled code will index with it, so all of it is checked."""
+        n_graphs = len(indptr) - 1
+        matrix = csr_array((data, indices, indptr), shape=(n_graphs, n_columns))
+        matrix.check_format(full_check=True)
+        fits = len(unknown_squares) == len(unknown_sums) == n_graphs and matrix.has_sorted_indices
+        numbers = (data, unknown_squares, unknown_sums)
+        fits &= all(
+            part.dtype == np.float64 and np.isfinite(part).all() and part.min(initial=0) >= 0 for part in numbers
+        )
+        if not fits or matrix.indices.dtype not in (np.int32, np.int64):
+            raise ValueError("counts must be finite, from 0 on, in ascending columns, for each graph")
+        return cls(matrix, unknown_squares, unknown_sums)
 
 
 def join_counts(parts: list[Counts], scales: list[float]) -> Counts:

@@ -2,20 +2,17 @@
 
 from relaxwl.datasets.molecules import load_molecules, read_molecules
 from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError, from_rdkit, from_smiles
+from relaxwl.drawing import molecule_svg
 from relaxwl.molecules.descriptors import Descriptors, descriptors
-from relaxwl.molecules.drawing import molecule_svg
-from relaxwl.molecules.explaining import GroupEffect, MoleculeExplanation
 from relaxwl.molecules.fingerprints import MorganFingerprints, fingerprints
 from relaxwl.molecules.predictors import MoleculeClassifier, MoleculeRegressor
 from relaxwl.molecules.scaffolds import scaffolds
 
 __all__ = [
     "Descriptors",
-    "GroupEffect",
     "MoleculeClassifier",
     "MoleculeCollection",
     "MoleculeError",
-    "MoleculeExplanation",
     "MoleculeRegressor",
     "MorganFingerprints",
     "descriptors",

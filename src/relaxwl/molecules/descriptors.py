@@ -71,6 +71,16 @@ class Descriptors(TransformerMixin, GraphEstimator):
         check_is_fitted(self)
         return self._scaled(raw_descriptors(as_molecules(X), self.names_))
 
+    def without_nodes(self, X: Any) -> Float64:
+        """Return the scaled descriptors of one molecule with a dummy in the place of each of its atoms."""
+        (molecule,) = as_molecules(X)
+        return self.transform(_with_dummies(molecule))
+
+    @property
+    def kinds_(self) -> NDArray[Any]:
+        """What each descriptor kept tells of: one of ``KINDS``."""
+        return np.array([kind_of(name) for name in self.names_])
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the descriptors kept."""
         check_is_fitted(self)
@@ -166,3 +176,18 @@ def _ranked(column: Float64) -> tuple[Float64, Float64]:
     """Return the values of a column, ascending, and the normal score of each: that of the middle of its ranks."""
     values, counts = np.unique(column, return_counts=True)
     return values, ndtri((np.cumsum(counts) - counts / 2) / len(column))
+
+
+def _with_dummies(molecule: Any) -> list[Any]:
+    """Return, for each atom, the molecule with a dummy in its place."""
+    from rdkit import Chem
+
+    masked = []
+    for index in range(molecule.GetNumAtoms()):
+        editable = Chem.RWMol(molecule)
+        editable.ReplaceAtom(index, Chem.Atom(0))
+        copy = editable.GetMol()
+        copy.UpdatePropertyCache(strict=False)
+        Chem.FastFindRings(copy)
+        masked.append(copy)
+    return masked

@@ -1,31 +1,38 @@
 """Morgan fingerprints as counts, unfolded: every environment of an atom has a column of its own."""
 
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import GraphEstimator, check_choice, check_integer
+from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
 
 ATOMS = ("elements", "roles")
 
 
-class MorganFingerprints(TransformerMixin, GraphEstimator):
+class MorganFingerprints(CountKernel):
     """Counts of circular environments (Morgan, ECFP), one column for each that the training molecules have.
+
+    ``transform`` returns the counts, ``kernel_matrix`` the Tanimoto similarities Σ min / Σ max between them, where
+    environments that were not met in fitting add to Σ max.
 
     Parameters
     ----------
     radius : int
-        Bonds from the centre of an environment to its rim.
+        Bonds from the center of an environment to its rim.
     atoms : {"elements", "roles"}
         How atoms are told apart: by element, charge, hydrogens and bonds (ECFP), or by what they do (FCFP): donor or
         acceptor of hydrogen bonds, acid, base, halogen, aromatic.
+    n_jobs : int, optional
+        Number of threads of ``kernel_matrix``.
 
     Attributes
     ----------
@@ -39,37 +46,52 @@ class MorganFingerprints(TransformerMixin, GraphEstimator):
            [0., 0., 2.]])
     """
 
-    def __init__(self, radius: int = 2, atoms: str = "elements") -> None:
+    max_depth, base, similarity, depth_weights, normalize = 0, "subtree", "tanimoto", None, False
+
+    def __init__(self, radius: int = 2, atoms: str = "elements", n_jobs: int | None = None) -> None:
         self.radius = radius
         self.atoms = atoms
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which environments there are; ``X`` are SMILES or RDKit molecules."""
-        check_integer("radius", self.radius)
-        check_choice("atoms", self.atoms, ATOMS)
-        _, environments, _ = _environments(as_molecules(X), self._generator())
-        self.environments_: Int64 = np.unique(environments)
-        return self
+        self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> csr_array:
         """Return the counts, a CSR array; environments that were not met in fitting are left out."""
-        return self.counts(X).matrix
+        return self.prepare(X)[0].matrix
 
-    def counts(self, X: Any) -> Counts:
-        """Return the counts with what belongs to environments that were not met in fitting."""
-        check_is_fitted(self)
-        return self._counted(*_environments(as_molecules(X), self._generator()))
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
+        """Fit, and return the counts; the same as ``fit(X).transform(X)``, in one pass."""
+        return self.fit_prepare(X)[0].matrix
 
-    def counts_without_each(self, molecule: Any) -> Counts:
+    def counts_without_nodes(self, X: Any) -> list[Counts]:
         """Return a row for each atom of one molecule: its counts less the environments around that atom."""
         check_is_fitted(self)
-        centred = _centred_environments(molecule, self._generator())
-        n_atoms = molecule.GetNumAtoms()
-        others = [chain(*centred[:atom], *centred[atom + 1 :]) for atom in range(n_atoms)]
+        (molecule,) = as_molecules(X)
+        centered = _centered_environments(molecule, self._generator())
+        others = [chain(*centered[:atom], *centered[atom + 1 :]) for atom in range(molecule.GetNumAtoms())]
         found = [np.unique(np.fromiter(numbers, np.int64), return_counts=True) for numbers in others]
         indptr = prefix_sums(np.array([len(numbers) for numbers, _ in found], np.int64))
         numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return self._counted(indptr, numbers, values.astype(np.float64))
+        return [self._counted(indptr, numbers, values.astype(np.float64))]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return a name for each environment: RDKit's number."""
+        check_is_fitted(self)
+        return np.array([f"environment {number}" for number in self.environments_.tolist()], dtype=object)
+
+    def _validate_parameters(self) -> None:
+        check_integer("radius", self.radius)
+        check_choice("atoms", self.atoms, ATOMS)
+
+    def _fit(self, X: Any) -> list[Counts]:
+        self._validate_parameters()
+        found = _environments(as_molecules(X), self._generator())
+        self.environments_: Int64 = np.unique(found[1])
+        counts = self._counted(*found)
+        self.unary_ = [unary_steps(counts.matrix.indices, counts.matrix.data, counts.matrix.shape[1])]
+        return [counts]
+
+    def _apply(self, X: Any) -> list[Counts]:
+        check_is_fitted(self)
+        return [self._counted(*_environments(as_molecules(X), self._generator()))]
 
     def _generator(self) -> Any:
         from rdkit.Chem import rdFingerprintGenerator
@@ -93,7 +115,7 @@ class MorganFingerprints(TransformerMixin, GraphEstimator):
 
 def fingerprints(X: Any, radius: int = 2) -> csr_array:
     """Return the Morgan counts of molecules; to put others into the same columns, fit :class:`MorganFingerprints`."""
-    return MorganFingerprints(radius).fit(X).transform(X)
+    return MorganFingerprints(radius).fit_transform(X)
 
 
 def _environments(molecules: list[Any], generator: Any) -> tuple[Int64, Int64, Float64]:
@@ -105,15 +127,15 @@ def _environments(molecules: list[Any], generator: Any) -> tuple[Int64, Int64, F
     return indptr, numbers, values
 
 
-def _centred_environments(molecule: Any, generator: Any) -> list[list[int]]:
+def _centered_environments(molecule: Any, generator: Any) -> list[list[int]]:
     """Return, for each atom, the environments around it."""
     from rdkit.Chem import rdFingerprintGenerator
 
     output = rdFingerprintGenerator.AdditionalOutput()
     output.AllocateBitInfoMap()
     generator.GetSparseCountFingerprint(molecule, additionalOutput=output)
-    centred: list[list[int]] = [[] for _ in range(molecule.GetNumAtoms())]
+    centered: list[list[int]] = [[] for _ in range(molecule.GetNumAtoms())]
     for number, places in output.GetBitInfoMap().items():
         for atom, _ in places:
-            centred[atom].append(number)
-    return centred
+            centered[atom].append(number)
+    return centered

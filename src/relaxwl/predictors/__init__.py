@@ -1,8 +1,8 @@
 """Graphs in, answers out: estimators and transformers that stand on the kernels."""
 
-from relaxwl.predictors.averaged import AveragedKernel
+from relaxwl.predictors.blocks import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier
-from relaxwl.predictors.effects import VertexEffects
+from relaxwl.predictors.effects import ClusterEffect, NodeEffects
 from relaxwl.predictors.index import GraphIndex
 from relaxwl.predictors.regressor import GraphRegressor
 from relaxwl.predictors.report import FitReport
@@ -10,12 +10,13 @@ from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, Vertex
 
 __all__ = [
     "AveragedKernel",
+    "ClusterEffect",
     "FitReport",
     "GraphClassifier",
     "GraphIndex",
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
-    "VertexEffects",
+    "NodeEffects",
     "VertexGroups",
 ]

@@ -1,19 +1,51 @@
-"""What single vertices do to a prediction: how it changes when their counts are taken out."""
+"""What single nodes, and clusters of them, do to a prediction: how it changes when their counts are taken out."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from relaxwl.graphs import Graph, GraphCollection
+from relaxwl import drawing
+from relaxwl.graphs import Graph
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.counting import Counter, Counts, SubtreeCounter, join_counts
+from relaxwl.unfolding.tree import UnfoldingTree
+
+# Clusters that are shown beside a picture, and nodes of their trees.
+N_SHOWN, N_TREE_NODES = 4, 14
+# Graphs with more nodes are cut around those with the strongest effects.
+MAX_DRAWN_NODES = 300
+# Effects below this share of the strongest are not colored.
+LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class VertexEffects:
-    """The effect of each vertex of a graph on what was predicted for it.
+class ClusterEffect:
+    """What a cluster of nodes that are held for alike does to a prediction.
+
+    Attributes
+    ----------
+    nodes : tuple of int
+        The nodes of the graph that are in the cluster.
+    tree : UnfoldingTree
+        The center of the cluster: what surrounds these nodes, roughly.
+    depth : int
+        Depth of the tree.
+    effect : float
+        How much lower the value would be without the cluster's counts; summed over the partitions of all kernels in
+        which just these nodes are together.
+    """
+
+    nodes: tuple[int, ...]
+    tree: UnfoldingTree = field(repr=False)
+    depth: int
+    effect: float
+
+
+@dataclass(frozen=True)
+class NodeEffects:
+    """The effect of each node of a graph, or atom of a molecule, on what was predicted for it.
 
     Attributes
     ----------
@@ -23,13 +55,16 @@ class VertexEffects:
         The predicted class or number.
     value : float
         The decision for the predicted class (how clearly it wins against the others), or the number.
-    effects : float64 array (n_vertices,)
-        How much ``value`` falls when the vertex is not counted: neither its neighbourhoods nor, along shortest paths,
-        the pairs with it at an end. Others' neighbourhoods, in which it occurs, stay as they are.
+    effects : float64 array (n_nodes,)
+        How much ``value`` falls when the node is not counted: neither its neighborhoods nor, along shortest paths, the
+        pairs with it at an end. Others' neighborhoods, in which it occurs, stay as they are. Descriptors of molecules
+        are those with a dummy in the place of the atom.
     adds_up : bool
-        Whether effects add up to ``value`` less ``rest``. Those of linear models (of many graphs) do: a vertex's effect
-        is its share of the sum, sizes of graphs unchanged. Kernels that are normalised or compare by minima are no
-        sums over vertices, so there **the effects do not add up**.
+        Whether effects add up to ``value`` less ``rest``. Those of linear models (of many graphs) do: a node's effect
+        is its share of the sum, sizes of graphs unchanged. Kernels that are normalized or compare by minima are no
+        sums over nodes, so there **the effects do not add up**.
+    molecule : rdkit.Chem.Mol or None
+        The molecule.
     """
 
     graph: Graph = field(repr=False)
@@ -37,73 +72,81 @@ class VertexEffects:
     value: float
     effects: Float64
     adds_up: bool = False
+    molecule: Any = field(default=None, repr=False)
+    _find_clusters: Callable[[], list[ClusterEffect]] | None = field(default=None, repr=False)
 
     @property
     def rest(self) -> float:
-        """What is left of the value without all effects; where they add up, what graphs get without any vertex."""
+        """What is left of the value without all effects; where they add up, what graphs get without any node."""
         return self.value - float(self.effects.sum())
 
     def strongest(self, k: int = 5) -> Int64:
-        """Return the vertices with the largest effects, in either direction, the strongest first."""
+        """Return the nodes with the largest effects, in either direction, the strongest first."""
         return np.argsort(-np.abs(self.effects), kind="stable")[:k]
 
+    def clusters(self, k: int = N_SHOWN) -> list[ClusterEffect]:
+        """Return the ``k`` clusters of the graph kernels with the largest effects, either way, the largest first.
 
-def counts_without_vertices(kernel: Any, graph: GraphCollection) -> list[Counts]:
-    """Return the counts of one graph without those of its first, second, ... vertex: a row for each vertex.
+        There are none where graphs have no part in the prediction.
+        """
+        return [] if self._find_clusters is None else self._find_clusters()[:k]
 
-    ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_groups``.
-    """
-    groups = kernel.node_groups(graph)
-    counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
-    copies = graph[np.zeros(graph.n_nodes, np.int64)]
-    by_depth = []
-    for depth in range(len(groups[0])):
-        parts = [
-            _without_vertices(of_partition[depth], graph, copies, ids[depth], kernel.n_jobs)
-            for of_partition, ids in zip(counters, groups, strict=True)
-        ]
-        by_depth.append(join_counts(parts, [1.0] * len(parts)))
-    return by_depth
+    def to_svg(self, title: str | None = None, strongest: float | None = None) -> str:
+        """Draw the graph, or the molecule, each node in the color of its effect: orange raises ``value``, blue lowers.
+
+        Parameters
+        ----------
+        title : str, optional
+            What a screen reader says.
+        strongest : float, optional
+            The effect with the strongest color; by default the strongest of these.
+        """
+        return self._picture(self.effects, strongest, title)
+
+    def to_html(self, k: int = N_SHOWN) -> str:
+        """Draw the graph beside the ``k`` clusters that did most: their nodes, and their centers as trees."""
+        said = f"predicted: {self.prediction}; value {self.value:.3g}; orange raises it, blue lowers it"
+        whole = f'<figure style="margin:0">{self.to_svg()}<figcaption>{escape(said)}</figcaption></figure>'
+        style = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;font:13px sans-serif"
+        return f'<div style="{style}">{whole}{"".join(self.cluster_figures(k))}</div>'
+
+    _repr_html_ = to_html
+
+    def cluster_figures(self, k: int = N_SHOWN) -> list[str]:
+        """Return a picture of each of the ``k`` strongest clusters: its nodes, and its center as a tree."""
+        figures = []
+        for one in self.clusters(k):
+            lit = np.zeros(len(self.effects))
+            lit[list(one.nodes)] = np.sign(one.effect)
+            verb = "raises" if one.effect > 0 else "lowers"
+            figures.append(
+                f'<figure style="margin:0">{self._picture(lit, 1.0)}{one.tree.to_svg(N_TREE_NODES, collapse=True)}'
+                f"<figcaption>{verb} the value by {abs(one.effect):.2g} (depth {one.depth})</figcaption></figure>"
+            )
+        return figures
+
+    def _picture(self, effects: Float64, strongest: float | None, title: str | None = None) -> str:
+        largest = strongest or float(np.abs(effects).max(initial=0.0)) or 1.0
+        if self.molecule is not None:
+            # Without the line that only a file needs.
+            return drawing.molecule_svg(self.molecule, effects, strongest=largest).partition("?>")[2]
+        strong = np.flatnonzero(np.abs(effects) > LEAST_SHARE * largest)
+        lit = strong[np.argsort(-np.abs(effects[strong]), kind="stable")][: MAX_DRAWN_NODES // 2]
+        return drawing.graph_svg(
+            self.graph.n_nodes,
+            [(a, b) for a, b in self.graph.edges.tolist()],
+            labels=None if self.graph.node_labels is None else [str(label) for label in self.graph.node_labels],
+            highlight={int(node): float(np.clip(effects[node] / largest, -1, 1)) for node in np.sort(lit)},
+            max_nodes=MAX_DRAWN_NODES,
+            title=title,
+            embed_style=title is None,
+        )
 
 
-def _without_vertices(
-    counter: Counter, graph: GraphCollection, copies: GraphCollection, ids: Any, n_jobs: int | None
-) -> Counts:
-    """Count in copies of a graph, in each of which another vertex has an id that nobody knows."""
-    n = graph.n_nodes
-    renamed = np.tile(ids, n)
-    known = counter.n_columns if isinstance(counter, SubtreeCounter) else counter.n_known  # type: ignore[attr-defined]
-    renamed[np.arange(n) * (n + 1)] = max(known, int(ids.max(initial=-1)) + 1)
-    counts = counter.count(copies, renamed, n_jobs)
-    if isinstance(counter, SubtreeCounter):
-        # The unknown id stands once in each copy, and is to be forgotten.
-        return Counts(counts.matrix, counts.unknown_squares - 1, counts.unknown_sums - 1)
-    # Of pairs, those that were not met in fitting stay as in the whole graph: what the vertex has of them is not known.
-    whole = counter.count(graph, ids, n_jobs)
-    ones = np.ones(n)
-    return Counts(counts.matrix, whole.unknown_squares[0] * ones, whole.unknown_sums[0] * ones)
-
-
-def vertex_effects(
-    graphs: GraphCollection,
-    prepare: Callable[[Any, GraphCollection], Any],
-    values: Callable[[Any, int], Float64],
-    predictions: Any,
-) -> list[VertexEffects]:
-    """Return the effects in each graph.
-
-    ``prepare(count, graph)`` applies ``count(kernel, graph)`` with each kernel; ``values(prepared, place)`` are the
-    values of what was predicted for the graph at ``place``.
-    """
-    found = []
-    for place, prediction in enumerate(predictions):
-        graph = graphs[[place]]
-        whole = float(values(prepare(_counts, graph), place)[0])
-        without = values(prepare(counts_without_vertices, graph), place) if graph.n_nodes else np.zeros(0)
-        found.append(VertexEffects(graphs[place], prediction, whole, whole - without))
-    return found
-
-
-def _counts(kernel: Any, graph: GraphCollection) -> list[Counts]:
-    counts: list[Counts] = kernel.prepare(graph)
-    return counts
+def merged_clusters(effects: Iterable[ClusterEffect]) -> list[ClusterEffect]:
+    """Add up the effects of the same nodes at the same depth; the first tree stands for all."""
+    merged: dict[tuple[int, tuple[int, ...]], ClusterEffect] = {}
+    for one in effects:
+        known = merged.get((one.depth, one.nodes))
+        merged[one.depth, one.nodes] = one if known is None else replace(known, effect=known.effect + one.effect)
+    return sorted(merged.values(), key=lambda one: (-abs(one.effect), one.depth, one.nodes))

@@ -1,4 +1,4 @@
-"""How far graphs lie from what was met in fitting: distances of neighbourhoods to the centres of their groups."""
+"""How far graphs lie from what was met in fitting: distances of neighborhoods to the centers of their clusters."""
 
 from typing import Any, Self
 
@@ -8,17 +8,17 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 
-# Groupings that are looked at: the distances to the centres of further ones say little more.
+# Partitions that are looked at: the distances to the centers of further ones say little more.
 N_CHAINS = 4
 # The share of the fitted graphs that are nearer than what counts as novel.
 QUANTILE = 0.95
 
 
 class Novelty:
-    """Compares the mean distance of a graph's neighbourhoods to their groups with that of the fitted graphs.
+    """Compares the mean distance of a graph's neighborhoods to their clusters with that of the fitted graphs.
 
-    The kernel is fitted and relaxed; distances of each depth and grouping are measured in their mean over the fitted
-    graphs' vertices.
+    The kernel is fitted and relaxed; distances of each depth and partition are measured in their mean over the fitted
+    graphs' nodes.
     """
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
@@ -39,10 +39,10 @@ class Novelty:
 
     def fit(self, graphs: GraphCollection) -> Self:
         """Measure the graphs that the kernel was fitted on."""
-        by_vertex = self._distances(graphs)
-        means = by_vertex.mean(axis=1) if by_vertex.shape[1] else np.ones(len(by_vertex))
+        by_node = self._distances(graphs)
+        means = by_node.mean(axis=1) if by_node.shape[1] else np.ones(len(by_node))
         self.units_: Float64 = np.where(means > 0, means, 1.0)
-        own = self._mean_of_graphs(graphs, by_vertex)
+        own = self._mean_of_graphs(graphs, by_node)
         self.usual_ = float(np.quantile(own, QUANTILE)) if len(own) else 1.0
         return self
 
@@ -51,7 +51,7 @@ class Novelty:
         return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
 
     def _distances(self, graphs: GraphCollection) -> Float64:
-        """Return the distances (n_chains · n_depths, n_vertices) of vertices' trees to their centres."""
+        """Return the distances (n_chains · n_depths, n_nodes) of nodes' trees to their centers."""
         rows = [
             found.distances(partition.centers, self.kernel.n_jobs)[found.row_of_node]
             for partition, found in self.kernel.assignments(graphs, N_CHAINS)
@@ -59,7 +59,7 @@ class Novelty:
         ]
         return np.array(rows).reshape(len(rows), graphs.n_nodes)
 
-    def _mean_of_graphs(self, graphs: GraphCollection, by_vertex: Float64) -> Float64:
-        values = (by_vertex / self.units_[:, None]).mean(axis=0) if len(by_vertex) else np.zeros(graphs.n_nodes)
+    def _mean_of_graphs(self, graphs: GraphCollection, by_node: Float64) -> Float64:
+        values = (by_node / self.units_[:, None]).mean(axis=0) if len(by_node) else np.zeros(graphs.n_nodes)
         sums = np.bincount(graphs.graph_of_node, values, minlength=len(graphs))
         return np.asarray(sums / np.maximum(graphs.node_counts, 1), np.float64)

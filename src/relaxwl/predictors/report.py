@@ -2,14 +2,7 @@
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Tried:
-    """One combination of kernels and its cross-validated score."""
-
-    name: str
-    score: float
-    detail: str = ""
+from relaxwl.learning.heads import Tried
 
 
 @dataclass(frozen=True)

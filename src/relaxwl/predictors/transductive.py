@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
+from relaxwl._deadline import Deadline
+from relaxwl._validation import as_seed
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.classifier import GraphClassifier
 
 
@@ -38,37 +40,41 @@ class TransductiveClassifier:
     def __init__(self, model: GraphClassifier, graphs: GraphCollection) -> None:
         started = time.perf_counter()
         self.model = model
-        checked, _ = model._checked_input(graphs, None)
-        self.blocks = model._fit_averages(checked)
+        model._validate_parameters()
+        model._seed = as_seed(model.random_state)
+        objects = model._objects(graphs, None)
+        model._blocks = KernelBlocks(*model._views(objects))
+        self.blocks = model._fit_blocks(objects)
         self.kernel_seconds = time.perf_counter() - started
 
     @staticmethod
     def suits(model: Any, graphs: GraphCollection) -> bool:
         """Say whether Gram matrices of all graphs can be had: the model works with them, and they fit into memory."""
-        return isinstance(model, GraphClassifier) and not model._is_large(graphs)
+        return isinstance(model, GraphClassifier) and not model._is_large(len(graphs))
 
     def learn(self, train: Int64, y: Any) -> "TransductiveClassifier":
         """Learn from the classes ``y`` of the graphs at ``train``."""
         started = time.perf_counter()
-        self.model._started = started  # a time limit is one for each fit
         self._train = np.asarray(train)
-        codes = self.model._class_codes(y, len(self._train))
-        self.model._learn({name: block[np.ix_(train, train)] for name, block in self.blocks.items()}, codes)
+        codes = self.model._targets(y, len(self._train))
+        blocks = {name: block[np.ix_(train, train)] for name, block in self.blocks.items()}
+        self.model._learn(blocks, codes, Deadline(self.model.time_limit))  # a limit for each fit
         self.seconds = time.perf_counter() - started
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes that were learnt."""
+        """The classes that were learned."""
         return self.model.classes_
 
     @property
     def choice(self) -> dict[str, Any]:
         """The combination of kernels and the penalty that were chosen."""
-        return {"combination": self.model._choice, "C": self.model._penalty}
+        return {"combination": self.model._head.chosen, "C": self.model._head.penalty}
 
     def predict_proba(self, test: Int64) -> Float64:
         """Return the probability of each class for the graphs at ``test``; the largest is the prediction."""
-        support = self._train[self.model._machine.support]
-        values = self.model._gram({name: block[np.ix_(test, support)] for name, block in self.blocks.items()})
-        return np.asarray(softmax(self.model._slope * self.model._machine.decisions(values), axis=1))
+        head = self.model._head
+        places = np.ix_(test, self._train[head.rows])
+        cross = {name: block[places] for name, block in self.blocks.items()}
+        return np.asarray(head.probabilities(head.decisions(cross, {})))

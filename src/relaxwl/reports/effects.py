@@ -1,4 +1,4 @@
-"""One self-contained page that shows what single vertices do to predictions."""
+"""One self-contained page that shows what single nodes, or atoms, do to predictions."""
 
 import os
 from collections.abc import Sequence
@@ -11,31 +11,35 @@ import numpy as np
 import relaxwl
 from relaxwl import drawing
 from relaxwl.drawing.svg import shortened
-from relaxwl.predictors import FitReport, VertexEffects
+from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
 
-# Larger graphs are cut around the vertices with the strongest effects.
-MAX_DRAWN_NODES = 300
 N_STRONGEST = 5
-# Effects below this share of a graph's strongest are not coloured.
-LEAST_SHARE = 0.05
+# The clusters of larger graphs are many, and their pictures show little.
+MAX_CLUSTERED = 60
+LEAD = (
+    "The effect of a node, or atom, is how much the decision for the predicted class, or the predicted number, falls "
+    "when it is not counted. Orange ones speak for the prediction, blue ones against it; the stronger the color, the "
+    "stronger the effect, on one scale for the page. Beside small graphs stand the clusters of alike neighborhoods "
+    "that did most, with their nodes and their centers."
+)
 ADDS_UP = (
-    "The effects of a graph's vertices add up: together with what a graph without any vertex would get, they are the "
-    "value above the picture."
+    "The effects of a graph's nodes add up: together with what a graph without any node would get, they are the value "
+    "above the picture."
 )
 DOES_NOT_ADD_UP = (
-    "The effects of a graph's vertices do not add up to the value above the picture: the kernels are normalised or "
-    "compare by minima, so a vertex's part depends on the others."
+    "The effects of a graph's nodes do not add up to the value above the picture: the kernels are normalized or "
+    "compare by minima, so a node's part depends on the others."
 )
 
 
-def write_effects(effects: Sequence[VertexEffects], path: str | os.PathLike[str], **options: Any) -> None:
-    """Write a page about the vertices behind predictions to a file, which is complete or not there at all.
+def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], **options: Any) -> None:
+    """Write a page about the nodes behind predictions to a file, which is complete or not there at all.
 
     Parameters
     ----------
-    effects : sequence of VertexEffects
-        What ``explain`` of a :class:`relaxwl.GraphClassifier` or :class:`relaxwl.GraphRegressor` returned.
+    effects : sequence of NodeEffects
+        What ``explain`` of a predictor returned.
     path : path
         The file, for instance ``effects.html``.
     **options
@@ -45,9 +49,9 @@ def write_effects(effects: Sequence[VertexEffects], path: str | os.PathLike[str]
 
 
 def render_effects(
-    effects: Sequence[VertexEffects],
+    effects: Sequence[NodeEffects],
     *,
-    title: str = "What vertices do to predictions",
+    title: str = "What nodes do to predictions",
     report: FitReport | None = None,
     novelty: Sequence[float] | None = None,
     truth: Sequence[Any] | None = None,
@@ -56,7 +60,7 @@ def render_effects(
 
     Parameters
     ----------
-    effects : sequence of VertexEffects
+    effects : sequence of NodeEffects
         What ``explain`` of a predictor returned.
     title : str
         Headline of the page.
@@ -74,38 +78,48 @@ def render_effects(
     >>> graphs, y = make_egonets(40, level=1, n_nodes=20, random_state=0)
     >>> model = GraphClassifier(effort="quick", random_state=0).fit(graphs, y)
     >>> page = render_effects(model.explain(graphs[:2]), report=model.report_)
-    >>> page.count("<figure>")
+    >>> page.count("<section>")
     2
     """
     for name, values in (("novelty", novelty), ("truth", truth)):
         if values is not None and len(values) != len(effects):
             raise ValueError(f"{name} must have one entry for each of {len(effects)} graphs, not {len(values)}")
-    figures = [
-        _figure(place, one, None if novelty is None else float(novelty[place]), None if truth is None else truth[place])
-        for place, one in enumerate(effects)
-    ]
+    strongest = max((float(np.abs(one.effects).max(initial=0.0)) for one in effects), default=0.0)
+    sections = []
+    for place, one in enumerate(effects):
+        words = _name(place, one) + ": " + _said(one.prediction)
+        words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision {one.value:.3g}"
+        if truth is not None:
+            words += f" (known: {_said(truth[place], name='')})"
+        if novelty is not None:
+            words += f"; novelty {novelty[place]:.2f}" + (", so this is a guess" if novelty[place] > 1 else "")
+        sections.append(_section(words, _name(place, one), one, strongest))
+    kinds = {one.adds_up for one in effects}
+    lead = [LEAD, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])]
     return Template(pages.template("report.html")).substitute(
         title=escape(title),
         version=escape(relaxwl.__version__),
         style=drawing.STYLE + pages.template("report.css").strip(),
-        lead=escape(_lead(effects)),
+        lead=escape(" ".join(lead)),
         explorer="",
         provenance="",
-        body=f'{report_tiles(report)}<section><div class="figures">{"".join(figures)}</div></section>',
+        body=_tiles(report) + "".join(sections),
     )
 
 
-def _lead(effects: Sequence[VertexEffects]) -> str:
-    words = (
-        "The effect of a vertex is how much the decision for the predicted class, or the predicted number, falls when "
-        "the vertex is not counted. Orange vertices speak for the prediction, blue ones against it; the stronger the "
-        "colour, the stronger the effect."
-    )
-    kinds = {one.adds_up for one in effects}
-    return " ".join([words, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])])
+def _name(place: int, found: NodeEffects) -> str:
+    if found.molecule is None:
+        return f"Graph {place}"
+    from rdkit import Chem
+
+    return str(Chem.MolToSmiles(found.molecule))
 
 
-def report_tiles(report: FitReport | None) -> str:
+def _said(value: Any, name: str = "class ") -> str:
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else f"{name}{value}"
+
+
+def _tiles(report: FitReport | None) -> str:
     """Say how good the model is, with the score of who does not look at the graphs beside it."""
     if report is None:
         return ""
@@ -120,34 +134,19 @@ def report_tiles(report: FitReport | None) -> str:
     )
 
 
-def _figure(place: int, found: VertexEffects, novelty: float | None, truth: Any) -> str:
-    graph = found.graph
-    labels = None if graph.node_labels is None else [str(label) for label in graph.node_labels]
-    largest = float(np.abs(found.effects).max(initial=0.0))
-    strong = np.flatnonzero(np.abs(found.effects) > LEAST_SHARE * largest)
-    order = sorted(strong, key=lambda vertex: -abs(found.effects[vertex]))[: MAX_DRAWN_NODES // 2]
-    picture = drawing.graph_svg(
-        graph.n_nodes,
-        [(a, b) for a, b in graph.edges.tolist()],
-        labels=labels,
-        highlight={int(vertex): float(found.effects[vertex] / largest) for vertex in sorted(order)},
-        max_nodes=MAX_DRAWN_NODES,
-        title=f"Graph {place}, {graph.n_nodes} vertices, coloured by their effects on the prediction",
-        embed_style=False,
+def _section(words: str, name: str, found: NodeEffects, strongest: float) -> str:
+    """Draw an object, name its strongest nodes, and show its strongest clusters where it is small."""
+    labels = found.graph.node_labels
+    picture = found.to_svg(
+        f"{name}, {found.graph.n_nodes} nodes, colored by their effects on the prediction", strongest
     )
-    number = isinstance(found.prediction, (float, np.floating))
-    said = f"{found.prediction:.4g}" if number else f"class {found.prediction}, decision {found.value:.3g}"
-    words = f"Graph {place}: {said}"
-    if truth is not None:
-        words += f" (known: {truth:.4g})" if isinstance(truth, (float, np.floating)) else f" (known: {truth})"
-    if novelty is not None:
-        words += f"; novelty {novelty:.2f}" + (", so this is a guess" if novelty > 1 else "")
-    rows = "".join(_row(int(vertex), found, labels) for vertex in found.strongest(N_STRONGEST))
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("vertex", "label", "effect"))
+    rows = "".join(
+        f'<tr><th scope="row">{node}</th><td>{"" if labels is None else escape(shortened(str(labels[node])))}</td>'
+        f"<td>{found.effects[node]:+.3g}</td></tr>"
+        for node in found.strongest(N_STRONGEST).tolist()
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("node", "label", "effect"))
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<figure><h3>{escape(words)}</h3>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"
-
-
-def _row(vertex: int, found: VertexEffects, labels: list[str] | None) -> str:
-    label = "" if labels is None else escape(shortened(labels[vertex]))
-    return f'<tr><th scope="row">{vertex}</th><td>{label}</td><td>{found.effects[vertex]:+.3g}</td></tr>'
+    figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
+    figures += found.cluster_figures() if found.graph.n_nodes <= MAX_CLUSTERED else []
+    return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'

@@ -6,7 +6,7 @@ from relaxwl import GraphCollection
 from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.molecules import from_smiles
 from relaxwl.predictors import AveragedKernel
-from relaxwl.predictors.averaged import COMBINATIONS
+from relaxwl.predictors.blocks import COMBINATIONS, averages
 
 
 @pytest.fixture(scope="module")
@@ -18,15 +18,15 @@ def fitted():
 def test_blocks_are_means_of_views_of_variance_one(fitted):
     kernel, prepared = fitted
     assert kernel.blocks_ == ["exact", "coarse", "paths", "fine"]
-    for matrix in kernel.block_matrices(prepared).values():
+    for matrix in kernel._blocks.matrices(prepared).values():
         assert matrix.diagonal().mean() - matrix.mean() == pytest.approx(1.0)
         assert np.linalg.eigvalsh(matrix).min() > -1e-9
 
 
 def test_combinations_are_means_of_blocks_and_what_was_fitted_can_be_prepared_again(fitted):
     kernel, prepared = fitted
-    blocks, again = kernel.block_matrices(prepared), kernel.block_matrices(kernel.prepare(TRAIN))
-    assert kernel.combinations() == ["all", "relaxed", "coarse", "broad", "exact"]
+    blocks, again = kernel._blocks.matrices(prepared), kernel._blocks.matrices(kernel.prepare(TRAIN))
+    assert list(averages(blocks)) == ["all", "relaxed", "coarse", "broad", "exact"]
     settings = kernel.variations()
     for setting, matrix in zip(settings, kernel.compare(prepared, None, settings), strict=True):
         kinds = [[again[block] for block in kind if block in blocks] for kind in COMBINATIONS[setting["combination"]]]
@@ -48,9 +48,9 @@ def test_molecules_are_graphs_too():
 
 def test_out_of_time_less_is_fitted_and_said():
     kernel = AveragedKernel(time_limit=1e-9, random_state=0).fit(TRAIN)
-    assert [family.name for family in kernel.families_] == ["WL"]
-    assert "R-WL* with few groups: the time limit for kernels of 1e-09 s was reached" in kernel.left_out_
-    assert kernel.combinations() == ["all"]
+    assert [view.name for view in kernel.views_] == ["WL"]
+    assert "R-WL* with few clusters: the time limit for kernels of 1e-09 s was reached" in kernel.left_out_
+    assert averages(kernel.blocks_) == {"all": {"exact": 1}}
     assert kernel.kernel_matrix(TEST, TRAIN).shape == (6, 14)
 
 

@@ -1,0 +1,329 @@
+"""Blocks of kernels: related similarities of several views, each scaled on the training objects, averaged."""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from sklearn.utils.validation import check_is_fitted
+
+from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
+from relaxwl._progress import report
+from relaxwl._validation import as_seed, check_choice
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.inputs import as_collection
+from relaxwl.kernels.base import GraphKernel, Settings
+from relaxwl.learning.heads import average
+from relaxwl.predictors.portfolio import portfolio
+from relaxwl.predictors.views import Objects, View
+
+Kinds = tuple[tuple[str, ...], ...]
+
+# What model selection chooses from: kinds of kernels that weigh equally, each the mean of some blocks. What is not
+# there is skipped.
+COMBINATIONS: dict[str, Kinds] = {
+    "all": (("exact",), ("fine", "coarse"), ("paths",)),
+    "relaxed": (("fine", "coarse"),),
+    "coarse": (("coarse",),),
+    "broad": (("coarse",), ("paths",)),
+    "exact": (("exact",),),
+    "attributes": (("exact",), ("fine", "coarse"), ("paths",), ("attributes",)),
+}
+# A similarity that does not tell the training objects apart, but for rounding, has no scale.
+CONSTANT = 1e-9
+
+
+class KernelBlocks:
+    """Views, fitted one after the other, and the Gram matrices of the blocks that their similarities make.
+
+    Every similarity is divided by its variance over the training objects (its mean diagonal minus its mean), so that
+    none outweighs the others. A block is the mean over its views of the mean of the view's similarities in it.
+
+    Parameters
+    ----------
+    views : sequence of View
+        The cheapest first.
+    left_out : sequence of str
+        What is not among them, and why.
+
+    Attributes
+    ----------
+    views : list of View
+        Those that were fitted.
+    scales : list of list of float
+        What each similarity of each view is multiplied by.
+    """
+
+    def __init__(self, views: Sequence[View], left_out: Sequence[str] = ()) -> None:
+        self.views = list(views)
+        self.left_out = list(left_out)
+        self.scales: list[list[float]] = []
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        return {"views": self.views, "scales": self.scales}
+
+    @classmethod
+    def from_state(cls, views: list[View], scales: list[list[float]]) -> "KernelBlocks":
+        """Return what :meth:`to_state` kept."""
+        blocks = cls(views)
+        blocks.scales = scales
+        return blocks
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the blocks."""
+        return list(dict.fromkeys(block for view in self.views for block in view.blocks))
+
+    def fit(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> dict[str, Float64]:
+        """Fit the views within some seconds (the first in any case); return the blocks of the training objects."""
+        deadline, planned = Deadline(seconds), self.views
+        n_views, blocks = dict.fromkeys(self.names, 0), dict[str, Float64]()
+        self.views = []
+        for place, view in enumerate(planned, 1):
+            left, started = deadline.remaining(), time.perf_counter()
+            if self.views and left == 0:
+                self.left_out.append(f"{view.name}: the time limit for kernels of {seconds:.2g} s was reached")
+                continue
+            try:
+                with time_limit(left if self.views else None):
+                    matrices = view.matrices(view.fit(objects))
+            except TimeLimitReached:
+                if not self.views or deadline.remaining() != 0:  # the limit of whoever called
+                    raise
+                self.left_out.append(f"{view.name}: not finished within the time limit for kernels of {seconds:.2g} s")
+                continue
+            self.views.append(view)
+            self.scales.append([_scale(matrix) for matrix in matrices])
+            for block, mean in _means(view, matrices, self.scales[-1]).items():
+                before = n_views[block]
+                if before:
+                    blocks[block] *= before / (before + 1)
+                    blocks[block] += mean / (before + 1)
+                else:
+                    blocks[block] = mean
+                n_views[block] += 1
+            told = (view.name, time.perf_counter() - started)
+            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(planned) + 1))
+        return blocks
+
+    def represent(self, objects: Objects) -> list[Any]:
+        """Return objects as each view represents them."""
+        return [view.represent(objects) for view in self.views]
+
+    def matrices(self, x: list[Any], y: list[Any] | None = None) -> dict[str, Float64]:
+        """Return the Gram matrix of each block between representations; without ``y`` within ``x``."""
+        others = [None] * len(x) if y is None else y
+        return self._mean([view.matrices(*pair) for view, *pair in zip(self.views, x, others, strict=True)])
+
+    def own(self, x: list[Any]) -> dict[str, Float64]:
+        """Return, for each block, the similarity of each object with itself."""
+        return self._mean([view.own(one) for view, one in zip(self.views, x, strict=True)])
+
+    def training(self, rows: Int64) -> list[Any]:
+        """Return some of the training objects as the views represent them."""
+        return [view.take(view.training, rows) for view in self.views]
+
+    def keep(self, blocks: Collection[str]) -> None:
+        """Forget the views without any similarity in these blocks: they would cost time in every prediction."""
+        kept = [place for place, view in enumerate(self.views) if any(block in blocks for block in view.blocks)]
+        self.views = [self.views[place] for place in kept]
+        self.scales = [self.scales[place] for place in kept]
+
+    def fit_features(self, objects: Objects, verbose: int = 0) -> csr_array:
+        """Fit the views, and return their explicit features side by side."""
+        parts = []
+        for place, view in enumerate(self.views, 1):
+            started = time.perf_counter()
+            parts.append(view.features(view.fit(objects)))
+            told = (view.name, time.perf_counter() - started)
+            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(self.views) + 1))
+            view.training = None
+        return csr_array(hstack(parts, format="csr"))
+
+    def features(self, objects: Objects) -> csr_array:
+        """Return the features of objects."""
+        parts = [view.features(one) for view, one in zip(self.views, self.represent(objects), strict=True)]
+        return csr_array(hstack(parts, format="csr"))
+
+    def node_features(self, objects: Objects) -> csr_array:
+        """Return the features of one object, node by node: rows add up to the object's, vectors beside it aside."""
+        return csr_array(hstack([view.node_features(objects) for view in self.views], format="csr"))
+
+    def _mean(self, found: list[list[Float64]]) -> dict[str, Float64]:
+        totals: dict[str, Float64] = {}
+        n_views = dict.fromkeys(self.names, 0)
+        for view, arrays, scales in zip(self.views, found, self.scales, strict=True):
+            for block, mean in _means(view, arrays, scales).items():
+                totals[block] = totals[block] + mean if n_views[block] else mean
+                n_views[block] += 1
+        return {block: total / n_views[block] for block, total in totals.items()}
+
+
+def _means(view: View, arrays: list[Float64], scales: list[float]) -> dict[str, Float64]:
+    """Return, for each block, the mean of a view's scaled similarities; arrays are overwritten."""
+    means: dict[str, Float64] = {}
+    for block, array, scale in zip(view.blocks, arrays, scales, strict=True):
+        scaled = np.multiply(array, scale, out=array)
+        means[block] = np.add(means[block], scaled, out=means[block]) if block in means else scaled
+    for block, mean in means.items():
+        numbers = [scale > 0 for name, scale in zip(view.blocks, scales, strict=True) if name == block]
+        mean /= max(sum(numbers), 1)
+    return means
+
+
+def _scale(matrix: Float64) -> float:
+    """Return 1 over the variance of the training objects, or 0 where they are all the same.
+
+    A support vector machine and a Gaussian process with a mean of its own do not feel a constant that is added to a
+    kernel, so this is the scale of the centered kernel, and there is no need to center.
+    """
+    diagonal = float(matrix.diagonal().mean())
+    variance = diagonal - float(matrix.mean())
+    return 1 / variance if variance > CONSTANT * diagonal else 0.0
+
+
+def averages(blocks: Collection[str]) -> dict[str, dict[str, float]]:
+    """Return the combinations that differ where these blocks are there: one over the share of each block, by name.
+
+    Vectors beside the graphs (the block "extra") join every average, or stand alone. Where no combination is known, all
+    blocks weigh the same.
+
+    >>> averages(["exact", "extra"])
+    {'all + extra': {'exact': 2, 'extra': 2}, 'all': {'exact': 1}, 'extra': {'extra': 1}}
+    """
+    found: dict[Kinds, str] = {}
+    for name in COMBINATIONS:
+        found.setdefault(kinds_of(name, blocks), name)
+    graphs = {name: _parts(kinds) for kinds, name in found.items() if kinds}
+    if not graphs:
+        return {"all": {block: len(blocks) for block in blocks}}
+    if "extra" not in blocks:
+        return graphs
+    joined: dict[str, dict[str, float]] = {
+        f"{name} + extra": {block: 2 * number for block, number in parts.items()} | {"extra": 2}
+        for name, parts in graphs.items()
+    }
+    return {**joined, "all": graphs["all"], "extra": {"extra": 1}}
+
+
+def kinds_of(combination: str, there: Collection[str]) -> Kinds:
+    """Return the kinds of kernels of a combination, without the blocks that are not there."""
+    check_choice("combination", combination, COMBINATIONS)
+    kinds = (tuple(block for block in kind if block in there) for kind in COMBINATIONS[combination])
+    return tuple(kind for kind in kinds if kind)
+
+
+def _parts(kinds: Kinds) -> dict[str, float]:
+    return {block: len(kinds) * len(kind) for kind in kinds for block in kind}
+
+
+class AveragedKernel(GraphKernel):
+    """An average of Weisfeiler-Lehman kernels, exact and relaxed, for those who do not want to choose.
+
+    Every kernel is divided by its variance over the fitted graphs (its mean diagonal minus its mean), so that none
+    outweighs the others; related kernels form a block, and a combination is the mean of some blocks. Which
+    ``combination`` fits best is for model selection to say: one fit covers all of them.
+
+    Parameters
+    ----------
+    combination : str
+        One of "all", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes" (all, with
+        the attributes of nodes).
+    effort : {"quick", "balanced", "thorough"}
+        How many partitions, how deep, and whether along shortest paths.
+    time_limit : float, optional
+        Seconds after which no further kernel is fitted; what that leaves out is said in ``left_out_``.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int or None
+        Seeds the partitions.
+    verbose : int
+        1 logs each kernel.
+
+    Attributes
+    ----------
+    views_ : list of View
+        The fitted kernels.
+    blocks_ : list of str
+        The blocks that there are.
+    left_out_ : list of str
+        What was not tried, and why.
+
+    Examples
+    --------
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, y = make_egonets(12, level=1, random_state=0)
+    >>> kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
+    >>> kernel.blocks_
+    ['exact', 'coarse', 'fine']
+    >>> kernel.kernel_matrix(graphs).shape
+    (12, 12)
+    """
+
+    def __init__(
+        self,
+        combination: str = "all",
+        effort: str = "balanced",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.combination = combination
+        self.effort = effort
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit all kernels; ``y`` is ignored."""
+        self.fit_prepare(X)
+        return self
+
+    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
+
+    def variations(self) -> list[Settings]:
+        """Return all combinations; where a block is not there, some of them are the same."""
+        return [{"combination": name} for name in COMBINATIONS]
+
+    def fit_prepare(self, X: Any) -> list[Any]:
+        """Fit, and return the graphs as all kernels see them."""
+        kinds_of(self.combination, ())
+        objects = Objects(as_collection(X).with_parts(given=()))
+        if not len(objects):
+            raise ValueError("there are no graphs to fit")
+        seed = as_seed(self.random_state)
+        self._blocks = KernelBlocks(*portfolio(objects.graphs, self.effort, seed, self.n_jobs, self.verbose))
+        self._blocks.fit(objects, self.time_limit, self.verbose)
+        self.views_, self.left_out_, self.blocks_ = self._blocks.views, self._blocks.left_out, self._blocks.names
+        prepared = [view.training for view in self.views_]
+        for view in self.views_:
+            view.training = None
+        return prepared
+
+    def prepare(self, X: Any) -> list[Any]:
+        """Return graphs as all kernels see them."""
+        check_is_fitted(self)
+        return self._blocks.represent(Objects(as_collection(X)))
+
+    def compare(self, x: Any, y: Any = None, settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return a Gram matrix for each ``combination`` of the settings."""
+        return self._combined(self._blocks.matrices(x, y), settings)
+
+    def compare_own(self, x: Any, settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return the similarity of each graph with itself, for each ``combination`` of the settings."""
+        return self._combined(self._blocks.own(x), settings)
+
+    def _combined(self, blocks: Mapping[str, Float64], settings: Sequence[Settings]) -> list[Float64]:
+        """Return the mean of each combination's kinds; of all blocks that there are, if it has none of them."""
+        self._check_settings(settings, "combination")
+        found = []
+        for setting in settings:
+            kinds = kinds_of(setting.get("combination", self.combination), blocks) or (tuple(blocks),)
+            found.append(average(blocks, _parts(kinds)))
+        return found

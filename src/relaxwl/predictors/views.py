@@ -1,0 +1,448 @@
+"""Views of the objects that predictors learn from: counts of a graph kernel, or vectors, each with several kernels.
+
+A view *represents* objects in its own form, keeps the representation of the training objects, and makes of two
+representations one Gram matrix for each of its similarities. ``blocks`` names the block of kernels that each similarity
+belongs to; similarities of one block are averaged.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist
+
+from relaxwl.explanation.groupings import count_groups, groupings
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
+from relaxwl.kernels.gram import gram
+from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+
+# Vectors that the typical distance is taken from.
+N_SAMPLED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """Graphs, with vectors beside them and for molecules with RDKit's molecules, where there are such."""
+
+    graphs: GraphCollection
+    extra: Float64 | None = None
+    molecules: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, places: Int64) -> "Objects":
+        """Return some of the objects."""
+        extra = None if self.extra is None else self.extra[places]
+        molecules = None if self.molecules is None else [self.molecules[place] for place in places.tolist()]
+        return replace(self, graphs=self.graphs[places], extra=extra, molecules=molecules)
+
+
+class View(Protocol):
+    """One way to look at objects, with one or several similarities."""
+
+    name: str
+    blocks: tuple[str, ...]
+    training: Any
+
+    def fit(self, objects: Objects) -> Any:
+        """Learn from training objects, and keep and return their representation."""
+
+    def represent(self, objects: Objects) -> Any:
+        """Return what :meth:`matrices` needs to know of objects."""
+
+    def matrices(self, x: Any, y: Any = None) -> list[Float64]:
+        """Return a Gram matrix for each similarity between representations; without ``y`` within ``x``."""
+
+    def own(self, x: Any) -> list[Float64]:
+        """Return, for each similarity, that of each object with itself."""
+
+    def take(self, x: Any, places: Int64) -> Any:
+        """Return the representation of some of the objects."""
+
+    def without_nodes(self, objects: Objects) -> Any:
+        """Return the representations of one object without each of its nodes, a row a node."""
+
+    def features(self, x: Any) -> csr_array:
+        """Return explicit features for linear models."""
+
+    def node_features(self, objects: Objects) -> csr_array:
+        """Return the features of one object shared out among its nodes: rows that add up to what nodes cause."""
+
+
+# ------------------------------------------------------------------------------------------------------ counts
+
+
+class NodeCluster(NamedTuple):
+    """Nodes of a graph that a kernel holds for alike, by their trees of one depth in one partition."""
+
+    depth: int
+    nodes: tuple[int, ...]
+    partition: int
+    number: int
+
+
+@dataclass(eq=False)
+class CountView:
+    """The counts of a graph kernel, compared in several ways.
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    kernel : CountKernel
+        The kernel.
+    settings : sequence of dict
+        What to compare with, for each similarity: settings of the kernel (``{"max_depth": 2}``), or ``{"decay": λ}``
+        for exp(−λ·D) of the Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
+    blocks : sequence of str
+        The block of each similarity.
+    source : {"graphs", "molecules"}
+        What the kernel counts in.
+    """
+
+    name: str
+    kernel: Any
+    settings: tuple[dict[str, Any], ...]
+    blocks: tuple[str, ...]
+    source: str = "graphs"
+    training: list[Counts] | None = None
+
+    def fit(self, objects: Objects) -> list[Counts]:
+        """Fit the kernel, and keep the counts of each depth."""
+        counts: list[Counts] = self.kernel.fit_prepare(getattr(objects, self.source))
+        self.training = counts
+        return counts
+
+    def represent(self, objects: Objects) -> list[Counts]:
+        """Return the counts of each depth."""
+        counts: list[Counts] = self.kernel.prepare(getattr(objects, self.source))
+        return counts
+
+    def matrices(self, x: list[Counts], y: list[Counts] | None = None) -> list[Float64]:
+        """Return the Gram matrix of each setting."""
+        of_kernel = [setting for setting in self.settings if "decay" not in setting]
+        found = iter(self.kernel.compare(x, y, of_kernel))
+        shared: Any = None
+        if len(of_kernel) < len(self.settings):
+            shared = _shared_histograms(x, y, self.kernel.n_jobs)
+        return [
+            next(found) if "decay" not in setting else np.exp(-setting["decay"] * (1.0 - shared))
+            for setting in self.settings
+        ]
+
+    def own(self, x: list[Counts]) -> list[Float64]:
+        """Return the similarity of each object with itself, for each setting."""
+        of_kernel = [setting for setting in self.settings if "decay" not in setting]
+        found = iter(self.kernel.compare_own(x, of_kernel))
+        n_objects = x[0].matrix.shape[0]
+        return [next(found) if "decay" not in setting else np.ones(n_objects) for setting in self.settings]
+
+    def take(self, x: list[Counts], places: Int64) -> list[Counts]:
+        """Return the counts of some of the objects."""
+        return [
+            Counts(csr_array(part.matrix[places]), part.unknown_squares[places], part.unknown_sums[places])
+            for part in x
+        ]
+
+    def without_nodes(self, objects: Objects) -> list[Counts]:
+        """Take out, node by node, what the node is counted in."""
+        if hasattr(self.kernel, "counts_without_nodes"):
+            counts: list[Counts] = self.kernel.counts_without_nodes(getattr(objects, self.source))
+            return counts
+        return counts_without_nodes(self.kernel, objects.graphs)
+
+    def features(self, x: list[Counts]) -> csr_array:
+        """Return the weighted counts."""
+        features: csr_array = self.kernel._weighted_counts(x)
+        return features
+
+    def node_features(self, objects: Objects) -> csr_array:
+        """Give each node of a cluster an equal share of what the cluster counts."""
+        features = self.features(self.represent(objects))
+        found = groupings(self.kernel, objects.graphs)
+        counts = count_groups(found, features.shape[1])
+        unit = np.zeros(features.shape[1] + 1)  # the last is for nodes that no feature counts
+        unit[features.indices] = features.data
+        unit[counts.indices] /= counts.data
+        columns = np.concatenate([grouping.column_of_node() for grouping in found])
+        nodes = np.tile(np.arange(objects.graphs.n_nodes), len(found))
+        known = columns >= 0
+        content = (unit[columns[known]], (nodes[known], columns[known]))
+        return csr_array(content, shape=(objects.graphs.n_nodes, features.shape[1]))
+
+    # ------------------------------------------------------------------------------------------------ clusters
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether columns are clusters of nodes with trees as centers."""
+        return isinstance(self.kernel, (WeisfeilerLehman, RelaxedWeisfeilerLehman)) and self.kernel.base == "subtree"
+
+    def without_clusters(self, objects: Objects) -> tuple[list[NodeCluster], list[Counts]]:
+        """Return the clusters with nodes of one graph, and its counts without those of each: a row a cluster."""
+        found, columns = [], []
+        whole = self.represent(objects)
+        groups, sizes = self.kernel.node_groups(objects.graphs), _cluster_sizes(self.kernel)
+        for depth in range(1, len(whole)):
+            first = 0  # the counts of the partitions lie side by side
+            for partition, (ids, size) in enumerate(zip(groups, sizes[depth], strict=True)):
+                for number in np.unique(ids[depth][ids[depth] < size]).tolist():
+                    nodes = tuple(np.flatnonzero(ids[depth] == number).tolist())
+                    found.append(NodeCluster(depth, nodes, partition, number))
+                    columns.append(first + number)
+                first += size
+        less = []
+        for depth, counts in enumerate(whole):
+            rows = np.array([row for row, cluster in enumerate(found) if cluster.depth == depth], np.int64)
+            taken = np.array(columns, np.int64)[rows]
+            values = counts.matrix.toarray()[0, taken]
+            own = csr_array((values, (rows, taken)), shape=(len(found), counts.matrix.shape[1]))
+            repeated = np.zeros(len(found), np.int64)
+            matrix = csr_array(counts.matrix[repeated] - own)
+            matrix.eliminate_zeros()
+            less.append(Counts(matrix, counts.unknown_squares[repeated], counts.unknown_sums[repeated]))
+        return found, less
+
+    def tree(self, cluster: NodeCluster, graphs: GraphCollection) -> UnfoldingTree:
+        """Return the center of a cluster, which for WL is the tree that all its nodes have."""
+        if isinstance(self.kernel, WeisfeilerLehman):
+            return unfolding_tree(graphs[0], cluster.nodes[0], cluster.depth)
+        tree: UnfoldingTree = self.kernel.partitions_[cluster.partition][cluster.depth].center_tree(cluster.number)
+        return tree
+
+
+def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
+    """Return the counts of one graph without those of its first, second, ... node: a row for each node.
+
+    ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_groups``. Counts of the node's own
+    neighborhoods are taken out and, along shortest paths, of the pairs with it at an end; others stay as they are.
+    """
+    groups, sizes = kernel.node_groups(graph), _cluster_sizes(kernel)
+    if sizes:
+        ids = ([by_depth[depth] for by_depth in groups] for depth in range(len(sizes)))
+        return [_without_own(np.array(of_depth), np.array(size)) for of_depth, size in zip(ids, sizes, strict=True)]
+    counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
+    by_depth = []
+    for depth in range(len(groups[0])):
+        parts = [
+            _without_pairs(of_partition[depth], graph, ids[depth], kernel.n_jobs)
+            for of_partition, ids in zip(counters, groups, strict=True)
+        ]
+        by_depth.append(join_counts(parts, [1.0] * len(parts)))
+    return by_depth
+
+
+def _cluster_sizes(kernel: Any) -> list[list[int]]:
+    """Return how many clusters each partition has, ``result[depth][partition]``; nothing where columns are pairs."""
+    if not hasattr(kernel, "_counters"):
+        return [np.diff(bounds).tolist() for bounds in kernel.center_bounds_]
+    counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
+    if not isinstance(counters[0][0], SubtreeCounter):
+        return []
+    return [[counter.n_columns for counter in of_depth] for of_depth in zip(*counters, strict=True)]
+
+
+def _without_own(ids: Int32, sizes: Int64) -> Counts:
+    """Return the counts of clusters in a graph less those of each node: ``ids`` (n_partitions, n_nodes) says which.
+
+    Numbers from the size of a partition on are clusters that were not met in fitting.
+    """
+    n_nodes, first = ids.shape[1], np.cumsum(sizes) - sizes
+    known = ids < sizes[:, None]
+    columns, counts = np.unique((ids + first[:, None])[known], return_counts=True)
+    nodes = np.broadcast_to(np.arange(n_nodes), ids.shape)
+    own = csr_array((np.ones(int(known.sum())), (nodes[known], (ids + first[:, None])[known])), (n_nodes, sizes.sum()))
+    everything = csr_array((counts.astype(np.float64), (np.zeros(len(columns), int), columns)), (1, int(sizes.sum())))
+    less = csr_array(everything[np.zeros(n_nodes, int)] - own)
+    less.eliminate_zeros()
+    # How often each cluster that was not met occurs; a node less takes c² − (c − 1)² from the sum of squares.
+    often = np.array([np.bincount(row, minlength=1)[row] for row in ids]) * ~known
+    sums = float((~known).sum()) - (~known).sum(axis=0)
+    return Counts(less, float(often.sum()) - (2 * often - ~known).sum(axis=0), sums)
+
+
+def _without_pairs(counter: Any, graph: GraphCollection, ids: Int32, n_jobs: int | None) -> Counts:
+    """Count pairs in copies of a graph, in each of which another node has an id that nobody knows.
+
+    Pairs that were not met in fitting stay as in the whole graph: what the node has of them is not known.
+    """
+    n = graph.n_nodes
+    renamed = np.tile(ids, n)
+    renamed[np.arange(n) * (n + 1)] = max(counter.n_known, int(ids.max(initial=-1)) + 1)
+    counts, whole = counter.count(graph[np.zeros(n, int)], renamed, n_jobs), counter.count(graph, ids, n_jobs)
+    return Counts(counts.matrix, np.repeat(whole.unknown_squares, n), np.repeat(whole.unknown_sums, n))
+
+
+def _shared_histograms(x: list[Counts], y: list[Counts] | None, n_jobs: int | None) -> Float64:
+    """Return the share of two graphs' histograms that they have in common, on average over the depths."""
+    total: Any = 0.0
+    for depth, part in enumerate(x):
+        other = None if y is None else _shares(y[depth])
+        total = total + gram(_shares(part), other, minimum=True, n_jobs=n_jobs)
+    shared: Float64 = total / len(x)
+    if y is None:
+        np.fill_diagonal(shared, 1.0)
+    return shared
+
+
+def _shares(counts: Counts) -> csr_array:
+    """Return counts as parts of a graph's whole, to which what was not met in fitting belongs."""
+    sums = np.asarray(counts.matrix.sum(axis=1) + counts.unknown_sums)
+    matrix = counts.matrix.copy()
+    matrix.data = matrix.data / np.repeat(np.where(sums > 0, sums, 1.0), np.diff(matrix.indptr))
+    return matrix
+
+
+# ----------------------------------------------------------------------------------------------------- vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """A kernel on some columns: linear, or Gaussian with a squared width in units of the median squared distance."""
+
+    columns: Int64
+    width: float | None
+    unit: float
+
+    def matrix(self, x: Float64, y: Float64) -> Float64:
+        """Return the kernel values between the rows of two tables."""
+        x, y = x[:, self.columns], y[:, self.columns]
+        products = x @ y.T
+        if self.width is None:
+            return np.asarray(products / max(len(self.columns), 1))
+        squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * products
+        return np.asarray(np.exp(np.maximum(squares, 0) / (-2 * self.unit) / self.width))
+
+    def own(self, x: Float64) -> Float64:
+        """Return the kernel value of each row with itself."""
+        if self.width is not None:
+            return np.ones(len(x))
+        return np.asarray((x[:, self.columns] ** 2).sum(axis=1) / max(len(self.columns), 1))
+
+
+@dataclass(eq=False)
+class VectorView:
+    """Linear and Gaussian kernels on vectors of numbers, all of like scale.
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    scaler : object with ``fit_transform`` and ``transform``
+        Makes a table of columns of like scale.
+    kernels : sequence of (kind, width)
+        Which columns each kernel takes, by the scaler's ``kinds_`` (None: all of them), and its squared width in units
+        of the median squared distance (None: a linear kernel).
+    blocks : sequence of str
+        The block of each kernel.
+    source : {"extra", "molecules"}
+        What the scaler takes.
+    """
+
+    name: str
+    scaler: Any
+    kernels: tuple[tuple[str | None, float | None], ...]
+    blocks: tuple[str, ...]
+    source: str = "extra"
+    training: Float64 | None = None
+    similarities: list[Similarity] | None = None
+
+    def fit(self, objects: Objects) -> Float64:
+        """Fit the scale of the columns and the units of the widths, and keep the scaled table."""
+        table: Float64 = self.scaler.fit_transform(getattr(objects, self.source))
+        self.training, self.similarities = table, []
+        for kind, width in self.kernels:
+            columns = np.arange(table.shape[1]) if kind is None else np.flatnonzero(self.scaler.kinds_ == kind)
+            self.similarities.append(Similarity(columns, width, _typical(table[:, columns])))
+        return table
+
+    def represent(self, objects: Objects) -> Float64:
+        """Return the scaled table."""
+        table: Float64 = self.scaler.transform(getattr(objects, self.source))
+        return table
+
+    def matrices(self, x: Float64, y: Float64 | None = None) -> list[Float64]:
+        """Return the kernel values of each kernel."""
+        assert self.similarities is not None
+        found = [one.matrix(x, x if y is None else y) for one in self.similarities]
+        if y is None:
+            for one, matrix in zip(self.similarities, found, strict=True):
+                if one.width is not None:
+                    np.fill_diagonal(matrix, 1)  # but for rounding it is
+        return found
+
+    def own(self, x: Float64) -> list[Float64]:
+        """Return the kernel values of each object with itself."""
+        assert self.similarities is not None
+        return [one.own(x) for one in self.similarities]
+
+    def take(self, x: Float64, places: Int64) -> Float64:
+        """Return the vectors of some of the objects."""
+        return x[places]
+
+    def without_nodes(self, objects: Objects) -> Float64:
+        """Return the vectors of the object without each node; those that came beside a graph stay as they are."""
+        if hasattr(self.scaler, "without_nodes"):
+            table: Float64 = self.scaler.without_nodes(getattr(objects, self.source))
+            return table
+        return np.repeat(self.represent(objects), objects.graphs.n_nodes, axis=0)
+
+    def features(self, x: Float64) -> csr_array:
+        """Return the vectors, so that their squared length is 1 on average."""
+        return csr_array(x / np.sqrt(max(x.shape[1], 1)))
+
+    def node_features(self, objects: Objects) -> csr_array:
+        """Return zeros: no node has a part in vectors."""
+        return csr_array((objects.graphs.n_nodes, self.represent(objects).shape[1]))
+
+
+def extra_view() -> VectorView:
+    """Return the view of vectors that users give beside the graphs."""
+    return VectorView("extra", ColumnScaler(), ((None, None), (None, 0.5)), ("extra", "extra"))
+
+
+class ColumnScaler:
+    """Brings columns to mean 0 and deviation 1; columns that do not vary are left out."""
+
+    def fit_transform(self, X: Any) -> Float64:
+        """Learn means and deviations, and return the scaled table."""
+        table = as_table(X)
+        deviation = table.std(axis=0)
+        self.n_columns_ = table.shape[1]
+        self.kept_: Int64 = np.flatnonzero(
+            deviation > 1e-12 * np.maximum(np.abs(table).max(axis=0, initial=0.0), 1e-300)
+        )
+        self.mean_: Float64 = table.mean(axis=0)[self.kept_]
+        self.deviation_: Float64 = deviation[self.kept_]
+        return self.transform(table)
+
+    def transform(self, X: Any) -> Float64:
+        """Return the scaled table."""
+        table = as_table(X)
+        if table.shape[1] != self.n_columns_:
+            raise ValueError(f"extra must have {self.n_columns_} columns, as in fitting, not {table.shape[1]}")
+        return (table[:, self.kept_] - self.mean_) / self.deviation_
+
+
+def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
+    """Return a table of finite numbers, one row an object, or say what is wrong with it."""
+    table = np.asarray(vectors, np.float64)
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or (n_rows is not None and len(table) != n_rows):
+        expected = "a table" if n_rows is None else f"a table with one row for each of {n_rows} graphs"
+        raise ValueError(f"extra must be {expected}, not an array of shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("extra must be finite: fill in what is missing before")
+    return table
+
+
+def _typical(table: Float64) -> float:
+    """Return the median squared distance of rows, or their mean where most are the same."""
+    some = table[np.linspace(0, len(table) - 1, min(N_SAMPLED, len(table))).astype(np.int64)]
+    squares = pdist(some, "sqeuclidean") if len(some) > 1 else np.ones(1)
+    return float(np.median(squares)) or float(squares.mean()) or 1.0

@@ -1,0 +1,77 @@
+"""Heads on blocks of kernels and on features: what they choose, predict and explain."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from relaxwl._deadline import Deadline
+from relaxwl.learning import heads
+from relaxwl.learning.heads import Options
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(60, 3))
+CODES = (POINTS[:, 0] > 0).astype(np.int64) + (POINTS[:, 0] > 1)
+SIGNAL, NOISE = POINTS[:, :1] @ POINTS[:, :1].T, RNG.normal(size=(60, 5)) @ RNG.normal(size=(5, 60))
+BLOCKS = {"signal": SIGNAL, "noise": NOISE @ NOISE.T / 60}
+OWN = {name: matrix.diagonal() for name, matrix in BLOCKS.items()}
+AVERAGES = {"all": {"signal": 2, "noise": 2}, "signal": {"signal": 1}}
+
+
+@pytest.mark.parametrize("kind", [heads.KernelSVM, heads.ProcessClassifier])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classifiers_find_the_block_that_tells(kind, n_classes):
+    codes = np.minimum(CODES, n_classes - 1)
+    head = kind(Options(averages=AVERAGES)).fit(BLOCKS, codes)
+    cross = {name: matrix[:, head.rows] for name, matrix in BLOCKS.items()}
+    decisions = head.decisions(cross, OWN)
+    probabilities = head.probabilities(decisions)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert decisions.shape == probabilities.shape == head.values(cross, OWN).shape == (60, n_classes)
+    assert np.mean(probabilities.argmax(axis=1) == codes) > 0.85
+    assert head.weights["signal"] > head.weights.get("noise", 0)
+    assert 0.5 < head.score <= 1
+    again = kind.from_state(**head.to_state())
+    np.testing.assert_array_equal(again.probabilities(again.decisions(cross, OWN)), probabilities)
+
+
+def test_a_process_forgets_blocks_without_weight():
+    y = POINTS[:, 0] + 0.01 * RNG.normal(size=60)
+    head = heads.ProcessRegressor().fit(BLOCKS, y)
+    assert head.blocks == ["signal"]
+    assert head.weights["noise"] == 0
+    found = head.predict({"signal": SIGNAL}, {"signal": OWN["signal"]})
+    np.testing.assert_allclose(found.mean, y, atol=0.1)
+    np.testing.assert_array_equal(head.values({"signal": SIGNAL}, {"signal": OWN["signal"]})[:, 0], found.mean)
+    assert "signal: 100%" in head.tried[0].detail
+
+
+def test_out_of_time_less_is_tried_and_said():
+    head = heads.KernelSVM(Options(averages=AVERAGES, deadline=Deadline(1e-9))).fit(BLOCKS, CODES)
+    assert [one.name for one in head.tried] == ["all"]
+    assert head.left_out == ["choice of signal: the time limit of 1e-09 s was reached"]
+
+
+def test_too_few_examples_leave_no_choice():
+    head = heads.KernelSVM().fit({"signal": SIGNAL[:3, :3]}, np.array([0, 1, 0]))
+    assert np.isnan(head.score)
+    assert "choosing" in head.left_out[0]
+    assert head.weights == {"signal": 1.0}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_linear_classifiers_are_sums(n_classes):
+    codes, features = np.minimum(CODES, n_classes - 1), csr_array(POINTS)
+    head = heads.LinearClassifier().fit(features, codes)
+    values = head.values(features)
+    np.testing.assert_allclose(values[:, -1], POINTS @ head.directions[-1] + head.intercepts[-1])
+    assert np.mean(head.decisions(features).argmax(axis=1) == codes) > 0.8
+    np.testing.assert_array_equal(head.probabilities(head.decisions(features)).argmax(axis=1), values.argmax(axis=1))
+
+
+def test_linear_regression_says_how_far_off_it_is():
+    y = POINTS @ [1.0, 2.0, 0.0] + 0.1 * RNG.normal(size=60)
+    head = heads.LinearRegressor().fit(csr_array(POINTS), y)
+    found = head.predict(csr_array(POINTS))
+    assert np.sqrt(np.mean((found.mean - y) ** 2)) < 2 * head.deviation < 0.4
+    assert (found.variance == head.deviation**2).all()
+    assert head.chosen in [one.name for one in head.tried]
