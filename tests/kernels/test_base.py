@@ -205,7 +205,7 @@ def test_a_tanimoto_similarity_has_no_features_and_says_what_has(kernel):
     kernel = clone(kernel).set_params(similarity="tanimoto")
     with pytest.raises(ValueError, match=r'relaxwl.KernelMatrix.*weighted_counts.*similarity="intersection"'):
         kernel.fit_transform(graphs)
-    for call in (kernel.fit(graphs).transform, kernel.get_feature_names_out):
+    for call in (kernel.fit(graphs).transform, kernel.sparse_features, kernel.get_feature_names_out):
         with pytest.raises(ValueError, match="similarity='tanimoto' has no explicit features"):
             call(graphs)
     counts = kernel.weighted_counts(graphs)

@@ -192,6 +192,7 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def sparse_features(self, X: Any) -> csr_array:
         """Return what :meth:`transform` returns for graphs in memory, always as a sparse array."""
+        self._check_explicit()
         return self._features(self._apply(X))
 
     def weighted_counts(self, X: Any) -> csr_array:
@@ -229,7 +230,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         """
         check_is_fitted(self)
         if not hasattr(self, "unary_"):
-            raise ValueError("the kernel was fitted to shards, without unary features; fit it to graphs in memory")
+            raise ValueError(
+                "the kernel was fitted to shards without what unary features need; fit it with similarity='intersection'"
+            )
         coded = [
             replace(part, matrix=unary_code(part.matrix, *steps))
             for part, steps in zip(counts, self.unary_, strict=True)
