@@ -231,7 +231,8 @@ class CountKernel(TransformerMixin, GraphKernel):
         check_is_fitted(self)
         if not hasattr(self, "unary_"):
             raise ValueError(
-                "the kernel was fitted to shards without what unary features need; fit it with similarity='intersection'"
+                "the kernel was fitted to shards without what unary features need; fit it with "
+                "similarity='intersection'"
             )
         coded = [
             replace(part, matrix=unary_code(part.matrix, *steps))
