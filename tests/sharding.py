@@ -20,7 +20,12 @@ def shard(folder, graphs, n_shards, y=None):
 
 
 def model(kernel, path):
-    """Return all that a model file keeps of a kernel, arrays as checksums, whatever shares its memory."""
+    """Return all that a model file keeps of a kernel, arrays as checksums, whatever shares its memory.
+
+    Unary codes of counts are left out where the kernel has no use for them: those of shards are not counted.
+    """
+    if kernel.similarity != "intersection":
+        vars(kernel).pop("unary_", None)
     kernel.save(path)
     with zipfile.ZipFile(path) as archive:
         header = json.loads(archive.read("model.json"))

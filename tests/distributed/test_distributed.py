@@ -13,9 +13,10 @@ import pytest
 from sklearn.base import clone
 
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering import crowd, kmeans
+from relaxwl.clustering import kmeans
 from relaxwl.datasets import load_tu, make_egonets
-from relaxwl.distributed import ShardError, fitting, levels, predict
+from relaxwl.distributed import ShardError, fitting, predict
+from relaxwl.kernels import levels
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 
@@ -57,8 +58,8 @@ def client(cluster):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Let a few hundred trees make several partitions and chunks."""
-    monkeypatch.setattr(levels, "PARTITION_ROWS", 300)
-    monkeypatch.setattr(crowd, "CHUNK_ROWS", 256)
+    monkeypatch.setattr(levels, "CHUNK_ROWS", 300)
+    monkeypatch.setattr(levels, "FEW_ROWS", 100)
     monkeypatch.setattr(kmeans, "MANY_ROWS", 200)
 
 
@@ -77,8 +78,7 @@ def test_data_sets(client, tmp_path, shared):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_of_graphs(client, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(levels, "PARTITION_ROWS", 30)
-    monkeypatch.setattr(crowd, "CHUNK_ROWS", 32)
+    monkeypatch.setattr(levels, "CHUNK_ROWS", 30)
     make, settings = KINDS[kind]
     assert same_model(clone(KERNEL).set_params(**settings), shard(tmp_path / "s", make(), 3), tmp_path)
 
@@ -112,19 +112,20 @@ def test_tasks_that_end_in_any_order(client, tmp_path, graphs):
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [("levels", "refine_shard"), ("grouping", "assign"), ("grouping", "suggest"), ("grouping", "reassign")],
+    "name",
+    ["refine_part", "merge", "assign_chunk", "spread"],
 )
-def test_a_worker_killed_in_a_task(client, tmp_path, graphs, module, name):
+def test_a_worker_killed_in_a_task(client, tmp_path, graphs, name):
     def poison():
-        import importlib
         import os
         import signal
+
+        from relaxwl.kernels import levels
 
         def die(*arguments):
             os.kill(os.getpid(), signal.SIGKILL)
 
-        setattr(importlib.import_module(f"relaxwl.distributed.{module}"), name, die)
+        setattr(levels, name, die)
 
     before = set(client.run(os.getpid).values())
     client.run(poison)  # each worker dies once; who is started in its place knows nothing of it
@@ -175,13 +176,15 @@ CLIENT = """
 import sys
 from distributed import Client
 from relaxwl import RelaxedWeisfeilerLehman
-from relaxwl.distributed import ShardedCollection, fitting
+from relaxwl.distributed import ShardedCollection
+from relaxwl.kernels import levels
 client = Client(sys.argv[1])
-step = fitting.Level.chunks
-def chunks(*arguments):
+levels.FEW_ROWS = 100
+step = levels.Level.node_ids
+def node_ids(*arguments):
     print("at work", flush=True)
     return step(*arguments)
-fitting.Level.chunks = chunks
+levels.Level.node_ids = node_ids
 while True:
     RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 """
@@ -243,7 +246,7 @@ def hog(times):
     """Let a worker fill its memory, as often as asked for: restarted, it has forgotten unless told again."""
     import time
 
-    from relaxwl.distributed import levels
+    from relaxwl.kernels import levels
 
     def fill(*arguments):
         kept = []
@@ -251,7 +254,7 @@ def hog(times):
             kept.append(bytearray(2**26))
             time.sleep(0.05)
 
-    levels.refine_shard = fill
+    levels.refine_part = fill
 
 
 def test_a_worker_out_of_memory(tmp_path, graphs):
@@ -267,46 +270,6 @@ def test_a_worker_out_of_memory(tmp_path, graphs):
         client.register_plugin(Hogging())
         with pytest.raises(RuntimeError, match="too little memory"):
             clone(KERNEL).fit(shards)
-
-
-def on_workers(client, function):
-    """Call a function on all workers, and leave out one that is just dying."""
-    try:
-        return list(client.run(function, on_error="ignore").values())
-    except OSError:
-        return []
-
-
-def kinds_met():
-    from relaxwl.distributed import warming
-
-    return len(warming._met)
-
-
-def test_workers_are_warmed_up_once_and_when_they_join(client, tmp_path, graphs):
-    before = client.run(kinds_met)
-    shards = shard(tmp_path / "s", graphs, 2)
-    kernel = clone(KERNEL).set_params(n_clusters=3)  # which no other test has
-    for _ in range(2):
-        clone(kernel).fit(shards)
-        wait_until(lambda: all(now == before[one] + 1 for one, now in client.run(kinds_met).items()), "not warm")
-    killed = next(iter(client.run(os.getpid).values()))
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: killed not in (pids := on_workers(client, os.getpid)) and len(pids) == 2, "no other joins")
-    wait_until(lambda: all(found := on_workers(client, kinds_met)) and found, "who joins is not warm")
-    kernel.fit(shards).transform(shards).compute()
-    wait_until(lambda: max(client.run(kinds_met).values()) > min(before.values()) + 1, "nothing for transform")
-
-
-def test_workers_without_this_package_can_join(client):
-    """What they are told is code that needs nothing of it, and what cannot be done is not said."""
-    from relaxwl.distributed import tasks
-
-    announcement = tasks._announcement(b"no pickle")
-    sent = distributed.protocol.pickle.dumps(announcement)
-    script = "import sys, pickle; pickle.loads(sys.stdin.buffer.read()); assert 'relaxwl' not in sys.modules"
-    subprocess.run([sys.executable, "-c", script], input=sent, check=True, timeout=120)
-    client.register_plugin(announcement, name=tasks.PLUGIN)
 
 
 def test_no_client_is_left_in_the_model(client, tmp_path, graphs):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering import crowd, kmeans
+from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
+from relaxwl.clustering import kmeans
+from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner
 from relaxwl.datasets import make_egonets
-from relaxwl.distributed import ShardWriter, levels
+from relaxwl.distributed import ShardWriter
+from relaxwl.kernels import chains, levels
 from relaxwl.kernels.baselines import VertexEdgeHistogram
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
@@ -19,9 +21,9 @@ NUMBERS = [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(17, marks=py
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Let a few trees make many partitions and chunks."""
-    monkeypatch.setattr(levels, "PARTITION_ROWS", 13)
-    monkeypatch.setattr(crowd, "CHUNK_ROWS", 16)
+    """Let a few trees make many chunks, of which a sample gives the centers."""
+    monkeypatch.setattr(levels, "CHUNK_ROWS", 13)
+    monkeypatch.setattr(levels, "FEW_ROWS", 20)
     monkeypatch.setattr(kmeans, "MANY_ROWS", 12)
 
 
@@ -46,11 +48,12 @@ def test_exact(tmp_path, small_pieces, kind, n_shards, base):
     [
         {"center": "mean"},
         {"max_iter": 0},
-        {"max_iter": 3},
         {"init": "k-means++"},
+        {"init": "k-means++", "max_iter": 0},
         {"n_clusters": 10**6, "max_depth": 1},
         {"n_clusters": [3, 0.5], "n_partitions": 2, "base": "edge"},
         {"directions": "in", "similarity": "tanimoto", "normalize": "depth"},
+        {"similarity": "intersection"},
         {"max_depth": 0},
     ],
     ids=str,
@@ -123,6 +126,9 @@ def test_features_through_fit_transform(tmp_path):
     ("kernel", "message"),
     [
         (RelaxedWeisfeilerLehman(approximate=False), "approximate=False"),
+        (RelaxedWeisfeilerLehman(max_iter=3), "use max_iter=None .* or max_iter=0"),
+        (RelaxedWeisfeilerLehman(partitioner=KMeansPartitioner(WassersteinKMeans(max_iter=1))), "use max_iter=None"),
+        (RelaxedWeisfeilerLehman(base="shortest-path"), "shortest-path"),
         (WeisfeilerLehman(base="shortest-path"), "shortest-path"),
         (RelaxedWeisfeilerLehman(edge_labels=True), "no edge labels"),
         (WeisfeilerLehman(edge_labels=True), "no edge labels"),
@@ -144,7 +150,10 @@ def test_nothing_to_fit(tmp_path):
         WeisfeilerLehman().fit(shard(tmp_path / "s", GraphCollection.from_edges([]), 1))
 
 
-def test_partitioners_that_need_all_rows_are_refused_beyond_a_chunk(tmp_path, small_pieces):
+def test_partitioners_that_look_at_all_rows_see_so_many_and_no_more(tmp_path, small_pieces, monkeypatch):
     shards = shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 2)
-    with pytest.raises(ValueError, match="too many for KMeansPartitioner"):
-        RelaxedWeisfeilerLehman(2, 1, init="k-means++", max_iter=1, random_state=0).fit(shards)
+    kernel = RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0)
+    assert same_model(kernel, shards, tmp_path)
+    monkeypatch.setattr(chains, "SEEN_AT_ONCE", 30)
+    with pytest.raises(ValueError, match="too many for KMedoidsPartitioner"):
+        kernel.fit(shards)

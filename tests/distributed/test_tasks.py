@@ -1,11 +1,12 @@
-"""Tasks in this process, and how their results are put together."""
+"""Tasks on a cluster: when they are sent, and what is sent."""
 
 import sys
 
 import pytest
 
 from relaxwl import WeisfeilerLehman
-from relaxwl.distributed.tasks import FAN_IN, SMALL_BYTES, Cluster, Here, current_tasks, hold, pick, reduce
+from relaxwl.distributed.tasks import SMALL_BYTES, Cluster, current_tasks
+from relaxwl.kernels.parts import Here
 from sharding import shard
 from small_graphs import collection, random_graphs
 
@@ -17,45 +18,6 @@ def test_without_dask(tmp_path, monkeypatch):
     kernel = WeisfeilerLehman(1).fit(shards)
     with pytest.raises(ImportError, match=r"relaxwl\[dask\]"):
         kernel.transform(shards)
-
-
-class Noted(Here):
-    """Tasks in this process that write down their names."""
-
-    def __init__(self):
-        self.names = []
-
-    def submit(self, name, function, *arguments):
-        self.names.append(name)
-        return super().submit(name, function, *arguments)
-
-
-@pytest.mark.parametrize("number", [1, FAN_IN, FAN_IN + 1, FAN_IN**2 + 1])
-def test_results_are_combined_in_order_a_few_at_a_time(number):
-    sizes = []
-
-    def combine(parts):
-        sizes.append(len(parts))
-        return "".join(parts)
-
-    letters = [chr(ord("a") + place % 26) for place in range(number)]
-    assert reduce(Here(), "join", combine, letters) == "".join(letters)
-    assert max(sizes) <= FAN_IN
-
-
-def test_what_is_small_is_not_sent():
-    tasks = Noted()
-    large = bytes(2 * SMALL_BYTES)
-    assert hold(tasks, "small") == "small"
-    assert tasks.names == []
-    assert hold(tasks, large) == large
-    assert tasks.names == ["send"]
-
-
-def test_parts_of_results_are_picked():
-    tasks = Noted()
-    assert tasks.gather(pick(tasks, 1, ["ab", "cd"], "second")) == ["b", "d"]
-    assert tasks.names == ["second", "second"]
 
 
 def test_without_a_client_tasks_run_here():
@@ -106,15 +68,26 @@ def test_tasks_go_to_a_cluster_as_one_graph_when_somebody_waits():
     assert len(client.graphs) == 2
 
 
-def test_what_is_given_up_is_let_go_and_not_sent():
+def test_what_is_given_up_is_let_go_and_not_sent(tmp_path, monkeypatch):
     client = Client()
     tasks = Cluster(client)
+    monkeypatch.setattr(tasks, "check", lambda folder: None)
     done = tasks.submit("number", int, "1")
     tasks.gather([done])
     waiting = tasks.submit("number", int, "2")
-    tasks.cancel()
+    with pytest.raises(KeyboardInterrupt), tasks.working(tmp_path):
+        raise KeyboardInterrupt
     assert done.future.released
     assert tasks.gather(["a value"]) == ["a value"]
     tasks.gather([done])
     assert waiting.future is None
     assert len(client.graphs) == 1
+
+
+def test_what_is_small_is_not_sent():
+    client = Client()
+    tasks = Cluster(client)
+    assert tasks.share("small") == "small"
+    large = bytes(2 * SMALL_BYTES)
+    assert tasks.gather([tasks.share(large)]) == [large]
+    assert [key.split("-")[1] for key in client.graphs[0][0]] == ["send"]

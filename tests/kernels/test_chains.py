@@ -9,15 +9,16 @@ from relaxwl.distances.batched import blank_distances, row_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
 from relaxwl.kernels.chains import (
-    Encoded,
-    Feeding,
+    Encoder,
     _Below,
     _covering,
     apply_chain,
     fit_chain,
     group_distances,
-    largest_distance,
 )
+from relaxwl.kernels.levels import Encoded, largest_distance
+from relaxwl.kernels.partition import Assignment
+from relaxwl.kernels.parts import Whole
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from small_graphs import BONDS, collection, random_graphs
@@ -28,26 +29,45 @@ def encoded(graphs, edge_labels=False, cost=None, fitted=None):
     together = collection(graphs)
     cost = EditCost() if cost is None else cost
     known = together if fitted is None else collection(fitted)
-    symbols, edges = RootEncoding.fit(known, cost), EdgeEncoding.fit(known, cost, edge_labels)
-    roots, root_costs = symbols.encode(together)
-    return Encoded(together, roots, root_costs, *edges.encode(together, root_costs), symbols, edges)
+    encoder = Encoder(
+        RootEncoding.fit(known, cost), EdgeEncoding.fit(known, cost, edge_labels), edge_labels=edge_labels
+    )
+    return Data(encoder, together)
+
+
+class Data:
+    """Graphs, and what encodes them."""
+
+    def __init__(self, encoder, graphs):
+        self.encoder, self.graphs, self.encoded = encoder, graphs, encoder(graphs)
 
 
 class Measured(IdentityPartitioner):
     """Every tree a group of its own, but the chain cannot know that distances are not looked at."""
 
 
-def chain(data, max_depth, feed_groups, make=Measured, **feeding):
+def chain(data, max_depth, feed_groups, make=Measured):
     """Return the partition and the assignment of each depth of a chain with one partition."""
-    feeding = Feeding(feed_groups, **feeding)
-    seeds = np.random.default_rng
-    levels = fit_chain(data, max_depth, lambda _: [make()], lambda depth, _: seeds(depth), feeding, None)
-    return [found for level in levels for found in level]
+    levels = fit_chain(
+        Whole(data.graphs), data.encoder, lambda depth: [make()], lambda depth, _: np.random.default_rng(depth),
+        max_depth, feed_clusters=feed_groups,
+    )  # fmt: skip
+    fitted = [found for (found,) in levels]
+    applied = apply_chain([[found.partition] for found in fitted], data.encoded, feed_clusters=feed_groups)
+    result = []
+    for found, (again,) in zip(fitted, applied, strict=True):
+        (groups,) = found.ids
+        assert found.n_trees == len(again.rows)
+        labels = np.empty(len(again.rows), np.int32)
+        labels[again.row_of_node] = groups
+        solved = found.partition.members_.distances
+        result.append((found.partition, Assignment(again.rows, again.row_of_node, labels, again.ground, solved)))
+    return result
 
 
 def applied(partitions, data, feed_groups, **settings):
     """Return the assignment of each depth, given the partitions of a chain with one partition."""
-    levels = apply_chain([[one] for one in partitions], data, Feeding(feed_groups), None, **settings)
+    levels = apply_chain([[one] for one in partitions], data.encoded, feed_clusters=feed_groups, **settings)
     return [found for level in levels for found in level]
 
 
@@ -110,16 +130,15 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
 
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
     data = encoded(random_graphs(10))
-    kinds = [
-        IdentityPartitioner,
-        IdentityPartitioner,
-        lambda: KMeansPartitioner(WassersteinKMeans(3)),
-        IdentityPartitioner,
-    ]
-    levels = fit_chain(
-        data, 3, lambda depth: [kinds[depth]()], lambda *_: np.random.default_rng(0), Feeding(True), None
+    kinds = iter(
+        [
+            IdentityPartitioner(),
+            IdentityPartitioner(),
+            KMeansPartitioner(WassersteinKMeans(3)),
+            IdentityPartitioner(),
+        ]
     )
-    fitted = [found for level in levels for found in level]
+    fitted = chain(data, 3, True, lambda: next(kinds))
     assert [level.fed.distances is None for level, _ in fitted[:-1]] == [False, False, True]
     assert fitted[-1][0].fed is None
     again = applied([level for level, _ in fitted], data, True, measured=False)
@@ -174,7 +193,7 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 
 def test_unknown_points_are_numbered_without_gaps():
     fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
-    data = Encoded(None, None, np.zeros((2, 2)), None, None, None, EdgeEncoding(None, None))
+    data = Encoded(None, None, None, 1, (None, None), np.zeros((2, 2)))
     rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
     covered, ground = _covering(rows, _Below(None, 3, fed), data)
     assert covered.points.tolist() == [1, 3]
@@ -185,7 +204,7 @@ def test_unknown_points_are_numbered_without_gaps():
 def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
     levels = [level for level, _ in chain(data, 3, False)]
-    needed = level_bytes([level.fed.known for level in levels[:-1]], data.root_costs, data.edge_costs)
+    needed = level_bytes([level.fed.known for level in levels[:-1]], data.encoded.root_costs, data.encoded.edge_costs)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
         built = level.fed.distances.nbytes
         assert built <= n_bytes <= 4 * built
@@ -196,8 +215,7 @@ def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
 @pytest.mark.parametrize("center", ["median", "mean"])
 def test_real_groups_are_those_of_all_distances(shared, name, step, center):
     graphs = load_tu(shared / "data" / f"{name}.zip")[0][::step]
-    symbols = RootEncoding.fit(graphs, EditCost())
-    data = Encoded(graphs, *symbols.encode(graphs), None, None, symbols, EdgeEncoding(EditCost(), None))
+    data = Data(Encoder(RootEncoding.fit(graphs, EditCost()), EdgeEncoding(EditCost(), None)), graphs)
     for level, grouped in chain(data, 3, True, lambda: KMeansPartitioner(WassersteinKMeans(center=center))):
         distances = row_distances(grouped.rows, level.centers.measures(), grouped.ground)
         nearest = distances <= distances.min(axis=1, keepdims=True) + 1e-8
@@ -216,24 +234,6 @@ class ByRoot:
 
     def predict(self, rows, ground):
         return np.searchsorted(self.roots, rows.roots)
-
-
-@pytest.mark.parametrize("edge_labels", [False, True])
-def test_groups_may_stand_at_the_roots_of_the_next_rows(edge_labels):
-    data = encoded(random_graphs(8, bonds=BONDS), edge_labels)
-    for make in (ByRoot, lambda: KMeansPartitioner(WassersteinKMeans(3))):
-        fitted = chain(data, 3, True, make, roots=True)
-        for depth, (partition, found) in enumerate(fitted[1:], 1):
-            before, assignment = fitted[depth - 1]
-            np.testing.assert_array_equal(found.rows.roots[found.row_of_node], assignment.groups)
-            np.testing.assert_array_equal(found.ground.roots, before.fed.distances)
-            root = before.center_tree(int(partition.trees.rows.roots[0])).label
-            assert partition.center_tree(0).label == root
-        if make is ByRoot:  # nothing ever splits a group
-            np.testing.assert_array_equal(fitted[3][1].groups, fitted[0][1].groups)
-        levels = apply_chain([[partition] for partition, _ in fitted], data, Feeding(True, roots=True), None)
-        for (again,), (_, found) in zip(levels, fitted, strict=True):
-            np.testing.assert_array_equal(again.groups, found.groups)
 
 
 def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):

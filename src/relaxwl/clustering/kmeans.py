@@ -10,33 +10,34 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._execution import map_chunks, spans
 from relaxwl._memory import refuse_beyond_memory
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
-from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, spread_seeds
-from relaxwl.clustering.barycenter import Method
-from relaxwl.clustering.crowd import Crowd, HeldCrowd
+from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, TIE, spread_seeds
+from relaxwl.clustering.barycenter import Clusters, Method, improvement
 from relaxwl.clustering.nearest import Search, evenly, nearest
 from relaxwl.distances.ground import Ground
 from relaxwl.distances.transport import as_square, check_ground
-from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import Rows, check_rows
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
+from relaxwl.unfolding import Rows, check_rows, join_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
 # Rounds where max_iter does not say.
 ROUNDS = 8
-# Of more rows than that, a sample with so many for each cluster comes first.
+# Of more rows than that, a sample of so many, or of so many for each cluster if that is more, gives the centers.
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 SAMPLE_ROUNDS = 4
-FINAL_ROUNDS = 1
 # Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
 LEAST_GAIN = 1 / 64
 # Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a centre; all of them judge it.
 SUGGESTING = 48
 # A centre waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
+# Medians that one task improves, if there are enough for several tasks. Other centers take longer: one each.
+MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 4
 # Pivots that rule out most rows that a new seed is too far from.
 SEEDING_PIVOTS = 16
 
@@ -85,9 +86,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         distances, or uniformly, so that there are many centres where there are many rows.
     max_iter : int, optional
         Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
-        assignment is all there is. By default as many as pay: up to 8 of up to 4,096 rows; of more, a few rows for each
-        cluster, evenly spread over the canonical order, are clustered first, and one round on all rows follows. In both
-        cases a round that gains next to nothing is the last.
+        assignment is all there is. By default as many as pay: up to 8 on up to 4,096 rows, the last being one that
+        gains next to nothing. Of more rows a sample gives the centers: 16 rows for each cluster but at least 4,096,
+        evenly spread over the canonical order; then every row is assigned once.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -177,30 +178,82 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         if self.center == "median" and not X.is_integral:
             raise ValueError("center 'median' needs whole-number masses; for real ones use 'lp', 'entropic' or 'mean'")
         weights, unit = _weights(X, sample_weight)
-        crowd = HeldCrowd(X, self.ground_, weights, self.n_jobs)
-        self.centers_, self.n_iter_ = self.settle(crowd)
-        search = crowd.search
+        rng = np.random.default_rng(self.random_state)
+        search, numbers = Search(X, self.ground_, self.n_jobs), self.sample(len(X), rng)
+        if numbers is None:
+            n_rounds = ROUNDS if self.max_iter is None else self.max_iter
+            seeds = self._seeds(search, number_of_clusters(self.n_clusters, len(X)), weights, rng)
+            search.assign(seeds)
+            self.centers_, self.n_iter_ = self._rounds(search, seeds, weights, n_rounds)
+        else:
+            self.centers_ = self.fit_sample(X.take(numbers), self.ground_, len(X), rng, weights[numbers])
+            self.n_iter_ = 0
+            search.assign(self.centers_)
         self.labels_, self.distances_ = search.labels, search.distances
-        self.inertia_ = crowd.objective * unit
+        self.inertia_ = float((weights * search.distances).sum()) * unit
         solved, abandoned = search.counters[[SOLVED, ABANDONED]]
         self.n_solves_, self.n_abandoned_, self.n_measured_ = (
             int(count) / len(X) / (self.n_iter_ + 1) for count in (solved, abandoned, search.n_measured)
         )
         return self
 
-    def settle(self, crowd: Crowd) -> tuple[Rows, int]:
-        """Find centres for a crowd of rows, wherever they are; return them and the rounds made on all rows."""
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
+        """Return which of so many rows the centers are made of, ascending; None if all of them take part in rounds.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows, which are in canonical order.
+        rng : Generator
+            Draws seeds; :meth:`fit_sample` goes on with it.
+
+        Returns
+        -------
+        numbers : int64 array or None
+            What :meth:`fit_sample` wants to see. Every row is then to be assigned to the nearest center.
+        """
         self._validate()
-        rng = np.random.default_rng(self.random_state)
-        k = number_of_clusters(self.n_clusters, len(crowd))
-        sampling = self.max_iter is None and len(crowd) > MANY_ROWS
-        n_rounds = self.max_iter if self.max_iter is not None else FINAL_ROUNDS if sampling else ROUNDS
-        if k == len(crowd):  # every row is a centre; nothing can be better
-            sampling, n_rounds = False, 0
-        asked = self._asked(sampling, len(crowd), k, rng)
-        centers = crowd.ask(asked, partial(self._start, sampling, k, rng))
-        crowd.assign(centers)
-        return self._rounds(crowd, centers, n_rounds)
+        k = number_of_clusters(self.n_clusters, n_rows)
+        if k == n_rows:  # every row is a center; nothing can be better
+            return np.arange(n_rows)
+        if self.init == "random" and self.max_iter == 0:
+            return _drawn(n_rows, k, rng)
+        if not self.max_iter and n_rows > MANY_ROWS:
+            return evenly(n_rows, max(MANY_ROWS, SAMPLE_ROWS * k))
+        return None
+
+    def fit_sample(
+        self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator, weights: Float64 | None = None
+    ) -> Rows:
+        """Return the centers of so many rows, given those that :meth:`sample` chose of them.
+
+        Parameters
+        ----------
+        rows : Rows
+            The sample.
+        ground : Ground
+            Costs between the points of rows and between roots.
+        n_rows : int
+            Number of all rows.
+        rng : Generator
+            The one that :meth:`sample` was given.
+        weights : float64 array, optional
+            Weights of the sample; all 1 by default.
+
+        Returns
+        -------
+        centers : Rows
+        """
+        k = number_of_clusters(self.n_clusters, n_rows)
+        if len(rows) == k:
+            return rows.measures()
+        search, weights = Search(rows, ground, self.n_jobs), np.ones(len(rows)) if weights is None else weights
+        seeds = self._seeds(search, k, weights, rng)
+        if self.max_iter == 0:
+            return seeds
+        search.assign(seeds)
+        report(self.verbose, "  %d rows as a sample", len(rows))
+        return self._rounds(search, seeds, weights, SAMPLE_ROUNDS)[0]
 
     def predict(self, X: Rows) -> Int32:
         """Return the nearest centre of each row; rows may be new, over the same points."""
@@ -220,58 +273,49 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             check_integer("max_iter", self.max_iter)
         check_choice("center", self.center, get_args(Method))
 
-    def _asked(self, sampling: bool, n_rows: int, k: int, rng: np.random.Generator) -> Int64:
-        """Return the numbers of the rows from which the first centres are made."""
-        if sampling:
-            return evenly(n_rows, SAMPLE_ROWS * k)
-        return _drawn(n_rows, k, rng) if self.init == "random" else np.arange(n_rows)
+    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
+        """Draw k of the rows as the first centers."""
+        if self.init == "k-means++":
+            return _spread_seeds(search, k, weights, rng)
+        return search.rows.take(_drawn(len(search.rows), k, rng)).measures()
 
-    def _start(
-        self, sampling: bool, k: int, rng: np.random.Generator, rows: Rows, ground: Ground, weights: Float64
-    ) -> Rows:
-        """Return the first centres, given the rows that they are made from."""
-        if len(rows) == k:
-            return rows.measures()
-        crowd = HeldCrowd(rows, ground, weights, self.n_jobs)
-        if self.init == "random":
-            seeds = rows.take(_drawn(len(rows), k, rng)).measures()
-        else:
-            seeds = _spread_seeds(crowd.search, k, weights, rng)
-        if not sampling:
-            return seeds
-        crowd.assign(seeds)
-        report(self.verbose, "  %d rows as a sample", len(rows))
-        return self._rounds(crowd, seeds, SAMPLE_ROUNDS)[0]
+    def _rounds(self, search: Search, centers: Rows, weights: Float64, n_rounds: int) -> tuple[Rows, int]:
+        """Update centers and assignments until nothing changes; return the final centers and the rounds made.
 
-    def _rounds(self, crowd: Crowd, centers: Rows, n_rounds: int) -> tuple[Rows, int]:
-        """Update centres and assignments until nothing changes; return the final centres and the rounds made."""
-        by_gain = self.max_iter is None
+        A center is updated if it is on the move, or if its cluster has changed by more than a little: a few rows more
+        or less seldom move a center, and looking for a better one takes all members. When no cluster has changed much,
+        the small changes have their turn.
+        """
+        by_gain, k = self.max_iter is None, len(centers)
         least_gain = LEAST_GAIN if by_gain else 0.0
-        limit = SUGGESTING if by_gain or len(crowd) > MANY_ROWS else None
-        moved = np.zeros(len(centers), bool)
-        changes = crowd.sizes.copy()  # rows that came or went since a centre's last update
-        solved, done = crowd.n_solved, 0
-        before, now = np.inf, crowd.objective
+        limit = SUGGESTING if by_gain or len(weights) > MANY_ROWS else None
+        sizes = np.bincount(search.labels, minlength=k)
+        moved, changes = np.zeros(k, bool), sizes.copy()  # rows that came or went since a center's last update
+        solved, done = search.counters[SOLVED], 0
+        before, now = np.inf, float((weights * search.distances).sum())
         while done < n_rounds and before - now >= least_gain * now:
-            due = _due(moved, changes, crowd.sizes)
-            new = _updated(crowd, centers, due, self.center, limit)
+            due = moved | (changes > UPDATE_SHARE * sizes)
+            due = due if due.any() else changes > 0
+            new, grown = _updated(search, centers, np.flatnonzero(due), weights, self.center, limit)
             changes[due] = 0
             moved = ~new.same_as(centers)
             if not moved.any():
                 if not changes.any():
                     break
                 continue
-            changed = crowd.reassign(centers, new, moved)
-            centers = new
-            changes += changed
-            before, now = now, crowd.objective
+            labels = search.labels.copy()
+            _reassign(search, centers, new, moved, grown)
+            differs = labels != search.labels
+            changes += np.bincount(labels[differs], minlength=k) + np.bincount(search.labels[differs], minlength=k)
+            centers, sizes = new, np.bincount(search.labels, minlength=k)
+            before, now = now, float((weights * search.distances).sum())
             done += 1
             report(
                 self.verbose,
-                "  round %d: objective %.6g, %d centres moved, %d rows changed cluster, %.2f exact solves a row",
-                done, now, moved.sum(), changed.sum() // 2, (crowd.n_solved - solved) / len(crowd),
+                "  round %d: objective %.6g, %d centers moved, %d rows changed cluster, %.2f exact solves a row",
+                done, now, moved.sum(), differs.sum(), (search.counters[SOLVED] - solved) / len(weights),
             )  # fmt: skip
-            solved = crowd.n_solved
+            solved = search.counters[SOLVED]
         return centers, done
 
 
@@ -280,35 +324,101 @@ def _drawn(n_rows: int, k: int, rng: np.random.Generator) -> Int64:
     return np.sort(rng.choice(n_rows, k, replace=False))
 
 
-def _due(moved: NDArray[np.bool_], changes: Int64, sizes: Int64) -> NDArray[np.bool_]:
-    """Return which centres to update: those on the move, and those of clusters that changed by more than a little.
+def _updated(
+    search: Search, centers: Rows, due: Int64, weights: Float64, method: str, limit: int | None
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return the centers after one update, and which rows are farther from their center than before.
 
-    A few rows more or less seldom move a centre, and looking for a better one takes all members. When no cluster has
-    changed much, the small changes have their turn.
+    The centers in ``due`` are replaced where a better one is found, and those of empty clusters by the rows that are
+    served worst. The distances of rows whose centers were replaced are brought up to date in ``search``.
     """
-    due = moved | (changes > UPDATE_SHARE * sizes)
-    return due if due.any() else changes > 0
-
-
-def _updated(crowd: Crowd, centers: Rows, due: NDArray[np.bool_], method: str, limit: int | None) -> Rows:
-    """Return the centres after one update: better ones where they were due and found, and reseeded empty ones.
-
-    The distances of the rows whose centres were replaced are brought up to date in ``crowd``.
-    """
-    which = np.flatnonzero(due & (crowd.loads > 0))
-    found = crowd.suggest(centers, which, method, limit)
+    k = len(centers)
+    which = due[np.bincount(search.labels, weights, minlength=k)[due] > 0]
+    found = _suggested(search, centers, which, weights, method, limit)
     new = centers.replaced(found, which)
     differs = ~new.same_as(centers)[which]
     which, found = which[differs], found.take(np.flatnonzero(differs))
-    cost_before, cost_after = crowd.measure(new, which)
+    measured = search.measure(new, np.flatnonzero(_is_among(search.labels, which, k)))
+    cost_before, cost_after = (
+        np.bincount(search.labels, weights * distances, minlength=k) for distances in (search.distances, measured)
+    )
     better = which[cost_after[which] < cost_before[which] * (1 - 1e-12)]
     centers = centers.replaced(found.take(np.searchsorted(which, better)), better)
-    crowd.keep(better)
-    empty = np.flatnonzero(crowd.sizes == 0)
-    if not len(empty):
-        return centers
-    worst = crowd.worst(len(empty))
-    return centers.replaced(worst.measures(), empty[: len(worst)])
+    improved = _is_among(search.labels, better, k)
+    grown = improved & (measured > search.distances * (1 + TIE))
+    search.distances[improved] = measured[improved]
+    empty = np.flatnonzero(np.bincount(search.labels, minlength=k) == 0)
+    if len(empty):
+        loss = weights * search.distances
+        worst = np.argsort(-loss, kind="stable")[: len(empty)]
+        worst = worst[loss[worst] > 0]
+        centers = centers.replaced(search.rows.take(worst).measures(), empty[: len(worst)])
+    return centers, grown
+
+
+def _suggested(search: Search, centers: Rows, which: Int64, weights: Float64, method: str, limit: int | None) -> Rows:
+    """Return a new center for each cluster in ``which``; of more than ``limit`` members some suggest it."""
+    # Large clusters first, so that no thread is left with one at the end.
+    order = np.argsort(-np.bincount(search.labels, minlength=len(centers))[which], kind="stable")
+    present = centers.take(which[order]).measures()
+    starts, members = _suggesting(search.labels, weights, which[order], len(centers), limit)
+    clusters = Clusters(starts, members, weights[members], search.measures, search.ground)
+    improve = partial(improvement(method), clusters, present)
+    at_once = min(max(len(which) // MEDIAN_TASKS, 1), MEDIANS_AT_ONCE) if method == "median" else 1
+    made = map_chunks(improve, spans(len(which), at_once), search.n_jobs)
+    return join_rows([present.take(np.empty(0, np.int64)), *made]).take(np.argsort(order))
+
+
+def _suggesting(
+    labels: Int32, weights: Float64, which: Int64, n_centers: int, limit: int | None
+) -> tuple[Int64, Int64]:
+    """Return the members that suggest new centers: where those of each cluster in ``which`` start, and their rows.
+
+    Those without weight have no say; of more than ``limit`` members some are taken, evenly spread.
+    """
+    places = np.full(n_centers, -1, np.int64)
+    places[which] = np.arange(len(which))
+    places = places[labels]
+    rows = np.flatnonzero((places >= 0) & (weights > 0))
+    members = rows[np.argsort(places[rows], kind="stable")]
+    sizes = np.bincount(places[rows], minlength=len(which))
+    if limit is None or (sizes <= limit).all():
+        return prefix_sums(sizes), members
+    starts, large = prefix_sums(sizes)[:-1], np.flatnonzero(sizes > limit)
+    taken = np.ones(len(members), bool)
+    taken[expand_spans(starts[large], sizes[large])] = False
+    taken[starts[large] + np.linspace(0, sizes[large] - 1, limit).astype(np.int64)] = True
+    return prefix_sums(np.minimum(sizes, limit)), members[taken]
+
+
+def _reassign(search: Search, old: Rows, new: Rows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
+    """Bring the assignment up to date after some centers moved, looking only where something can have changed.
+
+    A row whose own distance did not grow can only be won by a center that moved. A row whose bound on all other
+    centers, lessened by the farthest move, stays above its own distance keeps its center.
+    """
+    shifts = search.shifts(old, new)
+    farthest = np.argsort(-shifts)[:2]
+    other_shift = np.full(len(grown), shifts[farthest[0]])
+    other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
+    # Rounded down by more than what computed distances may be wrong by.
+    lessened = search.others * (1 - TIE) - other_shift * (1 + TIE)
+    safe = lessened > search.distances * (1 + TIE)
+    search.others[safe] = lessened[safe]
+    # Where most centers moved, preparing a search of those alone would cost more than it saves.
+    in_part = ~safe & ~grown & (2 * moved.sum() <= len(moved))
+    partly = np.flatnonzero(in_part)
+    bound_on_unmoved = search.others[partly]
+    search.assign(new, np.flatnonzero(~safe & ~in_part))
+    search.assign(new, partly, moved)
+    search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
+
+
+def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
+    """Return which rows are in one of some clusters."""
+    chosen = np.zeros(k, bool)
+    chosen[which] = True
+    return chosen[labels]
 
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:

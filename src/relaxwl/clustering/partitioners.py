@@ -7,9 +7,12 @@ distances out. In ``predict`` it also covers points and roots that fitting has n
 
 A partitioner that knows the distance of each row to the centre of its group may tell it, so that it is not computed
 again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
+
+One that makes its centers from a sample of many rows can be fitted to shards of any size: see
+:class:`SamplingPartitioner`.
 """
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,23 @@ class Partitioner(Protocol):
 
     def predict(self, rows: Rows, ground: Ground) -> Int32:
         """Return the group of each row; numbers from the number of groups on are groups of their own."""
+
+
+@runtime_checkable
+class SamplingPartitioner(Partitioner, Protocol):
+    """A partitioner whose centers come from a sample; every row then belongs to the cluster that is predicted.
+
+    Its ``fit(rows, ground, rng)`` finds what these methods find one after the other.
+    """
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
+        """Return which of so many rows, in canonical order, :meth:`fit_sample` wants to see; None if all."""
+
+    def fit_sample(self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator) -> Rows:
+        """Make the centers of so many rows from a sample of them, and return them."""
+
+    def predict_with_distances(self, rows: Rows, ground: Ground) -> tuple[Int32, Float64]:
+        """Return the cluster of each row and the distance to its center."""
 
 
 def as_ground(ground: Ground | NDArray[Any], rows: Rows) -> Ground:
@@ -90,12 +110,20 @@ class KMeansPartitioner(_Centred):
         self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, Rows]:
         """Cluster the rows."""
-        kmeans = self.seeded(rng).fit(rows, ground=as_ground(ground, rows), check=False)
+        kmeans = self._seeded(rng).fit(rows, ground=as_ground(ground, rows), check=False)
         self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
 
-    def seeded(self, rng: np.random.Generator | None) -> WassersteinKMeans:
-        """Return the k-means that clusters rows with these random numbers."""
+    def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
+        """Return which rows :meth:`fit_sample` wants to see; None if it must see all."""
+        return self._seeded(rng).sample(n_rows, rng)
+
+    def fit_sample(self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator) -> Rows:
+        """Make the centers of so many rows from a sample of them."""
+        self.centers_, self.n_iter_ = self._seeded(rng).fit_sample(rows, ground, n_rows, rng), 0
+        return self.centers_
+
+    def _seeded(self, rng: np.random.Generator | None) -> WassersteinKMeans:
         return WassersteinKMeans(**{**self._parameters(), "random_state": rng})
 
     @property

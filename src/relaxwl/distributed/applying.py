@@ -17,8 +17,6 @@ from scipy.sparse import csr_array, save_npz
 from relaxwl._execution import one_thread
 from relaxwl._storage import atomic_write
 from relaxwl.distributed.shards import ShardedCollection
-from relaxwl.distributed.tasks import current_tasks
-from relaxwl.distributed.warming import warm_workers
 from relaxwl.kernels.base import CountKernel
 
 
@@ -36,7 +34,6 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
         In a folder that all workers can read.
     """
     array, delayed = _dask("dask.array"), _dask("dask")
-    warm_workers(current_tasks(), kernel, shards, applied=True)
     sent = delayed.delayed(kernel, pure=True)
     task = delayed.delayed(_features, pure=True)
     n_columns = kernel.sparse_features(shards[0][:1]).shape[1]

@@ -1,4 +1,4 @@
-"""Where tasks run: on a Dask cluster, or here, one after the other.
+"""Tasks of a fit on the workers of a Dask cluster.
 
 A task is a function of this package with its arguments. It returns the same on every worker, so that what is lost with
 one is computed again elsewhere. What tasks return stays where it was made; a *handle* stands for it in the arguments of
@@ -8,67 +8,19 @@ other tasks, also within lists.
 import pickle
 import secrets
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from relaxwl._execution import one_thread
 from relaxwl.distributed.heap import kept_memory
+from relaxwl.kernels.parts import Handle, Here, Tasks
 
-Handle = Any
-# Results that one task puts together.
-FAN_IN = 16
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13
-# What a worker that joins is given before it is told anything that makes it busy.
-JOINING_SECONDS = 2
-# What workers are told by; there is one of it, the newest, in a cluster.
-PLUGIN = "relaxwl-announcement"
-_announced: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
-
-
-class Tasks(Protocol):
-    """What runs tasks."""
-
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Start a task; ``name`` is shown where progress is watched."""
-
-    def gather(self, handles: Sequence[Handle]) -> list[Any]:
-        """Wait for tasks, and bring what they return here."""
-
-    def cancel(self) -> None:
-        """Give up all that was submitted."""
-
-    def check(self, folder: Path) -> None:
-        """Refuse to start where tasks would fail."""
-
-    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Let every process that tasks run in call a function, which makes them quicker and does nothing else."""
-
-
-class Here:
-    """Tasks in this process, each at once: a handle is the result."""
-
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Do a task."""
-        return function(*arguments)
-
-    def gather(self, handles: Sequence[Handle]) -> list[Any]:
-        """Return what is there."""
-        return list(handles)
-
-    def cancel(self) -> None:
-        """Do nothing: nothing is left."""
-
-    def check(self, folder: Path) -> None:
-        """Do nothing: who opened the folder can read it."""
-
-    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Do nothing: it would take as long as what it saves."""
 
 
 class _Result:
@@ -157,16 +109,33 @@ class Cluster:
             for result, future in zip(wanted, futures, strict=True):
                 result.future = future
 
-    def cancel(self) -> None:
-        """Let go of all handles: what nobody wants is not begun, and what has begun ends by itself, soon.
+    def share(self, value: Any) -> Handle:
+        """Return a handle of a value that is sent once, or if it is small the value itself.
 
-        Not by ``client.cancel``: it fails in the scheduler, and takes the client along, where a task that is cancelled
-        feeds one whose handle was dropped before.
+        Dask lets a task run where the handles that it takes are, so it is better not to make one for next to nothing.
         """
-        self._waiting = {}
-        for result in list(self._handles.values()):
-            with suppress(Exception):  # where the scheduler is gone, so are the tasks
-                result.future.release()
+        try:
+            small = len(pickle.dumps(value)) <= SMALL_BYTES
+        except (pickle.PicklingError, AttributeError, TypeError):  # a user's function, which Dask knows how to send
+            small = False
+        return value if small else self.submit("send", _itself, value)
+
+    @contextmanager
+    def working(self, folder: Path) -> Iterator[None]:
+        """Refuse to start where tasks would fail, and let go of all handles if something goes wrong.
+
+        What nobody wants is not begun, and what has begun ends by itself, soon. Not by ``client.cancel``: it fails in
+        the scheduler, and takes the client along, where a task that is cancelled feeds one whose handle was dropped.
+        """
+        self.check(folder)
+        try:
+            yield
+        except BaseException:  # an interrupt as well: nothing is to run on for nobody
+            self._waiting = {}
+            for result in list(self._handles.values()):
+                with suppress(Exception):  # where the scheduler is gone, so are the tasks
+                    result.future.release()
+            raise
 
     def check(self, folder: Path) -> None:
         """Compare versions, and see whether workers can read the folder."""
@@ -193,14 +162,6 @@ class Cluster:
                     f"worker {worker} cannot see {place}; put the shards where all workers can read them"
                 )
 
-    def announce(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Let every worker call a function in a thread of its own when it hears of it, or when it joins."""
-        with suppress(Exception):  # nothing depends on it: not every kernel can be sent, and workers come and go
-            work = import_module("distributed.protocol.pickle").dumps((function, arguments))
-            if _announced.get(self._client) != work:
-                self._client.register_plugin(_announcement(work), name=PLUGIN)
-                _announced[self._client] = work
-
 
 def current_tasks() -> Tasks:
     """Return the cluster of the current Dask client, or this process if there is none."""
@@ -214,60 +175,10 @@ def current_tasks() -> Tasks:
         return Here()
 
 
-def hold(tasks: Tasks, value: Any) -> Handle:
-    """Return what many tasks can take for a value: a handle of one that is sent once, or if it is small itself.
-
-    Dask lets a task run where the handles that it takes are, so it is better not to make one for next to nothing.
-    """
-    try:
-        small = len(pickle.dumps(value)) <= SMALL_BYTES
-    except (pickle.PicklingError, AttributeError, TypeError):  # a function of the user's, which Dask knows how to send
-        small = False
-    return value if small else tasks.submit("send", _itself, value)
-
-
-def pick(tasks: Tasks, place: Any, handles: Iterable[Handle], name: str = "part") -> list[Handle]:
-    """Return handles of one part of each result."""
-    return [tasks.submit(name, itemgetter(place), handle) for handle in handles]
-
-
-def reduce(tasks: Tasks, name: str, combine: Callable[[list[Any]], Any], handles: list[Handle]) -> Handle:
-    """Combine results, a few at a time and in order; ``combine`` takes a list of them."""
-    handles = handles if len(handles) > 1 else [tasks.submit(name, combine, handles)]
-    while len(handles) > 1:
-        handles = [
-            tasks.submit(name, combine, handles[start : start + FAN_IN]) for start in range(0, len(handles), FAN_IN)
-        ]
-    return handles[0]
-
-
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """Do a task in one thread: how many run side by side is the worker's affair."""
     with one_thread(), kept_memory():
         return function(*arguments)
-
-
-def _announcement(work: bytes) -> Any:
-    """Return a plugin that calls a function in workers; sent as code: one that lacks this package can join too."""
-    seconds = JOINING_SECONDS  # a name of this module would be looked up there
-
-    class Announcement(import_module("distributed").WorkerPlugin):  # type: ignore[misc]
-        def setup(self, worker: Any) -> None:
-            import pickle
-            from contextlib import suppress
-            from threading import Thread
-
-            def call() -> None:
-                with suppress(Exception):
-                    function, arguments = pickle.loads(work)
-                    function(*arguments)
-
-            thread = Thread(target=call, name="relaxwl", daemon=True)
-            # Who is only just joining is to be left in peace until it has: it has to answer in time.
-            has_joined = worker.periodic_callbacks["heartbeat"].is_running()
-            worker.loop.call_later(0 if has_joined else seconds, thread.start)
-
-    return Announcement()
 
 
 def _itself(value: Any) -> Any:

@@ -1,7 +1,9 @@
-"""The one loop behind both relaxed kernels: refine, group, and feed the next refinement.
+"""The one loop behind both relaxed kernels: refine, cluster, and feed the next refinement.
 
-R-WL feeds it the ids of the trees themselves, R-WL* the numbers of their groups. Everything else is the same: rows of
-one depth over points of the depth below, distances between the points, groups of rows, distances between what is fed.
+R-WL feeds it the ids of the trees themselves, R-WL* the numbers of their clusters. Everything else is the same: rows of
+one depth over points of the depth below, distances between the points, clusters of rows, distances between what is fed.
+The graphs come in parts (``kernels.parts``): one in memory, or shards. A task holds one part, or the distinct trees of
+one chunk; this process holds the sample that the centers are made of, the centers and the distances between them.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,126 +16,169 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_long
 from relaxwl._memory import refuse_beyond_memory
-from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
+from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, SamplingPartitioner, known_or_new
 from relaxwl.costs import UniformCosts, check_finite
 from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
 from relaxwl.distances.ground import Ground, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees, drawn_centers, members_of
-from relaxwl.unfolding import Rows, check_rows, leaves, refine
+from relaxwl.kernels.levels import Encoded, Level, Placed, checked_labels, largest_distance, refined
+from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees
+from relaxwl.kernels.parts import Handle, Parts
+from relaxwl.unfolding import Rows, check_rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 Generators = Callable[[int, int], np.random.Generator]
+# Rows of shards that a partitioner may see at once which cannot make its centers from a sample.
+SEEN_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Graphs with codes for their roots and edges, the costs between codes, ⊥ last, and what known codes stand for."""
+class Encoder:
+    """Turns graphs into codes of roots and edges with costs; sent to the workers."""
 
-    graphs: GraphCollection
-    roots: Int32
-    root_costs: Float64 | UniformCosts
-    edges: Int32 | None
-    edge_costs: Float64 | None
-    symbols: RootEncoding
-    edge_symbols: EdgeEncoding
-    as_given: tuple[GraphCollection, Int32 | None] | None = None  # where other graphs are counted than walked through
+    roots: RootEncoding
+    edges: EdgeEncoding
+    directions: str = "both"
+    edge_labels: bool = False
+    unseen: str = "relabel"
 
-    @property
-    def n_edge_codes(self) -> int:
-        """Number of known edge codes; 1 if edges do not count."""
-        return self.edge_symbols.n_codes
-
-    @property
-    def counted(self) -> tuple[GraphCollection, Int32 | None]:
-        """The graphs in which labels are counted, and the codes of their edges."""
-        return (self.graphs, self.edges) if self.as_given is None else self.as_given
+    def __call__(self, graphs: GraphCollection) -> Encoded:
+        """Return graphs as they are walked through, with codes, those that were not met in fitting last."""
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
+        roots, root_costs = self.roots.encode(graphs, self.unseen)
+        edges, edge_costs = self.edges.encode(seen, root_costs, self.unseen)
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        return Encoded(seen, roots, edges, self.edges.n_codes, (graphs, arcs), root_costs, edge_costs)
 
 
-class Feeding(NamedTuple):
-    """What feeds the next depth.
+class Fitted(NamedTuple):
+    """A partition, the cluster of each node of each part, the number of distinct trees, and where these are."""
 
-    Attributes
-    ----------
-    groups : bool
-        The groups of the trees (then there is one partition a chain), or the trees themselves.
-    roots : bool
-        Whether what is fed also stands at the root of the vertex's next row, instead of its label: the groups of a
-        depth then refine those of the depth below if the partitioner keeps different roots apart.
-    """
-
-    groups: bool
-    roots: bool = False
+    partition: Partition
+    ids: list[Handle]
+    n_trees: int
 
 
 class _Below(NamedTuple):
-    """What the depth below has fed: an id for each vertex, how many of them fitting has met, distances and trees."""
+    """What the depth below has fed: ids of nodes, how many of them fitting has met, distances and trees."""
 
-    ids: Int32
+    ids: Any
     n_known: int
     distances: NDArray[Any] | UniformCosts | None
     trees: Trees | None = None
 
 
-def _nothing() -> _Below:
-    return _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
-
-
 def fit_chain(
-    encoded: Encoded,
-    max_depth: int,
+    parts: Parts,
+    encoder: Encoder,
     make_partitioners: Callable[[int], list[Partitioner]],
     generators: Generators,
-    feeding: Feeding,
-    n_jobs: int | None,
+    max_depth: int,
+    *,
+    feed_clusters: bool,
+    n_jobs: int | None = None,
     first: int = 0,
-) -> Iterator[list[tuple[Partition, Assignment]]]:
-    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and where the graphs' vertices fall.
+) -> Iterator[list[Fitted]]:
+    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and where the nodes fall.
 
-    ``make_partitioners(depth)`` returns fresh partitioners, ``generators(depth, i)`` the random numbers of the i-th;
-    the partitions are numbered from ``first`` on.
+    Parameters
+    ----------
+    parts : Parts
+        The graphs.
+    encoder : Encoder
+        Knows all labels of the graphs.
+    make_partitioners : callable
+        ``make_partitioners(depth)`` returns fresh partitioners.
+    generators : callable
+        ``generators(depth, i)`` returns the random numbers of the i-th of them.
+    max_depth : int
+    feed_clusters : bool
+        Whether clusters feed the next depth (then there is one partition a chain), or the trees themselves.
+    n_jobs : int, optional
+        Number of threads of this process.
+    first : int
+        Number of the first partition.
+
+    Yields
+    ------
+    fitted : list of Fitted
+        One for each partitioner.
     """
-    below = _nothing()
+    costs, encode = parts.known(encoder), parts.share(encoder)
     every = [make_partitioners(depth) for depth in range(max_depth + 1)]
+    below = _Below([None] * len(parts), 0, np.zeros((1, 1)))
     for depth, partitioners in enumerate(every):
-        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs, feeding.roots)
-        ground = ground_of(below.distances, encoded, feeding if depth else None)
-        _check_size(rows, ground, depth)
-        fit = partial(_fitted, partitioners, rows, ground, generators, depth)
-        fitted = map_long(fit, range(len(partitioners)), n_jobs)
-        found = [Assignment(rows, row_of_node, labels, ground, solved) for labels, _, solved in fitted]
-        centers = [centers for _, centers, _ in fitted]
-        measure = feeding.roots or any(
-            looks_at_distances(partitioner) for deeper in every[depth + 1 :] for partitioner in deeper
+        level = Level(parts, encode, depth, below.ids, below.n_known, n_jobs)
+        ground = ground_of(below.distances, costs)
+        fit = partial(_fitted, level, ground, partitioners, partial(generators, depth), n_jobs)
+        found = map_long(fit, range(len(partitioners)), n_jobs)
+        fed, deeper = None, [partitioner for later in every[depth + 1 :] for partitioner in later]
+        if deeper and not feed_clusters:
+            fed = Fed(level.take(), level_distances(level.take(), ground, n_jobs))
+        elif deeper:
+            measured = any(looks_at_distances(partitioner) for partitioner in deeper)
+            fed = Fed(found[0][0], group_distances(found[0][0], ground, n_jobs) if measured else None)
+        fitted = []
+        for place, (partitioner, (centers, placed)) in enumerate(zip(partitioners, found, strict=True)):
+            drawn = Trees(_drawn(level, centers, placed), encoder.roots, encoder.edges.names, below.trees)
+            partition = Partition(depth, first + place, partitioner, centers, fed, drawn, placed.members)
+            fitted.append(Fitted(partition, level.node_ids(placed), level.n_rows))
+        if fed is not None:
+            trees = fitted[0].partition.trees
+            trees = trees if feed_clusters else replace(trees, rows=fed.known, built={})
+            ids = fitted[0].ids if feed_clusters else level.node_ids()
+            below = _Below(ids, len(fed.known), fed.distances, trees)
+        del level, found, placed  # what lies with the workers is let go before the next depth
+        yield fitted
+
+
+def _fitted(
+    level: Level,
+    ground: Ground,
+    partitioners: list[Partitioner],
+    generator: Callable[[int], np.random.Generator],
+    n_jobs: int | None,
+    index: int,
+) -> tuple[Rows, Placed]:
+    """Fit a partitioner to the rows of a level: to a sample of them if that is all it wants to see, else to all."""
+    partitioner: Any = partitioners[index]
+    rng, name = generator(index), type(partitioner).__name__
+    numbers = None
+    if isinstance(partitioner, SamplingPartitioner) and not level.is_here:  # ``fit`` does the same where all are here
+        numbers = partitioner.sample(level.n_rows, rng)
+    if numbers is None and not level.is_here and level.n_rows > SEEN_AT_ONCE:
+        raise ValueError(
+            f"{level.n_rows} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
+            "once; use k-means (partitioner=None) with max_iter=None or max_iter=0, or fit on a sample of the graphs"
         )
-        fed = None if depth == max_depth else _fed(rows, centers[0], ground, feeding, measure, n_jobs)
-        symbols = None if depth and feeding.roots else encoded.symbols
-        level = []
-        for place, (partitioner, assignment) in enumerate(zip(partitioners, found, strict=True)):
-            members = members_of(assignment, centers[place], encoded.graphs.offsets, n_jobs)
-            drawn = drawn_centers(rows, centers[place], members)
-            trees = Trees(drawn, symbols, encoded.edge_symbols.names, below.trees)
-            level.append(Partition(depth, first + place, partitioner, centers[place], fed, trees, members))
-        yield list(zip(level, found, strict=True))
-        if fed is not None and feeding.groups:
-            below = _Below(found[0].groups, len(fed.known), fed.distances, level[0].trees)
-        elif fed is not None:
-            trees = Trees(rows, symbols, encoded.edge_symbols.names, below.trees)
-            below = _Below(row_of_node, len(fed.known), fed.distances, trees)
+    rows = level.take(numbers)
+    check_finite(largest_distance(rows, ground), level.depth)
+    n_points, n_roots = rows.n_points, len(ground.roots) - 1
+    if numbers is not None:
+        centers = check_rows(partitioner.fit_sample(rows, ground, level.n_rows, rng), n_points, n_roots)
+        return centers, level.assign(partitioner, centers, ground)
+    # Users write partitioners of their own, so what they return is checked.
+    labels, centers = partitioner.fit(rows, ground, rng)
+    centers = check_rows(centers, n_points, n_roots, f"the centres that {name}.fit returned")
+    labels = checked_labels(labels, rows, len(centers), f"{name}.fit")
+    solved = _checked_distances(getattr(partitioner, "distances_", None), rows)
+    if solved is None:
+        solved = Assignment(rows, np.empty(0, np.int32), labels, ground).distances(centers, n_jobs)
+    return centers, level.place(labels, solved, len(centers))
 
 
-def _check_size(rows: Rows, ground: Ground, depth: int) -> None:
-    """Refuse trees so large that their distances are not finite."""
-    check_finite(largest_distance(rows, ground), depth)
-
-
-def largest_distance(rows: Rows, ground: Ground) -> float:
-    """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
-    if ground.n_points != rows.n_points:
-        return 0.0
-    with np.errstate(over="ignore"):
-        return float(2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max())
+def _drawn(level: Level, centers: Rows, placed: Placed) -> Rows:
+    """Return the centers, those with masses that are not whole replaced by their nearest members, or else rounded."""
+    if centers.is_integral:
+        return centers
+    tally = placed.members.tally(len(centers))
+    clusters, begins = np.unique(tally.clusters, return_index=True)
+    broken = centers.sums(np.abs(centers.counts - np.rint(centers.counts)))[clusters] > 0
+    replaced, nearest = clusters[broken].astype(np.int64), tally.rows[begins[broken]]
+    order = np.argsort(nearest)
+    members = level.take(nearest[order]).measures()
+    return replace(centers, counts=np.rint(centers.counts)).replaced(members, replaced[order])
 
 
 def looks_at_distances(partitioner: Partitioner) -> bool:
@@ -141,27 +186,26 @@ def looks_at_distances(partitioner: Partitioner) -> bool:
     return type(partitioner) is not IdentityPartitioner
 
 
-def _fed(rows: Rows, centers: Rows, ground: Ground, feeding: Feeding, measure: bool, n_jobs: int | None) -> Fed:
-    if not feeding.groups:
-        return Fed(rows, level_distances(rows, ground, n_jobs))
-    return Fed(centers, group_distances(centers, ground, n_jobs) if measure else None)
-
-
 def apply_chain(
-    levels: list[list[Partition]], encoded: Encoded, feeding: Feeding, n_jobs: int | None, measured: bool = True
+    levels: list[list[Partition]],
+    encoded: Encoded,
+    *,
+    feed_clusters: bool,
+    n_jobs: int | None = None,
+    measured: bool = True,
 ) -> Iterator[list[Assignment]]:
     """Yield, depth by depth, where graphs that may not have been in fitting fall; groups from k on are new.
 
     ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner looks at were not computed
     in fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
     """
-    below = _nothing()
+    below = _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
     known_distances = (
         _measured(levels, encoded, n_jobs) if measured else [_fed_of(level).distances for level in levels[:-1]]
     )
     for depth, level in enumerate(levels):
-        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs, feeding.roots)
-        rows, ground = _covering(rows, below, encoded, feeding if depth else None)
+        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs)
+        rows, ground = _covering(rows, below, encoded)
         found = [
             Assignment(rows, row_of_node, labels, ground, solved)
             for labels, solved in (_predicted(partition, rows, ground) for partition in level)
@@ -170,12 +214,12 @@ def apply_chain(
         if depth + 1 == len(levels):
             return
         known = _fed_of(level).known
-        if feeding.groups:
+        if feed_clusters:
             row_ids = _without_gaps(found[0].labels, len(known))
         else:
             row_ids = known_or_new(known.locate(rows), len(known))
         before = known_distances[depth]
-        if feeding.groups:
+        if feed_clusters:
             known = known.measures()
         distances = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
         below = _Below(row_ids[row_of_node], len(known), distances)
@@ -199,65 +243,18 @@ def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | Non
     return found[1:]
 
 
-def refined(
-    encoded: Encoded, depth: int, fed_ids: Int32, n_known: int, n_jobs: int | None, own_roots: bool = False
-) -> tuple[Rows, Int32]:
-    """Return the distinct rows of a depth and the row of each vertex, given what the depth below feeds.
-
-    With ``own_roots`` what is fed also stands at the roots, instead of labels.
-    """
-    if depth == 0:
-        return leaves(encoded.roots)
-    return refine(
-        encoded.graphs,
-        fed_ids if own_roots else encoded.roots,
-        fed_ids,
-        n_known,
-        edge_codes=encoded.edges,
-        n_edge_codes=encoded.n_edge_codes,
-        n_jobs=n_jobs,
-    )
-
-
-def _fitted(
-    partitioners: list[Partitioner], rows: Rows, ground: Ground, generators: Generators, depth: int, index: int
-) -> tuple[Int32, Rows, Float64 | None]:
-    return fit_partitioner(partitioners[index], rows, ground, generators(depth, index))
-
-
-def fit_partitioner(
-    partitioner: Partitioner, rows: Rows, ground: Ground, rng: np.random.Generator
-) -> tuple[Int32, Rows, Float64 | None]:
-    """Fit a partitioner; return labels, centres and distances. Users write their own, so what it returns is checked."""
-    labels, centers = partitioner.fit(rows, ground, rng)
-    source = f"{type(partitioner).__name__}.fit"
-    centers = check_rows(centers, rows.n_points, len(ground.roots) - 1, f"the centres that {source} returned")
-    labels = _checked(labels, rows, len(centers), source)
-    return labels, centers, _checked_distances(getattr(partitioner, "distances_", None), rows)
-
-
 def _predicted(partition: Partition, rows: Rows, ground: Ground) -> tuple[Int32, Float64 | None]:
     """Ask a partitioner for the groups of rows, and for the distances to their centres if it tells them."""
     partitioner: Any = partition.partitioner
     name = type(partitioner).__name__
     if hasattr(partitioner, "predict_with_distances"):
         labels, distances = partitioner.predict_with_distances(rows, ground)
-        return _checked(labels, rows, np.inf, f"{name}.predict_with_distances"), _checked_distances(distances, rows)
+        return checked_labels(labels, rows, np.inf, f"{name}.predict_with_distances"), _checked_distances(
+            distances, rows
+        )
     if not hasattr(partitioner, "predict"):
         raise TypeError(f"{name} has no predict(rows, ground), so graphs that were not in fitting cannot be scored")
-    return _checked(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
-
-
-def _checked(labels: Any, rows: Rows, n_groups: float, source: str) -> Int32:
-    """Return group numbers as int32, or say what is wrong with them."""
-    labels = np.asarray(labels)
-    if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
-        raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")
-    if len(rows) and not 0 <= labels.min() <= labels.max() < min(n_groups, 2**31):
-        raise ValueError(
-            f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
-        )
-    return np.asarray(labels, np.int32)
+    return checked_labels(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
 
 
 def _checked_distances(distances: Any, rows: Rows) -> Float64 | None:
@@ -279,29 +276,22 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 
 
 def ground_of(
-    fed: NDArray[Any] | UniformCosts | None,
-    encoded: Encoded,
-    feeding: Feeding | None = None,
-    n_known: int | None = None,
-    new: Int32 | None = None,
+    fed: NDArray[Any] | UniformCosts | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None
 ) -> Ground:
     """Return the ground over all points of what is fed (and ``new`` ones); over ⊥ alone if its distances are not known.
 
     Of what is fed, the first ``n_known`` (by default all) were met in fitting; see :func:`point_parts`.
     """
+    assert encoded.root_costs is not None, "relaxed kernels have costs"
     if fed is None:
         return Ground(np.zeros((1, 1)), encoded.root_costs)
-    roots = encoded.root_costs
-    if feeding is not None and feeding.roots:
-        roots = fed if isinstance(fed, UniformCosts) else np.ascontiguousarray(fed, np.float64)
     if encoded.edge_costs is None:
-        return Ground(fed, roots)
-    return Ground(
-        fed, roots, encoded.edge_costs, point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
-    )
+        return Ground(fed, encoded.root_costs)
+    parts = point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
+    return Ground(fed, encoded.root_costs, encoded.edge_costs, parts)
 
 
-def _covering(rows: Rows, below: _Below, encoded: Encoded, feeding: Feeding | None = None) -> tuple[Rows, Ground]:
+def _covering(rows: Rows, below: _Below, encoded: Encoded) -> tuple[Rows, Ground]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
@@ -316,7 +306,7 @@ def _covering(rows: Rows, below: _Below, encoded: Encoded, feeding: Feeding | No
     if fed is None:
         return rows, ground_of(None, encoded)
     new = np.stack(np.divmod(unknown - n_points, max(len(fed) - 1, 1)))
-    ground = ground_of(fed, encoded, feeding, below.n_known, new)
+    ground = ground_of(fed, encoded, below.n_known, new)
     if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(fed):
         kept = np.concatenate([np.arange(below.n_known), new[1], [len(fed) - 1]])
         shorter = replace(fed, n_labels=len(kept) - 1) if isinstance(fed, UniformCosts) else fed[np.ix_(kept, kept)]

@@ -235,7 +235,7 @@ def _check_relaxed(kernel: Any) -> None:
 
 def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
     n_edges, n_roots, n_below = kernel.edge_encoding_.n_codes, len(kernel.root_encoding_.symbols), 0
-    feeding, below = kernel._feeding, None
+    below = None
     for depth, level in enumerate(levels):
         of(Partition)(level, "partitions_")
         require((level.depth, level.index) == (depth, index), "partitions_ must be numbered by depth and partition")
@@ -245,7 +245,7 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
             require(len(rows) == len(level.centers), f"{what} must be as many as the groups")
         require(level.trees.rows.is_integral, f"{what} must be drawn as trees")
         _check_summary(level.summary, len(level))
-        symbols = None if depth and feeding.roots else kernel.root_encoding_
+        symbols = kernel.root_encoding_
         trees = replace(level.trees, roots=symbols, edge_labels=kernel.edge_encoding_.names, below=below)
         object.__setattr__(level, "trees", trees)
         if depth + 1 == len(levels):
@@ -253,19 +253,18 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
             return
         of(Fed)(level.fed, "what is fed")
         fed: Any = level.fed
-        if feeding.groups:
+        if kernel.approximate:
             require(fed.known is level.centers, "what is fed must be the centres")
         else:
             _check_rows(fed.known, n_below * n_edges, n_roots, "what is fed")
         n_below = len(fed.known)
-        n_roots = n_below if feeding.roots else n_roots
         # Distances may be left out where nobody looks at them: groups that are single trees are found by comparing.
-        unused = feeding.groups and all(
+        unused = kernel.approximate and all(
             type(deeper.partitioner) is IdentityPartitioner for deeper in levels[depth + 1 :]
         )
         if not (unused and fed.distances is None):
             _check_square(fed.distances, n_below + 1, f"the distances that depth {depth} feeds")
-        below = trees if feeding.groups else Trees(fed.known, symbols, kernel.edge_encoding_.names, below)
+        below = trees if kernel.approximate else Trees(fed.known, symbols, kernel.edge_encoding_.names, below)
 
 
 def _check_square(matrix: Any, size: int, what: str) -> None:

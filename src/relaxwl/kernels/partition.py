@@ -1,6 +1,6 @@
 """The groups of one depth as they were fitted, where vertices fall among them, and their centres as trees."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,12 @@ from relaxwl.distances.batched import paired_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels import _compiled
 from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import RootEncoding
 from relaxwl.unfolding.tree import UnfoldingTree
 
+# The node of a graph behind the number of the graph, in one number.
+VERTEX_BITS = 32
 # Members named for each group, the nearest to its centre first.
 N_EXAMPLES = 5
 # From this number of children on a tree is built only if it fits into memory; about what a child takes, in bytes.
@@ -77,10 +78,7 @@ class Fed:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Rows of one depth as trees to look at, built when asked for, their children through the depth below.
-
-    Where ``roots`` is None, a root code is the number of a tree of the depth below, which has the same root.
-    """
+    """Rows of one depth as trees to look at, built when asked for, their children through the depth below."""
 
     rows: Rows
     roots: RootEncoding | None
@@ -109,13 +107,8 @@ class Trees:
             children += [self.below.tree(child)] * round(mass)
             if self.edge_labels is not None:
                 edges += [self.edge_labels[edge]] * round(mass)
-        return UnfoldingTree(self._root_label(root), children, edges if edges else None)
-
-    def _root_label(self, root: int) -> Label:
-        if self.roots is not None:
-            return self.roots.tree_label(root)
-        assert self.below is not None, "at depth 0 roots have labels"
-        return self.below.tree(root).label
+        assert self.roots is not None, "a model that was loaded has them"
+        return UnfoldingTree(self.roots.tree_label(root), children, edges if edges else None)
 
 
 class Summary(NamedTuple):
@@ -127,36 +120,70 @@ class Summary(NamedTuple):
     examples: Int64
 
 
+class Tally(NamedTuple):
+    """Sizes, numbers of trees and radius of clusters, and the nearest members of each: cluster, distance, row, node.
+
+    Tallies of consecutive rows are joined to that of all.
+    """
+
+    sizes: Int64
+    n_trees: Int64
+    radius: Float64
+    clusters: Int32
+    distances: Float64
+    rows: Int64
+    nodes: Int64
+
+    @classmethod
+    def joined(cls, parts: "list[Tally]") -> "Tally":
+        """Put tallies together."""
+        sizes, n_trees, radius, *members = zip(*parts, strict=True)
+        joined = [np.concatenate(column) for column in members]
+        return cls._make([np.sum(sizes, axis=0), np.sum(n_trees, axis=0), np.max(radius, axis=0), *joined])._nearest()
+
+    def _nearest(self) -> "Tally":
+        """Keep the nearest members of each cluster only, nearest first."""
+        order = np.lexsort((self.rows, self.distances, self.clusters))
+        clusters = self.clusters[order]
+        rank = np.arange(len(order)) - np.searchsorted(clusters, clusters)
+        kept = order[rank < N_EXAMPLES]
+        return Tally._make([*self[:3], *(column[kept] for column in self[3:])])
+
+    def summary(self) -> Summary:
+        """Return who is in the clusters."""
+        examples = np.full((len(self.sizes), N_EXAMPLES, 2), -1, np.int64)
+        place = np.arange(len(self.clusters)) - np.searchsorted(self.clusters, self.clusters)
+        examples[self.clusters, place, 0] = self.nodes >> VERTEX_BITS
+        examples[self.clusters, place, 1] = self.nodes & ((1 << VERTEX_BITS) - 1)
+        return Summary(self.sizes, self.n_trees, self.radius, examples)
+
+    def tally(self, n_clusters: int) -> "Tally":
+        """Return itself."""
+        return self
+
+
 @dataclass(frozen=True, eq=False)
 class Members:
-    """All that a summary needs of the fitted graphs, tree by tree: far less than their vertices."""
+    """All that a summary needs of consecutive distinct trees: far less than their nodes.
+
+    ``labels`` and ``distances`` say where the trees are, ``first`` is the first node that has each (graph << 32 | node
+    of the graph), ``number`` how many have it, and ``start`` the number of the first tree.
+    """
 
     labels: Int32
     distances: Float64
-    vertices: Int64
-    n_vertices: Int64
-    offsets: Int64
+    first: Int64
+    number: Int64
+    start: int = 0
 
-    def nearest_first(self, n_groups: int) -> tuple[Int64, Int64]:
-        """Return the trees by group and by distance within a group, and where each group begins."""
-        order = np.lexsort((np.arange(len(self.labels)), self.distances, self.labels))
-        return order, np.searchsorted(self.labels[order], np.arange(n_groups))
-
-    def summary(self, n_groups: int) -> Summary:
-        """Count and measure the members of each group."""
-        n_trees = np.bincount(self.labels, minlength=n_groups)
-        sizes = np.bincount(self.labels, self.n_vertices, minlength=n_groups).astype(np.int64)
-        radius = np.zeros(n_groups)
+    def tally(self, n_clusters: int) -> Tally:
+        """Count and measure the members of each cluster."""
+        sizes = np.bincount(self.labels, self.number, minlength=n_clusters).astype(np.int64)
+        n_trees = np.bincount(self.labels, minlength=n_clusters)
+        radius = np.zeros(n_clusters)
         np.maximum.at(radius, self.labels, self.distances)
-        order, firsts = self.nearest_first(n_groups)
-        examples = np.full((n_groups, N_EXAMPLES, 2), -1, np.int64)
-        for place in range(N_EXAMPLES):
-            some = np.flatnonzero(n_trees > place)
-            vertices = self.vertices[order[firsts[some] + place]]
-            graph = np.searchsorted(self.offsets, vertices, side="right") - 1
-            examples[some, place, 0] = graph
-            examples[some, place, 1] = vertices - self.offsets[graph]
-        return Summary(sizes, n_trees, radius, examples)
+        rows = self.start + np.arange(len(self.labels))
+        return Tally(sizes, n_trees, radius, self.labels, self.distances, rows, self.first)._nearest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +216,7 @@ class Partition:
     centers: Rows
     fed: Fed | None = field(repr=False)
     trees: Trees = field(repr=False)
-    members_: Members | Summary = field(repr=False)
+    members_: Members | Tally | Summary = field(repr=False)
 
     @classmethod
     def from_state(
@@ -220,7 +247,7 @@ class Partition:
     def summary(self) -> Summary:
         """Who is in the groups, summed up when somebody looks for the first time."""
         if not isinstance(self.members_, Summary):
-            object.__setattr__(self, "members_", self.members_.summary(len(self)))
+            object.__setattr__(self, "members_", self.members_.tally(len(self)).summary())
         return self.members_  # type: ignore[return-value]
 
     @property
@@ -255,20 +282,3 @@ class Partition:
     def members(self, center: int) -> list[tuple[int, int]]:
         """Return a few members (graph, vertex) of a group, the nearest to its centre first."""
         return [(int(graph), int(node)) for graph, node in self.examples[center] if graph >= 0]
-
-
-def members_of(assignment: Assignment, centers: Rows, offsets: Int64, n_jobs: int | None) -> Members:
-    """Return what is worth keeping of the fitted graphs; ``offsets`` say where each begins among the vertices."""
-    vertices, n_vertices = _compiled.first_and_number(assignment.row_of_node, len(assignment.rows))
-    return Members(assignment.labels, assignment.distances(centers, n_jobs), vertices, n_vertices, offsets)
-
-
-def drawn_centers(rows: Rows, centers: Rows, members: Members) -> Rows:
-    """Return the centres, those with masses that are not whole replaced by their nearest members, or else rounded."""
-    if centers.is_integral:
-        return centers
-    broken = centers.sums(np.abs(centers.counts - np.rint(centers.counts))) > 0
-    replaced = np.flatnonzero(broken & (np.bincount(members.labels, minlength=len(centers)) > 0))
-    order, firsts = members.nearest_first(len(centers))
-    rounded = replace(centers, counts=np.rint(centers.counts))
-    return rounded.replaced(rows.take(order[firsts[replaced]]).measures(), replaced)

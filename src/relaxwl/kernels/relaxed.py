@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,18 +15,26 @@ from relaxwl._progress import ProgressBar, report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
-from relaxwl.costs import EditCost
+from relaxwl.costs import EditCost, Sketch
 from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.chains import Encoded, Feeding, apply_chain, fit_chain, refined
-from relaxwl.kernels.counting import COUNTERS, Counter, Counts, join_counts
+from relaxwl.kernels.chains import Encoder, Fitted, apply_chain, fit_chain
+from relaxwl.kernels.counting import Counter, Counts, join_counts
+from relaxwl.kernels.levels import Encoded, check_base, fit_counter, refined
 from relaxwl.kernels.partition import Assignment, Partition
+from relaxwl.kernels.parts import SAMPLE_ADVICE, Part, Parts, Whole
 from relaxwl.unfolding import Rows
-from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+from relaxwl.unfolding.encoding import (
+    EdgeEncoding,
+    RootEncoding,
+    attributes_of,
+    check_edge_labels,
+    edge_attributes_of,
+)
 
 Result = TypeVar("Result")
 
@@ -186,58 +194,89 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return super().uses() | {part for part, counts in used.items() if counts}
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        if graphs.n_nodes == 0:
-            raise ValueError("the graphs have no vertices: there is nothing to fit")
-        cost = EditCost() if self.cost is None else self.cost
+        return cast(list[Counts], self.fit_parts(Whole(graphs)))
+
+    def fit_parts(self, parts: Parts) -> list[Counts] | None:
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        self._check_parts(parts)
         seed = as_seed(self.random_state)
-        self.root_encoding_ = RootEncoding.fit(graphs, cost, random_state=seed)
-        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        edges_count = self.edge_labels or (graphs.directed and self.directions == "both")
-        self.edge_encoding_ = EdgeEncoding.fit(seen, cost, edges_count, seed)
-        encoded = self._encode(graphs)
+        self._fit_encodings(parts, seed)
+        encoder = self._encoder
         if not self.approximate:
-            _check_exact_memory(encoded, self.max_depth, self.n_jobs, self.verbose)
+            _check_exact_memory(parts.known(encoder), self.max_depth, self.n_jobs, self.verbose)
+        # Chains run side by side in memory; those of shards fill the workers one after the other.
+        firsts = range(self.n_partitions if self.approximate else 1)
         with Progress(self) as progress:
-            fit = partial(self._fit_chain, encoded, seed, progress)
-            chains = map_long(fit, range(self.n_partitions if self.approximate else 1), self.n_jobs)
+            fit = partial(self._fit_chain, parts, encoder, seed, progress)
+            chains = map_long(fit, firsts, self.n_jobs) if parts.in_memory else [fit(first) for first in firsts]
         fitted = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
         self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in fitted]
         self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in fitted]
-        return _by_depth([list(counts) for _, _, counts in fitted])
+        return _by_depth([list(counts) for _, _, counts in fitted]) if parts.in_memory else None
 
-    def _fit_chain(self, encoded: Encoded, seed: int, progress: "Progress", first: int) -> "list[list[_Fitted]]":
+    def _check_parts(self, parts: Parts) -> None:
+        """Refuse what shards cannot be fitted with."""
+        if parts.in_memory:
+            if parts.kind.n_nodes == 0:
+                raise ValueError("the graphs have no vertices: there is nothing to fit")
+            return
+        check_base(self.base)
+        if not self.approximate:
+            raise ValueError(f"approximate=False compares all distinct trees, too many in shards; {SAMPLE_ADVICE}")
+        max_iter = self.max_iter
+        if self.partitioner is not None:
+            max_iter = getattr(getattr(self.partitioner, "kmeans", None), "max_iter", None)
+        if max_iter:
+            raise ValueError(
+                f"max_iter={max_iter} updates centers over all distinct trees, which shards cannot: use max_iter=None "
+                f"(centers from a sample of the trees) or max_iter=0 (trees drawn at random), or {SAMPLE_ADVICE}"
+            )
+
+    def _fit_encodings(self, parts: Parts, seed: int) -> None:
+        """Take the symbols at roots and on edges from all graphs."""
+        cost = EditCost() if self.cost is None else self.cost
+        settings = self.directions, self.edge_labels, self.uses(), cost.missing
+        used: InUse = parts.joined("labels", join_in_use, parts.each("labels", in_use, *settings))
+        labels, edge_labels = parts.kind.node_vocabulary, used.edge_vocabulary
+        known = None if labels is None else tuple(labels[code] for code in used.roots.tolist())
+        roots = RootEncoding.of(known, cost, used.vectors, seed)
+        edges_count = self.edge_labels or (parts.kind.directed and self.directions == "both")
+        edges = EdgeEncoding.of(used.edges, edge_labels, cost, edges_count, used.edge_vectors, seed)
+
+        def symbols(encoding: RootEncoding | EdgeEncoding) -> set[Any]:
+            found = parts.each("labels", symbols_in, parts.share(encoding), self.directions, self.edge_labels)
+            return cast(set[Any], parts.joined("labels", join_sets, found))
+
+        self.root_encoding_ = roots.with_symbols(symbols(roots)) if roots.lacks_symbols else roots
+        self.edge_encoding_ = edges.with_symbols(symbols(edges), edge_labels) if edges.lacks_symbols else edges
+
+    def _fit_chain(
+        self, parts: Parts, encoder: Encoder, seed: int, progress: "Progress", first: int
+    ) -> list[list[tuple[Partition, Counter, Counts | None]]]:
         """Fit one chain, depth by depth and partition by partition; ``first`` is the number of its first partition."""
         levels = fit_chain(
-            encoded,
-            self.max_depth,
+            parts,
+            encoder,
             partial(self._make_partitioners, first),
             lambda depth, index: np.random.default_rng([seed, first + index, depth]),
-            self._feeding,
-            self.n_jobs,
-            first,
+            self.max_depth,
+            feed_clusters=self.approximate,
+            n_jobs=self.n_jobs,
+            first=first,
         )
-        return [[self._counted(encoded, *found, progress) for found in level] for level in levels]
 
-    def refined_part(self, graphs: GraphCollection, depth: int, ids: Int32, n_below: int) -> tuple[Rows, Int32]:
-        """Return the distinct trees of a part of the graphs in fitting, given what the depth below feeds."""
-        return refined(self._encode(graphs), depth, ids, n_below, self.n_jobs, self._feeding.roots)
+        def counted(fitted: Fitted) -> tuple[Partition, Counter, Counts | None]:
+            found = fit_counter(parts, encoder, self.base, fitted.ids, len(fitted.partition), self.n_jobs)
+            progress.step(fitted.partition, fitted.n_trees)
+            return fitted.partition, *found
 
-    def counter_of_part(self, graphs: GraphCollection, ids: Int32, n_known: int) -> Counter:
-        """Return a counter fitted to a part of the graphs, whose vertices carry ids."""
-        counter = COUNTERS[self.base]()
-        counter.fit(graphs, ids, n_known, self.n_jobs, self._encode(graphs).counted[1])
-        return counter
-
-    def _counted(self, encoded: Encoded, partition: Partition, found: Assignment, progress: "Progress") -> "_Fitted":
-        counter, (graphs, edges) = COUNTERS[self.base](), encoded.counted
-        counts = counter.fit(graphs, found.groups, len(partition), self.n_jobs, edges)
-        progress.step(partition, len(found.rows))
-        return partition, counter, counts
+        return [[counted(fitted) for fitted in level] for level in levels]
 
     @property
-    def _feeding(self) -> Feeding:
-        """What feeds the next depth."""
-        return Feeding(groups=self.approximate)
+    def _encoder(self) -> Encoder:
+        """What graphs are encoded by."""
+        roots, edges = self.root_encoding_, self.edge_encoding_
+        return Encoder(roots, edges, self.directions, self.edge_labels, self.unseen)
 
     def _make_partitioners(self, first: int, depth: int) -> list[Partitioner]:
         """Return fresh partitioners for a depth: one for a chain of groups, all for a chain of trees."""
@@ -257,26 +296,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
         )
         return [KMeansPartitioner(make(rules[index % len(rules)])) for index in indices]
 
-    def _encode(self, graphs: GraphCollection) -> Encoded:
-        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        roots, root_costs = self.root_encoding_.encode(graphs, self.unseen)
-        edges, edge_costs = self.edge_encoding_.encode(seen, root_costs, self.unseen)
-        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
-        return Encoded(
-            seen,
-            roots,
-            root_costs,
-            edges,
-            edge_costs,
-            self.root_encoding_,
-            self.edge_encoding_,
-            as_given=(graphs, arcs),
-        )
-
     # ------------------------------------------------------------------------------------------- unseen graphs
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        encoded = self._encode(graphs)
+        encoded = self._encoder(graphs)
 
         def counts(partition: int, groups: list[Int32]) -> list[Counts]:
             counters = self._counters[partition]
@@ -291,7 +314,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """Return ``function(partition, groups)`` for each partition; ``groups[depth]`` is the group of each vertex."""
 
         def chain_results(levels: list[list[Partition]]) -> list[Result]:
-            chain = apply_chain(levels, encoded, self._feeding, self.n_jobs, measured=False)
+            chain = apply_chain(levels, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs, measured=False)
             by_place = zip(*([found.groups for found in level] for level in chain), strict=True)
             return [
                 function(partition.index, list(groups)) for partition, groups in zip(levels[0], by_place, strict=True)
@@ -311,7 +334,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Numbers from the number of groups on are labels (or trees) that were not met in fitting.
         """
         check_is_fitted(self)
-        return self._map_groups(lambda _, groups: groups, self._encode(admit(self, X)))
+        return self._map_groups(lambda _, groups: groups, self._encoder(admit(self, X)))
 
     def assignments(self, X: Any, n_partitions: int | None = None) -> Iterator[tuple[Partition, Assignment]]:
         """Yield each partition (or the first ``n_partitions``) at each depth, and where these graphs' vertices fall.
@@ -319,9 +342,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         More than :meth:`node_groups` says: with it the distances of trees to the centres of their groups are known.
         """
         check_is_fitted(self)
-        encoded = self._encode(admit(self, X))
+        encoded = self._encoder(admit(self, X))
         for chain in self._chains(n_partitions):
-            found = apply_chain(chain, encoded, self._feeding, self.n_jobs)
+            found = apply_chain(chain, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs)
             for level, assignments in zip(chain, found, strict=True):
                 yield from zip(level, assignments, strict=True)
 
@@ -343,6 +366,62 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return names
 
 
+class InUse(NamedTuple):
+    """What stands on nodes and edges of graphs: codes that occur, and attribute vectors."""
+
+    roots: Int32
+    edges: Int32
+    vectors: Sketch | None
+    edge_vectors: Sketch | None
+    edge_vocabulary: tuple[Any, ...] | None
+
+
+def in_use(part: Part, directions: str, edge_labels: bool, uses: frozenset[str], missing: float | None) -> InUse:
+    """Return what occurs in a part of the graphs."""
+    graphs = part.prepared(_as_given)
+    seen = graphs.seen(directions, edge_labels=edge_labels)
+    check_edge_labels(seen, edge_labels)
+    edges_count = edge_labels or (graphs.directed and directions == "both")
+    codes = seen.edge_codes if edges_count else None
+    return InUse(
+        np.unique(graphs.node_codes),
+        np.empty(0, np.int32) if codes is None else np.unique(codes),
+        Sketch.of(attributes_of(graphs), missing) if "node_attributes" in uses else None,
+        Sketch.of(edge_attributes_of(seen), missing) if "edge_attributes" in uses else None,
+        seen.edge_vocabulary,
+    )
+
+
+def join_in_use(parts: list[InUse]) -> InUse:
+    """Put together what occurs in several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    return InUse(
+        np.unique(np.concatenate([part.roots for part in parts])),
+        np.unique(np.concatenate([part.edges for part in parts])),
+        Sketch.join([part.vectors for part in parts if part.vectors is not None]),
+        Sketch.join([part.edge_vectors for part in parts if part.edge_vectors is not None]),
+        next((part.edge_vocabulary for part in parts if part.edge_vocabulary is not None), None),
+    )
+
+
+def symbols_in(part: Part, encoding: RootEncoding | EdgeEncoding, directions: str, edge_labels: bool) -> set[Any]:
+    """Return the attribute codes, or pairs (label, code), that occur in a part of the graphs."""
+    graphs = part.prepared(_as_given)
+    if isinstance(encoding, EdgeEncoding):
+        graphs = graphs.seen(directions, edge_labels=edge_labels)
+    return set(encoding.symbols_of(graphs)[1])
+
+
+def join_sets(parts: list[set[Any]]) -> set[Any]:
+    """Return all that is in one of the sets."""
+    return set().union(*parts)
+
+
+def _as_given(graphs: GraphCollection) -> GraphCollection:
+    return graphs
+
+
 def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:
     """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap.
 
@@ -353,6 +432,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
     for depth in range(max_depth):
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
+    assert encoded.root_costs is not None, "relaxed kernels have costs"
     needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs))
     refuse_beyond_memory(
         needed,
@@ -383,9 +463,6 @@ def _group_name(partition: Partition, group: int) -> str:
     """Name a group by its number and its centre, if that is small enough to be read."""
     tree = partition.center_tree(group)
     return f"#{group} {tree}" if tree.size <= 12 else f"#{group} {tree.label}(… {tree.size} vertices)"
-
-
-_Fitted = tuple[Partition, Counter, Counts]
 
 
 class Progress(ProgressBar):

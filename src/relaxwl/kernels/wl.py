@@ -1,7 +1,8 @@
 """The Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are identical."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,8 +13,10 @@ from relaxwl.graphs import GraphCollection, check_same_kind, match_codes
 from relaxwl.graphs.arrays import Int32
 from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.counting import COUNTERS, Counter, Counts
-from relaxwl.unfolding import Rows, leaves, refine
+from relaxwl.kernels.counting import Counter, Counts
+from relaxwl.kernels.levels import Encoded, Level, check_base, fit_counter, refined
+from relaxwl.kernels.parts import Handle, Parts, Whole
+from relaxwl.unfolding import Rows
 from relaxwl.unfolding.encoding import check_edge_labels
 
 # Characters of a child, and children, in a feature name before it is cut short.
@@ -102,50 +105,37 @@ class WeisfeilerLehman(CountKernel):
         self.directions = directions
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        seen, edges, arcs = self._fit_vocabularies(graphs)
+        return cast(list[Counts], self.fit_parts(Whole(graphs)))
+
+    def fit_parts(self, parts: Parts) -> list[Counts] | None:
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        if not parts.in_memory:
+            check_base(self.base)
+        self.node_vocabulary_ = parts.kind.node_vocabulary
+        seen = parts.kind.seen(self.directions, edge_labels=self.edge_labels)
+        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
+        encoder = WalkEncoder(self.directions, self.edge_labels, self._edges_count, self._n_edge_codes)
         self.rows_: list[Rows] = []
         self._counters: list[Counter] = []
-        counts = []
-        ids = np.empty(0, np.int32)
+        counts: list[Any] = []
+        ids: list[Handle] = [None] * len(parts)
         for depth in range(self.max_depth + 1):
             n_below = len(self.rows_[-1]) if depth else 0
-            rows, ids = self._refined(seen, graphs.node_codes, edges, ids, depth, n_below)
-            self._report(depth, len(rows))
-            counter = COUNTERS[self.base]()
-            counts.append(counter.fit(graphs, ids, len(rows), self.n_jobs, arcs))
+            level = Level(parts, parts.share(encoder), depth, ids, n_below, self.n_jobs)
+            rows, ids = level.take(), level.node_ids()  # the trees are the features: all of them come together here
+            del level  # what lies with the workers is let go before the next depth
+            share = (depth + 1) / (self.max_depth + 1)
+            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
+            counter, found = fit_counter(parts, encoder, self.base, ids, len(rows), self.n_jobs)
             self.rows_.append(rows)
             self._counters.append(counter)
-        return counts
-
-    def _fit_vocabularies(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32 | None, Int32 | None]:
-        """Take the labels from graphs; return them as they are walked through, and the codes of edges and arcs."""
-        check_edge_labels(graphs, self.edge_labels)
-        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        self.node_vocabulary_ = graphs.node_vocabulary
-        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
-        edges = seen.edge_codes if self._edges_count else None
-        return seen, edges, None if edges is None else edges[graphs.entries_seen(self.directions)]
-
-    def _report(self, depth: int, n_trees: int) -> None:
-        share = (depth + 1) / (self.max_depth + 1)
-        report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, n_trees, share=share)
-
-    def refined_part(self, graphs: GraphCollection, depth: int, ids: Int32, n_below: int) -> tuple[Rows, Int32]:
-        """Return the distinct trees of a part of the graphs in fitting, given the ids of the depth below."""
-        seen, edges, _ = self._fit_vocabularies(graphs)
-        return self._refined(seen, graphs.node_codes, edges, ids, depth, n_below)
-
-    def counter_of_part(self, graphs: GraphCollection, ids: Int32, n_known: int) -> Counter:
-        """Return a counter fitted to a part of the graphs, whose vertices carry ids."""
-        counter = COUNTERS[self.base]()
-        counter.fit(graphs, ids, n_known, self.n_jobs, self._fit_vocabularies(graphs)[2])
-        return counter
+            counts.append(found)
+        return counts if parts.in_memory else None
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        seen, roots, edges = self._matched(graphs)
-        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
-        found = zip(self._counters, self._node_trees(seen, roots, edges), strict=True)
-        return [counter.count(graphs, ids, self.n_jobs, arcs) for counter, ids in found]
+        encoded = self._matched(graphs)
+        found = zip(self._counters, self._node_trees(encoded), strict=True)
+        return [counter.count(graphs, ids, self.n_jobs, encoded.counted[1]) for counter, ids in found]
 
     def node_groups(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the tree of every vertex, all graphs' vertices in order.
@@ -154,42 +144,31 @@ class WeisfeilerLehman(CountKernel):
         relaxed kernels have a method of this name too, with one list for each partition.
         """
         check_is_fitted(self)
-        graphs = admit(self, X)
-        return [list(self._node_trees(*self._matched(graphs)))]
+        return [list(self._node_trees(self._matched(admit(self, X))))]
 
     @property
     def _edges_count(self) -> bool:
         """Whether what stands on edges takes part: labels, or from which end an arc is seen."""
         return self.edge_labels or (self.directed_ and self.directions == "both")
 
-    def _matched(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32, Int32 | None]:
+    @property
+    def _n_edge_codes(self) -> int:
+        return 1 if self.edge_vocabulary_ is None else len(self.edge_vocabulary_)
+
+    def _matched(self, graphs: GraphCollection) -> Encoded:
         """Return the graphs as they are walked through, with codes in terms of what was met in fitting."""
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        return seen, *matched_codes(seen, self.node_vocabulary_, self.edge_vocabulary_, self._edges_count)
+        roots, edges = matched_codes(seen, self.node_vocabulary_, self.edge_vocabulary_, self._edges_count)
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        return Encoded(seen, roots, edges, self._n_edge_codes, (graphs, arcs))
 
-    def _node_trees(self, graphs: GraphCollection, roots: Int32, edges: Int32 | None) -> Iterator[Int32]:
+    def _node_trees(self, encoded: Encoded) -> Iterator[Int32]:
         """Yield the tree of every vertex, depth by depth."""
         ids = np.empty(0, np.int32)
         for depth, known in enumerate(self.rows_):
-            rows, local = self._refined(graphs, roots, edges, ids, depth, len(self.rows_[depth - 1]))
+            rows, local = refined(encoded, depth, ids, len(self.rows_[depth - 1]), self.n_jobs)
             ids = known_or_new(known.locate(rows), len(known))[local]
             yield ids
-
-    def _refined(
-        self, graphs: GraphCollection, roots: Int32, edges: Int32 | None, ids: Int32, depth: int, n_below: int
-    ) -> tuple[Rows, Int32]:
-        """Return the distinct trees of a depth and their ids, given the ids of the depth below and their number."""
-        if depth == 0:
-            return leaves(roots)
-        return refine(
-            graphs,
-            roots,
-            ids,
-            n_below,
-            edge_codes=edges,
-            n_edge_codes=len(self.edge_vocabulary_) if self.edge_vocabulary_ is not None else 1,
-            n_jobs=self.n_jobs,
-        )
 
     def _column_names(self) -> list[str]:
         names: list[str] = []
@@ -221,6 +200,24 @@ class WeisfeilerLehman(CountKernel):
 
     def _label(self, code: int) -> str:
         return str(self.node_vocabulary_[code]) if self.node_vocabulary_ is not None else "·"
+
+
+@dataclass(frozen=True)
+class WalkEncoder:
+    """Graphs in fitting as they are walked through, with the codes of their labels; sent to the workers."""
+
+    directions: str
+    edge_labels: bool
+    edges_count: bool
+    n_edge_codes: int
+
+    def __call__(self, graphs: GraphCollection) -> Encoded:
+        """Return the graphs with codes."""
+        check_edge_labels(graphs, self.edge_labels)
+        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
+        edges = seen.edge_codes if self.edges_count else None
+        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
+        return Encoded(seen, graphs.node_codes, edges, self.n_edge_codes, (graphs, arcs))
 
 
 def matched_codes(

@@ -7,7 +7,7 @@ import numpy as np
 
 from relaxwl._execution import map_chunks
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Int32, Int64, prefix_sums
+from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.unfolding import _compiled
 from relaxwl.unfolding.rows import Rows, canonical_order, distinct, join_rows
 
@@ -66,25 +66,24 @@ def refine(
     chunk = partial(_distinct_of_span, graphs, roots, previous, n_children, edges, n_edge_codes, n_total)
     parts = map_chunks(chunk, graph_spans(graphs, CHUNK_NODES), n_jobs)
     if len(parts) == 1:
-        rows, representatives, ids = parts[0]
-    else:
-        rows, representatives, ids = _merged(parts)
+        return _in_canonical_order(*parts[0])
+    rows, places = merge_rows([rows.take(representatives) for rows, representatives, _ in parts])
+    return rows, np.concatenate([place[ids] for place, (_, _, ids) in zip(places, parts, strict=True)])
+
+
+def merge_rows(parts: list[Rows]) -> tuple[Rows, list[Int32]]:
+    """Return the distinct rows of all parts, in canonical order, and for each part which of them its rows are."""
+    joined = join_rows(parts)
+    rows, ids = _in_canonical_order(joined, *distinct(joined))
+    return rows, np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _in_canonical_order(rows: Rows, representatives: Int64, ids: Int32) -> tuple[Rows, Int32]:
+    """Return the representatives of rows, sorted by content, and ids that count them in this order."""
     ordered = canonical_order(rows, representatives)
     rank = np.empty(len(rows), np.int32)
     rank[ordered] = np.arange(len(ordered), dtype=np.int32)
     return rows.take(ordered), rank[representatives][ids]
-
-
-Part = tuple[Rows, Int64, Int32]
-
-
-def _merged(parts: list[Part]) -> Part:
-    """Join the distinct rows of all chunks, find the distinct ones among them, and renumber the vertices' ids."""
-    joined = join_rows([rows.take(representatives) for rows, representatives, _ in parts])
-    representatives, merged = distinct(joined)
-    starts = prefix_sums(np.array([len(chosen) for _, chosen, _ in parts]))
-    ids = [merged[start:][ids] for start, (_, _, ids) in zip(starts[:-1], parts, strict=True)]
-    return joined, representatives, np.concatenate(ids)
 
 
 def graph_spans(graphs: GraphCollection, nodes_per_span: int) -> list[tuple[int, int]]:
@@ -104,7 +103,7 @@ def _distinct_of_span(
     n_edge_codes: int,
     n_total: int,
     span: tuple[int, int],
-) -> Part:
+) -> tuple[Rows, Int64, Int32]:
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
     adjacency = _compiled.Adjacency(graphs.indptr, graphs.indices, edge_codes)

@@ -1,36 +1,18 @@
-"""The distinct trees of shards: cut into partitions, merged, and handed back to the vertices."""
+"""The distinct trees of shards: cut into chunks, merged, and handed back to the nodes."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from clustering_rows import random_content, tree_rows
-from relaxwl.distributed import levels
-from relaxwl.distributed.levels import Distinct, answer, cut, join, merge, overlaps, sample, splitters
-from relaxwl.unfolding import canonical_order
-
-SIZES = st.lists(st.integers(0, 4), min_size=1, max_size=6)
-
-
-@settings(max_examples=30)
-@given(SIZES, st.randoms(use_true_random=False))
-def test_pieces_cut_anew_hold_the_same_in_the_same_order(sizes, random):
-    total = sum(sizes)
-    borders = sorted(random.choices(range(total + 1), k=3))
-    wanted = np.diff([0, *borders, total]).tolist()
-    pieces = np.split(np.arange(total), np.cumsum(sizes)[:-1])
-    for size, found in zip(wanted, overlaps(sizes, wanted), strict=True):
-        assert found
-        assert sum(stop - start for _, start, stop in found) == size
-    made = [pieces[old][start:stop] for found in overlaps(sizes, wanted) for old, start, stop in found]
-    assert np.concatenate(made).tolist() == list(range(total))
+from relaxwl.kernels import levels
+from relaxwl.kernels.levels import Distinct, answer, cut, merge, sample, splitters
+from relaxwl.unfolding import canonical_order, join_rows
 
 
 @pytest.fixture
 def shards(monkeypatch):
     """Distinct rows of three shards that share many, the first vertex of each and how many there are."""
-    monkeypatch.setattr(levels, "PARTITION_ROWS", 8)
+    monkeypatch.setattr(levels, "CHUNK_ROWS", 8)
     rng = np.random.default_rng(0)
     content = random_content(40, 4)
     found = []
@@ -44,7 +26,7 @@ def shards(monkeypatch):
     return found
 
 
-def test_partitions_have_each_row_once_with_its_first_vertex_and_all_its_numbers(shards):
+def test_chunks_have_each_row_once_with_its_first_node_and_all_its_numbers(shards):
     sizes, samples, wholes = zip(*(sample(found, 24) for found in shards), strict=True)
     assert sizes == (25, 25, 25)
     assert wholes == (None, None, None)
@@ -52,7 +34,11 @@ def test_partitions_have_each_row_once_with_its_first_vertex_and_all_its_numbers
     borders = splitters(list(samples), 4)
     pieces = [cut(found, borders) for found in shards]
     merged = [merge(list(parts)) for parts in zip(*pieces, strict=True)]
-    whole = join([rows for rows, _ in merged])
+    whole = Distinct(
+        join_rows([part.rows for part, _ in merged]),
+        np.concatenate([part.first for part, _ in merged]),
+        np.concatenate([part.number for part, _ in merged]),
+    )
     content = [whole.rows.take([place]) for place in range(len(whole))]
     assert canonical_order(whole.rows, np.arange(len(whole))).tolist() == list(range(len(whole)))
     for place, row in enumerate(content):
@@ -64,5 +50,5 @@ def test_partitions_have_each_row_once_with_its_first_vertex_and_all_its_numbers
     # What rows of partitions have comes back to the rows of each shard.
     numbers = np.split(np.arange(len(whole)), np.cumsum([len(rows) for rows, _ in merged])[:-1])
     for shard, (part, _) in enumerate(shards):
-        back = np.concatenate([answer(one, values, shard) for one, values in zip(merged, numbers, strict=True)])
+        back = np.concatenate([answer(one, (values,), shard) for one, values in zip(merged, numbers, strict=True)])
         assert part.rows.same_as(whole.rows.take(back)).all()

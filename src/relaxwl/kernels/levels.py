@@ -1,0 +1,395 @@
+"""The distinct trees of one depth over all parts of the graphs.
+
+Every part finds its own. Few are brought here and made distinct; many are cut at common places of the canonical order,
+so that each chunk has all trees between two of them, and made distinct there. The chunks one behind the other are the
+rows that a collection in memory has. No task sees more than one part, or one chunk as the parts have it.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import getitem
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl.costs import UniformCosts, check_finite
+from relaxwl.distances.batched import blank_distances
+from relaxwl.distances.ground import Ground
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.kernels import _compiled
+from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
+from relaxwl.kernels.partition import VERTEX_BITS, Members, Tally
+from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, Here, Part, Parts, Tasks
+from relaxwl.unfolding import Rows, canonical_order, join_rows, leaves, refine
+from relaxwl.unfolding.refine import merge_rows
+
+# Rows of one chunk, as the parts have them.
+CHUNK_ROWS = 1 << 18
+# Rows of all parts together that are brought here.
+FEW_ROWS = 1 << 14
+# A chunk is this many times as large as the stretch between two rows of the sample that it is cut by.
+OVERSAMPLING = 32
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Graphs with codes for their roots and edges, and the costs between codes, the blank last.
+
+    Attributes
+    ----------
+    graphs : GraphCollection
+        The graphs as they are walked through.
+    roots : int32 array (n_nodes,)
+        Root code of each node.
+    edges : int32 array (n_adjacent,) or None
+        Code of each adjacency entry; None if edges do not count.
+    n_edge_codes : int
+        Number of known edge codes; 1 if edges do not count.
+    counted : tuple of GraphCollection and int32 array or None
+        The graphs in which labels are counted, and the codes of their edges.
+    root_costs, edge_costs : float64 array (or UniformCosts), float64 array or None
+        Costs between codes; None if nobody looks at distances.
+    """
+
+    graphs: GraphCollection
+    roots: Int32
+    edges: Int32 | None
+    n_edge_codes: int
+    counted: tuple[GraphCollection, Int32 | None]
+    root_costs: Float64 | UniformCosts | None = None
+    edge_costs: Float64 | None = None
+
+
+Encode = Callable[[GraphCollection], Encoded]
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Distinct rows in canonical order; the first node that has each, and how many have it.
+
+    A node is ``graph << 32 | node of the graph``, with graphs numbered over all parts.
+    """
+
+    rows: Rows
+    first: Int64
+    number: Int64
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __sizeof__(self) -> int:
+        return self.rows.__sizeof__() + self.first.nbytes + self.number.nbytes
+
+    def span(self, start: int, stop: int) -> "Distinct":
+        """Return some consecutive rows."""
+        return Distinct(self.rows.take(np.arange(start, stop)), self.first[start:stop], self.number[start:stop])
+
+
+# What a part finds: its rows, and the row of each node. What a chunk has: rows, and which of them those of a part are.
+Found = tuple[Distinct, Int32]
+Chunk = tuple[Distinct, list[Any]]
+
+
+class Placed(NamedTuple):
+    """The cluster of each row, chunk by chunk, and the members of all clusters."""
+
+    labels: list[Handle]
+    members: Members | Tally
+
+
+class Level:
+    """The distinct rows of a depth, in canonical order.
+
+    Parameters
+    ----------
+    parts : Parts
+        The graphs.
+    encode : Encode
+        What stands at roots and on edges; as :meth:`Parts.share` returns it.
+    depth : int
+    ids : list of handles
+        For each part, what its nodes have from the depth below; not looked at at depth 0.
+    n_below : int
+        Number of ids.
+    n_jobs : int, optional
+        Number of threads.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of distinct rows.
+    is_here : bool
+        Whether they are in this process, in one chunk.
+    """
+
+    def __init__(
+        self, parts: Parts, encode: Encode, depth: int, ids: list[Handle], n_below: int, n_jobs: int | None = None
+    ) -> None:
+        self._parts, self.depth = parts, depth
+        self._tasks: Tasks = Here()
+        self.is_here = True
+        self._found = parts.each("refine", refine_part, encode, depth, n_below, n_jobs, own=ids)
+        self._chunks: list[Handle]
+        if parts.in_memory:
+            self._chunks = [(self._found[0][0], [slice(None)])]
+        else:
+            submit = parts.tasks.submit
+            told = parts.tasks.gather([submit("sample", sample, one, FEW_ROWS // len(parts)) for one in self._found])
+            few = [whole for _, _, whole in told if whole is not None]
+            if len(few) == len(told):
+                self._chunks = [merge(few)]
+            else:
+                self._tasks, self.is_here = parts.tasks, False
+                self._chunks = self._shuffled(sum(size for size, _, _ in told), [some for _, some, _ in told])
+        sizes = self._tasks.gather([self._tasks.submit("count", chunk_size, chunk) for chunk in self._chunks])
+        self._starts = prefix_sums(np.array(sizes, np.int64))
+        self.n_rows = int(self._starts[-1])
+
+    def _shuffled(self, n_rows: int, samples: list[Rows]) -> list[Handle]:
+        """Bring equal rows of all parts together, in chunks."""
+        submit, n_chunks = self._tasks.submit, -(-n_rows // CHUNK_ROWS)
+        if n_chunks == 1:
+            return [submit("merge", merge_found, self._found)]
+        borders = self._tasks.share(splitters(samples, n_chunks))
+        cuts = [submit("cut", cut, one, borders) for one in self._found]
+        return [
+            submit("merge", merge, [submit("piece", getitem, pieces, place) for pieces in cuts])
+            for place in range(n_chunks)
+        ]
+
+    def take(self, numbers: Int64 | None = None) -> Rows:
+        """Bring the rows with these ascending numbers here; all by default."""
+        submit = self._tasks.submit
+        if numbers is None:
+            taken = [submit("pick", take_rows, chunk, None) for chunk in self._chunks]
+        else:
+            cuts = np.searchsorted(numbers, self._starts)
+            taken = [
+                submit("pick", take_rows, chunk, numbers[begin:end] - start)
+                for chunk, start, (begin, end) in zip(self._chunks, self._starts[:-1], pairwise(cuts), strict=True)
+                if begin < end or len(self._chunks) == 1
+            ]
+        rows = self._tasks.gather(taken)
+        return rows[0] if len(rows) == 1 else join_rows(rows)
+
+    def assign(self, partitioner: Any, centers: Rows, ground: Ground) -> Placed:
+        """Ask a fitted partitioner for the cluster of every row, chunk by chunk."""
+        shared = self._tasks.share((partitioner, centers, ground))
+        return self._placed(
+            [
+                self._tasks.submit("assign", assign_chunk, chunk, shared, start, self.depth, self.is_here)
+                for chunk, start in zip(self._chunks, self._starts[:-1].tolist(), strict=True)
+            ]
+        )
+
+    def place(self, labels: Int32, distances: Float64, n_clusters: int) -> Placed:
+        """Tell the chunks the clusters of all rows, and the distances to their centers."""
+        return self._placed(
+            [
+                self._tasks.submit(
+                    "place",
+                    place_chunk,
+                    chunk,
+                    labels[start:stop],
+                    distances[start:stop],
+                    start,
+                    n_clusters,
+                    self.is_here,
+                )
+                for chunk, (start, stop) in zip(self._chunks, pairwise(self._starts.tolist()), strict=True)
+            ]
+        )
+
+    def _placed(self, results: list[Handle]) -> Placed:
+        members = self._tasks.gather([self._tasks.submit("tell", getitem, result, 1) for result in results])
+        return Placed(results, members[0] if self.is_here else Tally.joined(members))
+
+    def node_ids(self, placed: Placed | None = None) -> list[Handle]:
+        """Return, for each part, the cluster of each node; without clusters, the number of its row."""
+        submit = self._tasks.submit
+        if placed is None:
+            if self._parts.in_memory:
+                return [self._found[0][1]]
+            values = [submit("number", row_numbers, int(start), int(stop)) for start, stop in pairwise(self._starts)]
+        else:
+            values = placed.labels
+        pairs = list(zip(self._chunks, values, strict=True))
+        return [
+            self._parts.tasks.submit("return", spread, found, [submit("piece", answer, *pair, part) for pair in pairs])
+            for part, found in enumerate(self._found)
+        ]
+
+
+def fit_counter(
+    parts: Parts, encode: Encode, base: str, ids: list[Handle], n_known: int, n_jobs: int | None
+) -> tuple[Counter, Counts | None]:
+    """Return a counter with the columns of all parts, given the ids of their nodes; and the counts if in memory."""
+    if base == "subtree" and not parts.in_memory:  # each id has a column
+        counter = SubtreeCounter()
+        counter.n_columns = n_known
+        return counter, None
+    found = parts.each("columns", count_part, parts.share(encode), base, n_known, n_jobs, parts.in_memory, own=ids)
+    fitted: tuple[Counter, Counts | None] = parts.joined("columns", join_counters, found)
+    return fitted
+
+
+def check_base(base: str) -> None:
+    """Refuse to count shortest paths in shards."""
+    if base == "shortest-path":
+        raise ValueError(f"base='shortest-path' cannot be fitted to shards; {SAMPLE_ADVICE}")
+
+
+# ------------------------------------------------------------------------------------------------------------- tasks
+
+
+def count_part(
+    part: Part, ids: Int32, encode: Encode, base: str, n_known: int, n_jobs: int | None, here: bool
+) -> tuple[Counter, Counts | None]:
+    """Fit a counter to one part; counts are not sent anywhere."""
+    counter, (graphs, edges) = COUNTERS[base](), part.prepared(encode).counted
+    counts = counter.fit(graphs, ids, n_known, n_jobs, edges)
+    return counter, counts if here else None
+
+
+def join_counters(parts: list[tuple[Any, Counts | None]]) -> tuple[Counter, Counts | None]:
+    """Return a counter with the columns of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    joined = copy.copy(parts[0][0])
+    joined.keys = np.unique(np.concatenate([counter.keys for counter, _ in parts]))
+    return joined, None
+
+
+def refine_part(part: Part, ids: Int32 | None, encode: Encode, depth: int, n_below: int, n_jobs: int | None) -> Found:
+    """Return the distinct rows of one part, and the row of each of its nodes."""
+    encoded = part.prepared(encode)
+    rows, row_of_node = refined(encoded, depth, ids, n_below, n_jobs)
+    nodes, number = _compiled.first_and_number(row_of_node, len(rows))
+    offsets = encoded.graphs.offsets
+    graph = np.searchsorted(offsets, nodes, side="right") - 1
+    first = (part.first_graph + graph) << VERTEX_BITS | (nodes - offsets[graph])
+    return Distinct(rows, first, number), row_of_node
+
+
+def refined(encoded: Encoded, depth: int, ids: Int32 | None, n_below: int, n_jobs: int | None) -> tuple[Rows, Int32]:
+    """Return the distinct rows of a depth and the row of each node, given the ids of the depth below."""
+    if depth == 0 or ids is None:
+        return leaves(encoded.roots)
+    return refine(
+        encoded.graphs,
+        encoded.roots,
+        ids,
+        n_below,
+        edge_codes=encoded.edges,
+        n_edge_codes=encoded.n_edge_codes,
+        n_jobs=n_jobs,
+    )
+
+
+def sample(found: Found, few: int) -> tuple[int, Rows, Distinct | None]:
+    """Return the number of rows of a part, and some of them, evenly spread; at least one, if there are any.
+
+    If there are few, all that is known of them comes along.
+    """
+    rows = found[0].rows
+    n_taken = -(-len(rows) * OVERSAMPLING // CHUNK_ROWS)
+    some = rows.take((np.arange(n_taken) * 2 + 1) * len(rows) // (2 * max(n_taken, 1)))
+    return len(rows), some, found[0] if len(rows) <= few else None
+
+
+def splitters(samples: list[Rows], n_chunks: int) -> Rows:
+    """Return the rows at which chunks begin, but for the first."""
+    joined = join_rows(samples)
+    order = canonical_order(joined, np.arange(len(joined)))
+    return joined.take(order[np.arange(1, n_chunks) * len(order) // n_chunks])
+
+
+def cut(found: Found, borders: Rows) -> list[Distinct]:
+    """Return the rows of each chunk; equal rows of different parts come into the same."""
+    rows = found[0]
+    cuts = [0, *rows.rows.count_before(borders).tolist(), len(rows)]
+    return [rows.span(start, stop) for start, stop in pairwise(cuts)]
+
+
+def merge_found(found: list[Found]) -> Chunk:
+    """Return the distinct rows of all parts, and for each part which of them its rows are."""
+    return merge([rows for rows, _ in found])
+
+
+def merge(parts: list[Distinct]) -> Chunk:
+    """Return the distinct rows of a chunk, and for each part which of them its rows are."""
+    rows, places = merge_rows([part.rows for part in parts])
+    first = np.full(len(rows), np.iinfo(np.int64).max)
+    number = np.zeros(len(rows), np.int64)
+    for part, place in zip(parts, places, strict=True):  # a part has each row once
+        first[place] = np.minimum(first[place], part.first)
+        number[place] += part.number
+    return Distinct(rows, first, number), places
+
+
+def chunk_size(chunk: Chunk) -> int:
+    """Return the number of rows of a chunk."""
+    return len(chunk[0])
+
+
+def take_rows(chunk: Chunk, numbers: Int64 | None) -> Rows:
+    """Return some rows of a chunk, or all."""
+    return chunk[0].rows if numbers is None else chunk[0].rows.take(numbers)
+
+
+def assign_chunk(
+    chunk: Chunk, shared: tuple[Any, Rows, Ground], start: int, depth: int, here: bool
+) -> tuple[Int32, Members | Tally]:
+    """Ask a partitioner for the clusters of a chunk's rows, the first of which has the number ``start``."""
+    (partitioner, centers, ground), rows = shared, chunk[0].rows
+    check_finite(largest_distance(rows, ground), depth)
+    labels, distances = partitioner.predict_with_distances(rows, ground)
+    labels = checked_labels(labels, rows, len(centers), f"{type(partitioner).__name__}.predict_with_distances")
+    return place_chunk(chunk, labels, distances, start, len(centers), here)
+
+
+def place_chunk(
+    chunk: Chunk, labels: Int32, distances: Float64, start: int, n_clusters: int, here: bool
+) -> tuple[Int32, Members | Tally]:
+    """Return the clusters of a chunk's rows and who is in them; summed up, unless they are to stay here."""
+    members = Members(labels, distances, chunk[0].first, chunk[0].number, start)
+    return labels, members if here else members.tally(n_clusters)
+
+
+def row_numbers(start: int, stop: int) -> tuple[Int32]:
+    """Return consecutive numbers in place of clusters."""
+    return (np.arange(start, stop, dtype=np.int32),)
+
+
+def answer(chunk: Chunk, placed: tuple[Any, ...], part: int) -> NDArray[Any]:
+    """Return the clusters of the rows of a part in a chunk."""
+    return np.asarray(placed[0][chunk[1][part]])
+
+
+def spread(found: Found, values: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return what each node of a part has, given what its rows have in each chunk."""
+    return (values[0] if len(values) == 1 else np.concatenate(values))[found[1]]
+
+
+def largest_distance(rows: Rows, ground: Ground) -> float:
+    """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
+    if ground.n_points != rows.n_points:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max())
+
+
+def checked_labels(labels: Any, rows: Rows, n_clusters: float, source: str) -> Int32:
+    """Return cluster numbers as int32, or say what is wrong with them."""
+    labels = np.asarray(labels)
+    if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
+        raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")
+    if len(rows) and not 0 <= labels.min() <= labels.max() < min(n_clusters, 2**31):
+        raise ValueError(
+            f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
+        )
+    return np.asarray(labels, np.int32)
