@@ -85,7 +85,7 @@ def attributes(data: Path) -> Iterator[Experiment]:
             print(f"attributes {name}: this copy of the data set has none", flush=True)
             continue
         spread = float(np.sqrt(graphs.node_attributes.var(axis=0).sum()))
-        cost = EditCost.from_attributes(blank=spread, n_codes=16)
+        cost = EditCost.from_attributes(blank=spread, n_codes=16, scale=None)
         several: dict[str, Any] = {"n_partitions": 10, "max_iter": 0}
         yield name, graphs, y, {"labels": relaxed(**several), "labels and attributes": relaxed(cost=cost, **several)}
 

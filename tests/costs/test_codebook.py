@@ -54,7 +54,7 @@ def test_every_distinct_vector_is_a_code(attributes, random):
 
 
 def test_direct_and_quantised_costs_agree():
-    cost = EditCost.from_attributes(blank=1.5, relabel=0.5)
+    cost = EditCost.from_attributes(blank=1.5, relabel=0.5, scale=None)
     vectors = [(0.0, 0.0), (0.0, 1.0), (5.0, 5.0)]
     book = cost.codebook(vectors)
     assert np.array_equal(cost.node_matrix(vectors), book.node_matrix())
@@ -108,6 +108,10 @@ def test_codebook_is_read_only():
         (lambda: EditCost.from_attributes(n_codes="x"), "n_codes must be an integer >= 1, not 'x'"),
         (lambda: EditCost.from_attributes(n_codes=True), "n_codes must be an integer >= 1"),
         (lambda: EditCost.from_attributes(n_codes=2.5), "n_codes must be an integer >= 1"),
+        (lambda: EditCost.from_attributes(scale="std"), "scale must be 'auto', None or a finite number > 0 for each"),
+        (lambda: EditCost.from_attributes(scale=[1.0, 0.0]), "scale must be 'auto', None or a finite number > 0"),
+        (lambda: EditCost.from_attributes(scale=3), "scale must be 'auto', None or a finite number > 0"),
+        (lambda: EditCost.from_attributes(scale=[1.0]).codebook([[1.0, 2.0]]), "scale has 1 numbers, and .* have 2"),
         (lambda: EditCost.from_attributes(blank=0), "blank must be a finite number > 0"),
         (lambda: EditCost().codebook([[1.0]]), "only costs made by EditCost.from_attributes"),
         (lambda: EditCost.from_attributes().codebook(np.empty((0, 2))), "attributes is empty"),
@@ -142,7 +146,7 @@ def distance_with_gaps(x, y, metric, missing):
 @settings(deadline=None)
 @given(gappy, st.floats(0.1, 5), st.floats(0.1, 5), st.sampled_from(METRICS))
 def test_costs_with_missing_values_are_metrics_and_those_of_the_definition(attributes, blank, missing, metric):
-    book = EditCost.from_attributes(metric, blank=blank).with_missing(missing).codebook(attributes)
+    book = EditCost.from_attributes(metric, blank=blank, scale=None).with_missing(missing).codebook(attributes)
     costs = book.node_matrix()
     assert is_metric(costs)
     for i, x in enumerate(book.centers):
@@ -175,3 +179,50 @@ def test_missing_values_without_a_cost_say_what_to_do():
         EditCost.from_attributes().with_missing(0)
     with pytest.raises(ValueError, match="NaN or infinite in row 0"):
         EditCost.from_attributes().with_missing(1).codebook([[np.inf]])
+
+
+# -- scale -------------------------------------------------------------------------------------------------------------
+
+
+def test_distances_are_in_standard_deviations_where_a_codebook_is_fitted():
+    rng = np.random.default_rng(0)
+    ages = rng.normal(size=(60, 3)) * [12.0, 1e-3, 0.0] + [40.0, 0.0, 7.0]
+    cost = EditCost.from_attributes(blank=1.5)
+    book = cost.codebook(ages)
+    deviations = np.where(ages.std(axis=0) > 1e-9, ages.std(axis=0), 1.0)
+    np.testing.assert_allclose(book.scale, deviations, rtol=1e-12)
+    apart = np.linalg.norm((book.centers[:, None] - book.centers) / deviations, axis=2)
+    np.testing.assert_allclose(book.node_matrix()[:-1, :-1], np.minimum(apart, 3.0), atol=1e-12)
+    given = EditCost.from_attributes(blank=1.5, scale=deviations).codebook(ages)
+    np.testing.assert_allclose(given.node_matrix(), book.node_matrix(), atol=1e-12)
+    assert np.array_equal(
+        cost.node_matrix([(0.0,), (2.0,)]), EditCost.from_attributes(blank=1.5, scale=None).node_matrix([0, 2])
+    )
+
+
+def test_k_means_sees_scaled_columns_and_centers_keep_the_units_of_the_data():
+    rng = np.random.default_rng(1)
+    wide = np.column_stack([rng.normal(size=200) * 1e6, np.repeat([0.0, 1.0], 100)])
+    book = EditCost.from_attributes(n_codes=2).codebook(wide, 0)
+    raw = EditCost.from_attributes(n_codes=2, scale=None).codebook(wide, 0)
+    assert sorted(book.centers[:, 1].round(9)) == [0.0, 1.0]
+    assert sorted(raw.centers[:, 1].round(9)) != [0.0, 1.0]
+    assert np.abs(book.centers[:, 0]).max() > 1e4
+    assert len(set(book.codes_of(wide)[:100])) == 1
+
+
+def test_gaps_do_not_count_in_deviations():
+    rows = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, 9.0]])
+    assert EditCost.from_attributes().with_missing(1).codebook(rows).scale == (1.0, 2.0)
+
+
+def test_scales_are_kept_as_data_and_old_data_has_none():
+    for scale in ("auto", None, [2.0, 0.5]):
+        for options in ({}, {"metric": "euclidean", "edge_metric": "euclidean"}, {"edge_metric": "euclidean"}):
+            cost = EditCost.from_attributes(scale=scale, **options)
+            assert EditCost.from_dict(cost.to_dict()) == cost
+            assert repr(scale) in repr(cost)
+    edges = EditCost.from_attributes(edge_metric="euclidean", scale=[0.5])
+    assert edges.edge_matrix([0.0, 1.0])[0, 1] == 2.0
+    old = {name: value for name, value in EditCost.from_attributes(blank=2).to_dict().items() if name != "scale"}
+    assert EditCost.from_dict(old) == EditCost.from_attributes(blank=2, scale=None)

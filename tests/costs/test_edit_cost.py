@@ -131,7 +131,7 @@ def test_accepted_edges_are_exactly_those_that_keep_a_metric(matrix, edge_blank,
 
 
 def test_edges_are_checked_against_costs_of_codes():
-    cost = EditCost.from_attributes(blank=1, edge_blank=0)
+    cost = EditCost.from_attributes(blank=1, edge_blank=0, scale=None)
     assert cost.edge_matrix("xy").shape == (3, 3)
     near, far = cost.codebook([[0.0], [0.5]]).node_matrix(), cost.codebook([[0.0], [9.0]]).node_matrix()
     assert cost.edge_matrix("xy", node_costs=near).shape == (3, 3)

@@ -69,7 +69,7 @@ def test_a_callable_must_return_numbers():
 @settings(deadline=None)
 @given(metric_matrices(), rows, st.floats(0.1, 5))
 def test_costs_of_labels_and_attributes_add_up(matrix, attributes, blank):
-    cost = EditCost.from_attributes(blank=blank, relabel=EditCost.from_matrix("abc", matrix))
+    cost = EditCost.from_attributes(blank=blank, relabel=EditCost.from_matrix("abc", matrix), scale=None)
     book = cost.codebook(attributes)
     pairs = [(label, code) for label in "abc" for code in range(len(book))]
     found = book.paired_matrix(pairs)

@@ -97,7 +97,7 @@ def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
     graphs = GraphCollection(**{**parts, "node_attributes": attributes})
     known = graphs.node_vocabulary
     labels = EditCost.from_matrix(known, 0.5 * (1 - np.eye(len(known) + 1)))
-    cost = EditCost.from_attributes(n_codes=5, relabel=labels).with_missing(0.5)
+    cost = EditCost.from_attributes(n_codes=5, relabel=labels, scale=None).with_missing(0.5)
     kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(graphs)
     kernel.save(tmp_path / "model.rwl")
     loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")

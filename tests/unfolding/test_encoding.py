@@ -83,7 +83,10 @@ def test_attributes_alone():
     codes, costs = fitted.encode(attributed([[5.2, -0.1, 5.0]]))
     assert codes[0] == codes[2] != codes[1]
     assert costs.shape == (3, 3)
-    np.testing.assert_allclose(costs[0, 1], 2.0)  # capped at twice the blank
+    np.testing.assert_allclose(costs[0, 1], min(5.0 / np.std([0.0, 0.1, 5.0, 5.1]), 2.0))  # in deviations
+    assert fitted.cost.codebook([[0.0]]).scale == fitted.codebook.scale  # kept in the costs of the model
+    plain = RootEncoding.fit(attributed([[0.0, 0.1], [5.0, 5.1]]), EditCost.from_attributes(n_codes=2, scale=None))
+    np.testing.assert_allclose(plain.encode(attributed([[5.2]]))[1][0, 1], 2.0)  # capped at twice the blank
     assert fitted.tree_label(int(codes[1])) == (0.05,)
 
 

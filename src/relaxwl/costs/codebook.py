@@ -1,8 +1,9 @@
 """Attribute vectors as codes: a codebook stands for all vectors of a collection, with costs between its entries."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,8 @@ from relaxwl._validation import RandomState, as_seed
 from relaxwl.costs.metric import FloatArray, Label
 
 Metric = Literal["euclidean", "cityblock", "chebyshev"]
+# What columns are divided by before distances are taken; "auto" until a codebook is fitted.
+Scale = tuple[float, ...] | str | None
 
 # SciPy's names of the distances on attribute vectors that are metrics without further conditions.
 METRICS: dict[str, Metric] = {
@@ -51,6 +54,8 @@ class Codebook:
         What differing labels add in :meth:`paired_matrix`, or costs that say it.
     missing : float or None
         Distance of a missing value (NaN) from any other of its column; None if no value may be missing.
+    scale : tuple of float or None
+        What each column is divided by before distances are taken; None for 1.
     """
 
     centers: FloatArray
@@ -58,8 +63,10 @@ class Codebook:
     blank: float = 1.0
     relabel: float | LabelCosts = 1.0
     missing: float | None = None
+    scale: Scale = None
 
     def __post_init__(self) -> None:
+        checked_scale("scale", self.scale, fitted=True)
         frozen = np.array(self.centers, dtype=np.float64)
         frozen.setflags(write=False)
         object.__setattr__(self, "centers", frozen)
@@ -79,7 +86,8 @@ class Codebook:
         # One block of distances at a time: all at once would not fit for many vertices and codes.
         block = max(1, 4_000_000 // max(1, len(self.centers)))
         for start in range(0, len(distinct), block):
-            distances = vector_distances(distinct[start : start + block], self.centers, self.metric, self.missing)
+            rows = scaled(distinct[start : start + block], self.scale)
+            distances = vector_distances(rows, scaled(self.centers, self.scale), self.metric, self.missing)
             codes[start : start + block] = distances.argmin(axis=1)
         return codes[inverse]
 
@@ -96,8 +104,32 @@ class Codebook:
         return self._capped(self.centers[[code for _, code in pairs]], [label for label, _ in pairs])
 
     def _capped(self, rows: FloatArray, names: Sequence[Label] | None) -> FloatArray:
+        rows = scaled(rows, self.scale)
         distances = vector_distances(rows, rows, self.metric, self.missing)
         return capped_matrix(distances, names, self.blank, self.relabel)
+
+
+def checked_scale(name: str, scale: Any, fitted: bool = False) -> Scale:
+    """Return what columns are divided by: "auto" (unless ``fitted``), None, or a number > 0 for each column."""
+    if scale is None or (isinstance(scale, str) and scale == "auto" and not fitted):
+        return scale
+    try:
+        divisors = tuple(float(value) for value in scale)
+    except (TypeError, ValueError):
+        divisors = ()
+    if isinstance(scale, str) or not divisors or not all(0 < value < math.inf for value in divisors):
+        raise ValueError(f"{name} must be 'auto', None or a finite number > 0 for each column, not {scale!r}")
+    return divisors
+
+
+def scaled(rows: FloatArray, scale: Scale) -> FloatArray:
+    """Return rows with columns divided by their scale; "auto" is 1 where nothing was fitted."""
+    if scale is None or isinstance(scale, str):
+        return rows
+    if rows.shape[1] != len(scale):
+        raise ValueError(f"scale has {len(scale)} numbers, and attribute vectors have {rows.shape[1]}")
+    divided: FloatArray = rows / np.array(scale)
+    return divided
 
 
 def vector_distances(a: FloatArray, b: FloatArray, metric: Metric, missing: float | None) -> FloatArray:
@@ -164,6 +196,16 @@ class Sketch:
         vectors, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("vectors", "counts"))
         return cls(vectors, counts, all(part.whole for part in parts))._reduced()
 
+    def deviations(self) -> tuple[float, ...]:
+        """Return the standard deviation of each column, 1 where it is constant; missing values do not count."""
+        present = ~np.isnan(self.vectors) * self.counts[:, None]
+        number = np.maximum(present.sum(axis=0), 1)
+        values = np.nan_to_num(self.vectors)
+        apart = values - (present * values).sum(axis=0) / number
+        found = np.sqrt((present * apart**2).sum(axis=0) / number)
+        lowest, highest = (best.reduce(self.vectors, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
+        return tuple(np.where((highest > lowest) & (found > 0), found, 1.0).tolist())
+
     def _reduced(self) -> "Sketch":
         vectors, which, _ = _distinct_rows(self.vectors)
         counts = np.bincount(which, self.counts, minlength=len(vectors)).astype(np.int64)
@@ -183,17 +225,16 @@ def _hashes(vectors: FloatArray) -> NDArray[np.uint64]:
 
 
 def quantise(
-    attributes: ArrayLike | Sketch, n_codes: int | None, random_state: RandomState, missing: float | None = None
+    sketch: Sketch, n_codes: int | None, random_state: RandomState, missing: float | None = None, scale: Scale = None
 ) -> FloatArray:
-    """Return the distinct rows, or as many k-means centres of them as asked for, in lexicographic order."""
-    sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, missing)
+    """Return the distinct rows, or as many k-means centers of them as asked for, in lexicographic order."""
     if n_codes is None and not sketch.whole:
         raise ValueError(f"more than {SKETCH_ROWS} distinct attribute vectors need a codebook: give its size (n_codes)")
-    distinct, counts = sketch.vectors, sketch.counts
+    distinct, counts = scaled(sketch.vectors, scale), sketch.counts
     if len(distinct) == 0:
         raise ValueError("attributes is empty: a codebook needs at least one attribute vector")
     if n_codes is None or n_codes >= len(distinct):
-        return distinct
+        return sketch.vectors
     from sklearn.cluster import KMeans
 
     weights, present = counts.astype(np.float64), ~np.isnan(distinct)
@@ -207,7 +248,7 @@ def quantise(
         with np.errstate(invalid="ignore"):
             centers = members @ np.where(present, distinct, 0.0) / known
         centers[2 * known < members.sum(axis=1)[:, None]] = np.nan  # missing in most
-    return _distinct_rows(centers)[0]
+    return _distinct_rows(centers if scale is None else centers * np.array(scale))[0]
 
 
 def _without_gaps(rows: FloatArray, weights: FloatArray, missing: float) -> FloatArray:

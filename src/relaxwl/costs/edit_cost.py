@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from relaxwl._validation import RandomState, check_choice, check_integer, check_number
-from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, quantise
+from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, checked_scale, quantise
 from relaxwl.costs.metric import (
     FloatArray,
     Label,
@@ -35,6 +35,7 @@ from relaxwl.costs.rules import (
     NodeCost,
     Rule,
     UniformRule,
+    scale_to_data,
 )
 
 
@@ -164,6 +165,7 @@ class EditCost:
         blank: float = 1.0,
         n_codes: int | None = None,
         *,
+        scale: ArrayLike | str | None = "auto",
         relabel: float | EditCost = 1.0,
         edge_metric: str | None = None,
         n_edge_codes: int | None = None,
@@ -189,6 +191,11 @@ class EditCost:
         relabel : float or EditCost, default=1.0
             What differing labels add, where vertices have labels and attributes: the same for all, or what other costs,
             those of a matrix for instance, say for each two.
+        scale : "auto", None or array-like of shape (n_attributes,), default="auto"
+            What each column is divided by before distances are taken, so that ``blank`` is a number of these.
+            ``"auto"`` takes the standard deviations of the graphs that a kernel (or :meth:`codebook`) is fitted to, of
+            nodes and of edges, and keeps them in the model. Where nothing is fitted, as in ``tree_edit_distance``, it
+            means 1. None takes values as they are. An array is for nodes; for edges, if only these have a metric.
         edge_metric : {"euclidean", "manhattan", "chebyshev"}, optional
             Distance between the attribute vectors of edges, weights for instance; without it, these do not count.
         n_edge_codes : int or None, default=None
@@ -233,9 +240,13 @@ class EditCost:
             relabel = check_number("relabel", relabel)
         elif relabel.uses_attributes or relabel.uses_edge_attributes:
             raise ValueError("relabel must be a number or costs of labels, not costs of attributes")
-        edges = None
+        edges, divisors = None, checked_scale("scale", scale)
         if edge_metric is not None:
-            edges = EdgeAttributes(_metric("edge_metric", edge_metric), _n_codes("n_edge_codes", n_edge_codes))
+            edges = EdgeAttributes(
+                _metric("edge_metric", edge_metric),
+                _n_codes("n_edge_codes", n_edge_codes),
+                scale="auto" if metric is not None and isinstance(divisors, tuple) else divisors,
+            )
         elif n_edge_codes is not None:
             raise ValueError("n_edge_codes is the number of codes for edges: give edge_metric too")
         if metric is None and edges is not None:
@@ -244,8 +255,17 @@ class EditCost:
             rule: Rule = relabel._rule if isinstance(relabel, EditCost) else UniformRule(relabel, blank)
             return cls._of(rule, edge_relabel, edge_blank, edges)
         metric = "euclidean" if metric is None else metric
-        rule = AttributeRule(_metric("metric", metric), blank, _n_codes("n_codes", n_codes), relabel)
+        rule = AttributeRule(_metric("metric", metric), blank, _n_codes("n_codes", n_codes), relabel, scale=divisors)
         return cls._of(rule, edge_relabel, edge_blank, edges)
+
+    def fitted(self, vectors: Sketch | None = None, edge_vectors: Sketch | None = None) -> EditCost:
+        """Return these costs with the standard deviations of attribute vectors in place of ``scale="auto"``."""
+        rule, edges = self._rule, self._edges
+        if vectors is not None and isinstance(rule, AttributeRule) and rule.scale == "auto":
+            rule = replace(rule, scale=vectors.deviations())
+        if edge_vectors is not None and edges is not None and edges.scale == "auto":
+            edges = replace(edges, scale=edge_vectors.deviations())
+        return EditCost._of(rule, self.edge_relabel, self.edge_blank, edges)
 
     def with_missing(self, missing: float) -> EditCost:
         """Return these costs of attributes with one for values that are missing, which are NaN.
@@ -400,31 +420,45 @@ class EditCost:
 
         Examples
         --------
-        >>> book = EditCost.from_attributes(blank=1).codebook([[0.5], [0.0], [0.5]])
+        >>> book = EditCost.from_attributes(blank=1, scale=None).codebook([[0.5], [0.0], [0.5]])
         >>> book.codes_of([[0.1], [7.0]])
         array([0, 1], dtype=int32)
         >>> book.node_matrix()
         array([[0. , 0.5, 1. ],
                [0.5, 0. , 1. ],
                [1. , 1. , 0. ]])
+
+        In standard deviations, which are 10 years:
+
+        >>> EditCost.from_attributes(blank=1).codebook([[30.0], [50.0]]).node_matrix()
+        array([[0., 2., 1.],
+               [2., 0., 1.],
+               [1., 1., 0.]])
         """
         if not isinstance(self._rule, AttributeRule):
             raise ValueError("only costs made by EditCost.from_attributes have a codebook of attributes")
         rule = self._rule
-        centers = quantise(attributes, rule.n_codes, random_state, rule.missing)
-        return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing)
+        sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, rule.missing)
+        scale = sketch.deviations() if rule.scale == "auto" else rule.scale
+        centers = quantise(sketch, rule.n_codes, random_state, rule.missing, scale)
+        return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing, scale)
 
     def edge_codebook(self, attributes: ArrayLike | Sketch, random_state: RandomState = None) -> Codebook:
         """Quantise the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
         if self._edges is None:
             raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")
         edges = self._edges
-        centers = quantise(attributes, edges.n_codes, random_state, edges.missing)
-        return Codebook(centers, edges.metric, missing=edges.missing)
+        sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, edges.missing)
+        scale = sketch.deviations() if edges.scale == "auto" else edges.scale
+        centers = quantise(sketch, edges.n_codes, random_state, edges.missing, scale)
+        return Codebook(centers, edges.metric, missing=edges.missing, scale=scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back."""
-        edges = {} if self._edges is None else {"edge_metric": self._edges.metric, "n_edge_codes": self._edges.n_codes}
+        edges: dict[str, Any] = {}
+        if self._edges is not None:
+            edges = {"edge_metric": self._edges.metric, "n_edge_codes": self._edges.n_codes}
+            edges["edge_scale"] = scale_to_data(self._edges.scale)
         # What was written before there were missing values reads as it did.
         missing = {} if self.missing is None else {"missing": self.missing}
         blanks = {"edge_relabel": self.edge_relabel, "edge_blank": self.edge_blank}
@@ -443,7 +477,14 @@ class EditCost:
         if "missing" in options:
             missing = options.pop("missing")
             return cls.from_dict(options).with_missing(missing)
+        if "edge_scale" in options:
+            edge_scale = checked_scale("edge_scale", options.pop("edge_scale"))
+            cost = cls.from_dict(options)
+            edges = None if cost._edges is None else replace(cost._edges, scale=edge_scale)
+            return cls._of(cost._rule, cost.edge_relabel, cost.edge_blank, edges)
         kind = options.pop("kind", None)
+        if kind == "attributes" or "edge_metric" in options:
+            options.setdefault("scale", None)  # what was written before there were scales reads as it did
         if kind == "uniform" and "edge_metric" in options:
             return cls.from_attributes(blank=options.pop("insert_delete"), **options)
         if kind == "matrix" and "edge_metric" in options:
@@ -468,6 +509,8 @@ class EditCost:
         edges = ""
         if self._edges is not None:
             edges = f", edge_metric={self._edges.metric!r}, n_edge_codes={self._edges.n_codes}"
+            if not isinstance(self._rule, AttributeRule):
+                edges += f", scale={scale_to_data(self._edges.scale)!r}"
         return (
             f"EditCost{self._rule.describe()}, edge_relabel={self.edge_relabel}, edge_blank={self.edge_blank}{edges})"
             + ("" if self.missing is None else f".with_missing({self.missing})")

@@ -7,7 +7,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from relaxwl.costs.codebook import GAP, LabelCosts, Metric, attribute_rows, capped_matrix, vector_distances
+from relaxwl.costs.codebook import (
+    GAP,
+    LabelCosts,
+    Metric,
+    Scale,
+    attribute_rows,
+    capped_matrix,
+    scaled,
+    vector_distances,
+)
 from relaxwl.costs.metric import FloatArray, Label, label_to_data, listing, uniform_matrix
 
 # What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
@@ -151,6 +160,7 @@ class EdgeAttributes:
     metric: Metric
     n_codes: int | None
     missing: float | None = None
+    scale: Scale = None
 
     def matrix(self, edges: tuple[Label, ...], relabel: float) -> FloatArray:
         """Return the costs between edges, each a vector or a pair (label, vector).
@@ -161,7 +171,7 @@ class EdgeAttributes:
         paired = [isinstance(edge, tuple) and len(edge) == 2 and isinstance(edge[1], tuple) for edge in edges]
         vectors = [edge[1] if pair else edge for edge, pair in zip(edges, paired, strict=True)]
         try:
-            rows = _rows(vectors, self.missing)
+            rows = scaled(_rows(vectors, self.missing), self.scale)
         except (TypeError, ValueError) as error:
             raise ValueError(f"edge_metric needs edges with attribute vectors, not {listing(edges)}") from error
         costs = vector_distances(rows, rows, self.metric, self.missing)
@@ -206,6 +216,7 @@ class AttributeRule:
     n_codes: int | None
     relabel: float | LabelCosts
     missing: float | None = None
+    scale: Scale = None
     needs_check = False
 
     def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
@@ -222,6 +233,7 @@ class AttributeRule:
                 f"tuple of numbers), not {listing(labels)}"
             ) from error
         names = [label[0] for label in labels] if any(paired) else None
+        rows = scaled(rows, self.scale)
         distances = vector_distances(rows, rows, self.metric, self.missing)
         return capped_matrix(distances, names, self.blank, self.relabel)
 
@@ -237,11 +249,17 @@ class AttributeRule:
             "blank": self.blank,
             "n_codes": self.n_codes,
             "relabel": self.relabel.to_dict() if hasattr(self.relabel, "to_dict") else self.relabel,
+            "scale": scale_to_data(self.scale),
         }
 
     def describe(self) -> str:
         """Return the open constructor call."""
         return (
             f".from_attributes(metric={self.metric!r}, blank={self.blank}, n_codes={self.n_codes}, "
-            f"relabel={self.relabel}"
+            f"relabel={self.relabel}, scale={scale_to_data(self.scale)!r}"
         )
+
+
+def scale_to_data(scale: Scale) -> list[float] | str | None:
+    """Return a scale as JSON can hold it."""
+    return list(scale) if isinstance(scale, tuple) else scale

@@ -293,7 +293,9 @@ class Explanation:
     def members(self, cluster: ClusterEvidence, n_nearest: int = 3, n_farthest: int = 2) -> Members:
         """Return the members nearest to and farthest from a group's centre, with the edits that lead to it."""
         grouping = self.grouping(cluster.partition, cluster.depth)
-        return find_members(grouping, cluster.group, getattr(self.kernel, "cost", None), n_nearest, n_farthest)
+        encoding = getattr(self.kernel, "edge_encoding_", None)  # its costs have the scale of the fitted attributes
+        cost = None if encoding is None else encoding.cost
+        return find_members(grouping, cluster.group, cost, n_nearest, n_farthest)
 
     def map(self, partition: int, depth: int) -> Float64 | None:
         """Return points in the plane (n_groups, 2) whose distances resemble those of the groups' centres.

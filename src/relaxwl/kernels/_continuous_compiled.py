@@ -11,6 +11,8 @@ from relaxwl._compiling import njit
 
 # Structural features in the order of their columns.
 DEGREE, TRIANGLES, CORE, CLUSTERING, NEIGHBOR_DEGREE, SHARE, RETURN_2, RETURN_3, RETURN_4 = range(9)
+# More than any sum of shares.
+NEXT = 1 << 62
 
 
 @njit(nogil=True, cache=True)
@@ -85,14 +87,13 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
 
     ``adjacency`` is (indptr, indices), ``steps`` what ``walk_shares`` returns, and the graphs of these nodes lie within
     the nodes ``window[0]`` to ``window[1] - 1``. A node's row of the two-step walks is in ``reached``, for all nodes
-    that are ``touched``: Σ over common neighbors u of share(u). No walk goes on from a heavy node. A triangle with one
-    heavy node beside this one is met once instead of twice, and counts double. The caller has put the size of its graph
-    into ``out[node, SHARE]``.
+    that are ``touched``: Σ over common neighbors u of share(u), plus NEXT for neighbors (one array, because looking up
+    places in memory takes the time). No walk goes on from a heavy node. A triangle with one heavy node beside this one
+    is met once instead of twice, and counts double. The caller has put the size of its graph into ``out[node, SHARE]``.
     """
     indptr, indices = adjacency
     share, units, heavy = steps
     first, last = window
-    mark = np.full(last - first, -1, np.int64)
     reached = np.zeros(last - first, np.int64)
     touched = np.empty(last - first, np.int64)
     graph_size = out[start:stop, SHARE].copy()
@@ -101,7 +102,9 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
         degree, unit = end - begin, units[node]
         back_2, back_3, back_4, corners, degrees, n_touched = 0, 0, 0, 0, 0, 0
         for entry in range(begin, end):
-            mark[indices[entry] - first] = node
+            touched[n_touched] = indices[entry] - first
+            reached[touched[n_touched]] = NEXT
+            n_touched += 1
         for entry in range(begin, end):
             middle = indices[entry]
             step = share[middle]
@@ -112,18 +115,19 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
             common = 0
             for further in range(indptr[middle], indptr[middle + 1]):
                 other = indices[further] - first
-                if reached[other] == 0:
+                so_far = reached[other]
+                if so_far == 0:
                     touched[n_touched] = other
                     n_touched += 1
-                reached[other] += step
-                if mark[other] == node:
+                reached[other] = so_far + step
+                if so_far >= NEXT:
                     times = 2 if heavy[other + first] else 1
                     corners += times
                     common += times * share[other + first]
             back_3 += np.int64(np.rint(float(step) * float(common) / unit))
         for position in range(n_touched):
             other = touched[position]
-            back = float(reached[other])
+            back = float(reached[other] & (NEXT - 1))
             back_4 += np.int64(np.rint(back * back / unit / (indptr[other + first + 1] - indptr[other + first])))
             reached[other] = 0
         row, known = out[node], max(degree, 1)

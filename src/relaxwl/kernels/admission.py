@@ -9,7 +9,7 @@ from relaxwl.inputs import as_collection
 # What a kernel may leave aside, and how it is made to use it.
 ADVICE = {
     "edge_labels": "edge_labels=True uses them",
-    "node_attributes": "RelaxedWeisfeilerLehman(cost=EditCost.from_attributes()) uses them",
+    "node_attributes": "ContinuousWeisfeilerLehman() uses them, or costs made by EditCost.from_attributes()",
     "edge_attributes": "RelaxedWeisfeilerLehman(cost=EditCost.from_attributes(edge_metric='euclidean')) uses them",
 }
 

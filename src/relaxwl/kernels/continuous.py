@@ -53,7 +53,7 @@ FEW_LABELS, MOST_LABELS = 60, 1024
 # Values are cut at this many standard deviations, a power of two.
 LARGEST = 64.0
 # Steps of two edges that are followed in a graph; beyond that the nodes of the highest degrees are left out.
-MOST_WALKS = 2.0**33
+MOST_WALKS = 2.0**31
 # Distinct vectors that centers are drawn from; of more, those with the lowest hashes.
 SAMPLE = 1 << 16
 # Values of a column are whole multiples of its range divided by this when they are summed.
@@ -170,7 +170,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     without neighbors keeps its vector. Values beyond 64 standard deviations are cut, and all are rounded to some
     six digits, so that distances are exact and equal ones tie: the lowest number wins.
 
-    In graphs where walks of two steps are more than 8.6·10⁹ (Σ degree²), the nodes of the highest degrees are not
+    In graphs where walks of two steps are more than 2.1·10⁹ (Σ degree²), the nodes of the highest degrees are not
     passed by walks, and a warning tells how many they are: their neighbors return a little less often, and triangles
     with two of them are not counted.
 

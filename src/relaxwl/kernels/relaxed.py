@@ -241,7 +241,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         known = None if labels is None else tuple(labels[code] for code in used.roots.tolist())
         roots = RootEncoding.of(known, cost, used.vectors, seed)
         edges_count = self.edge_labels or (parts.kind.directed and self.directions == "both")
-        edges = EdgeEncoding.of(used.edges, edge_labels, cost, edges_count, used.edge_vectors, seed)
+        edges = EdgeEncoding.of(used.edges, edge_labels, roots.cost, edges_count, used.edge_vectors, seed)
 
         def symbols(encoding: RootEncoding | EdgeEncoding) -> set[Any]:
             found = parts.each("labels", symbols_in, parts.share(encoding), self.directions, self.edge_labels)

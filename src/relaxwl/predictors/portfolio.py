@@ -101,11 +101,12 @@ def _attribute_costs(graphs: GraphCollection) -> list[tuple[str, EditCost]]:
     found = []
     if graphs.node_attributes is not None and len(graphs.node_attributes):
         blank = _spread(graphs.node_attributes)
-        found.append(("attributes", EditCost.from_attributes(blank=blank, n_codes=N_CODES), graphs.node_attributes))
+        cost = EditCost.from_attributes(blank=blank, n_codes=N_CODES, scale=None)
+        found.append(("attributes", cost, graphs.node_attributes))
     if graphs.edge_attributes is not None and len(graphs.edge_attributes):
         blank = _spread(graphs.edge_attributes)
         cost = EditCost.from_attributes(
-            blank=blank, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
+            blank=blank, scale=None, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
         )
         found.append(("edge attributes", cost, graphs.edge_attributes))
     return [

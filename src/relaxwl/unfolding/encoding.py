@@ -59,6 +59,7 @@ class RootEncoding:
         """Take the symbols from labels in use, sorted, and attribute vectors; pairs of both are still to be told."""
         if vectors is None:
             return cls(cost, labels, None, (UNLABELLED,) if labels is None else labels)
+        cost = cost.fitted(vectors)
         book = cost.codebook(vectors, random_state)
         return cls(cost, labels, book, tuple(range(len(book))) if labels is None else ())
 
@@ -175,6 +176,7 @@ class EdgeEncoding:
     ) -> "EdgeEncoding":
         """Take the symbols from the codes of labels in use and attribute vectors; these codes are still to be told."""
         if vectors is not None:
+            cost = cost.fitted(edge_vectors=vectors)
             return cls(cost, (), cost.edge_codebook(vectors, random_state), labelled=edge_labels)
         if not edge_labels:
             return cls(cost, None)
