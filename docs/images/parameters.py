@@ -3,10 +3,10 @@
 ::
 
     python docs/images/parameters.py ../shared/data          # all of them
-    python docs/images/parameters.py ../shared/data rounds   # only these
+    python docs/images/parameters.py ../shared/data iterations   # only these
 
 Accuracies are means of 3 repetitions of 5-fold cross-validation with C = 100 and everything else at the defaults
-below; kernels see all graphs, never their classes. They show what a parameter does, not what is best on a set.
+below; kernels are fitted on all graphs without their classes. They show the effect of one parameter.
 """
 
 import json
@@ -28,9 +28,9 @@ TRIED = {
     "depth": ("max_depth", [0, 1, 2, 3, 4]),
     "clusters": ("n_clusters", [0.25, 0.5, 1.0, 2.0, 4.0]),
     "partitions": ("n_partitions", [1, 3, 10, 30]),
-    "rounds": ("max_iter", [0, 1, 4, 8, None]),
+    "iterations": ("max_iter", [0, 1, 4, 8, None]),
     "similarity": ("similarity", ["dot", "intersection", "tanimoto"]),
-    "normalisation": ("normalize", [False, True, "depth"]),
+    "normalization": ("normalize", [False, True, "depth"]),
     "base": ("base", ["subtree", "edge", "shortest-path"]),
     "cost": ("cost", [0.5, 1.0, 2.0]),
 }
