@@ -135,6 +135,12 @@ def minima(x, y):
     return shared / np.sqrt(np.maximum(np.outer(*sums), 1e-300))
 
 
+def test_truth_values_of_numpy_normalize_too():
+    kernels = [WeisfeilerLehman(1, similarity="intersection", normalize=value) for value in (True, np.True_)]
+    plain, numpys = (kernel.fit_transform(collection(TRAIN)) for kernel in kernels)
+    assert (plain != numpys).nnz == 0
+
+
 def test_names_say_where_steps_begin_and_end(monkeypatch):
     monkeypatch.setattr("relaxwl.kernels.unary.MAX_UNIT_STEPS", 2)
     codes = [steps_of(np.array([[1.0, 5.0, 0.0], [2.0, 7.0, 0.0]]))]

@@ -1,4 +1,4 @@
-"""What all Weisfeiler-Lehman kernels share: counts at every depth become features, Gram matrices and names."""
+"""Base classes of graph kernels: counts at every depth become features, Gram matrices and names."""
 
 import os
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ SIMILARITIES = ("dot", "intersection", "tanimoto")
 
 
 class GraphKernel(GraphEstimator):
-    """What every kernel of this package offers: ``fit`` and ``kernel_matrix``.
+    """Base class of all graph kernels: ``fit`` and ``kernel_matrix``.
 
-    ``kernel_matrix`` between fitted and unseen graphs is what scikit-learn's ``SVC(kernel="precomputed")`` wants. Who
-    chooses among settings asks in two steps, so that one fit and one look at the graphs serve them all: :meth:`prepare`
-    (or :meth:`fit_prepare`) says what graphs look like to the kernel, and :meth:`compare` makes a Gram matrix of it for
+    ``kernel_matrix`` between fitted and unseen graphs suits scikit-learn's ``SVC(kernel="precomputed")``. To choose
+    among settings there are two steps, so that one fit and one pass over the graphs serve them all: :meth:`prepare` (or
+    :meth:`fit_prepare`) returns the graphs as the kernel sees them, and :meth:`compare` makes a Gram matrix of them for
     each setting that the fit covers, such as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian one.
     """
 
@@ -48,15 +48,49 @@ class GraphKernel(GraphEstimator):
         return frozenset({"node_labels"})
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what is needed to compare graphs with these ones."""
+        """Learn what is needed to compare graphs with these ones.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
         raise NotImplementedError
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        """Return the Gram matrix between two collections of graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+        """
         raise NotImplementedError
 
     def fit_kernel_matrix(self, X: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass."""
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_graphs)
+        """
         return self.compare(self.fit_prepare(X))[0]
 
     def variations(self) -> list[Settings]:
@@ -64,7 +98,7 @@ class GraphKernel(GraphEstimator):
         return [{}]
 
     def prepare(self, X: Any) -> Any:
-        """Return what :meth:`compare` needs to know about graphs; its form is the kernel's own affair."""
+        """Return graphs as :meth:`compare` takes them; the form depends on the kernel."""
         return admit(self, X)
 
     def fit_prepare(self, X: Any) -> Any:
@@ -82,6 +116,11 @@ class GraphKernel(GraphEstimator):
         settings : sequence of dict
             Parameters with other values than the kernel's own, from what :meth:`variations` varies; ``{}`` changes
             nothing.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each of the settings.
         """
         self._check_settings(settings)
         return [self.kernel_matrix(x, y) for _ in settings]
@@ -97,7 +136,17 @@ class GraphKernel(GraphEstimator):
         ]
 
     def kernel_diagonal(self, X: Any) -> Float64:
-        """Return the similarity of each graph with itself, what was not met in fitting included."""
+        """Return the similarity of each graph with itself, what was not met in fitting included.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs,)
+        """
         return self.compare_own(self.prepare(X))[0]
 
     def _check_settings(self, settings: Sequence[Settings], *varied: str) -> None:
@@ -143,7 +192,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     # ---------------------------------------------------------------------------------------- what users call
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which trees (or groups of trees) there are.
+        """Learn which trees (or clusters of trees) there are.
 
         Parameters
         ----------
@@ -151,6 +200,10 @@ class CountKernel(TransformerMixin, GraphKernel):
             The graphs. Shards are fitted on the current Dask client, where there is one; the model is the same.
         y : ignored
             Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self
         """
         if hasattr(X, "fit_kernel"):
             self._validate_parameters()
@@ -161,7 +214,20 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            The graphs.
+        y, **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        csr_array (n_graphs, n_features) of float64
+            As :meth:`transform` returns it.
+        """
         self._check_explicit()
         if hasattr(X, "fit_kernel"):
             return self.fit(X).transform(X)
@@ -229,21 +295,25 @@ class CountKernel(TransformerMixin, GraphKernel):
         csr_array (n_graphs, n_features) of float64
         """
         check_is_fitted(self)
-        if not hasattr(self, "unary_"):
-            raise ValueError(
-                "the kernel was fitted to shards without what unary features need; fit it with "
-                "similarity='intersection'"
-            )
         coded = [
             replace(part, matrix=unary_code(part.matrix, *steps))
-            for part, steps in zip(counts, self.unary_, strict=True)
+            for part, steps in zip(counts, self._unary_steps(), strict=True)
         ]
         sizes = [self_similarities(part, minimum=True) for part in counts]
         weights = self._weights(len(counts))
         if self.normalize == "depth":
             coded = [replace(part, matrix=_divided(part.matrix, size)) for part, size in zip(coded, sizes, strict=True)]
         features = join_counts(coded, list(np.sqrt(weights))).matrix
-        return _divided(features, weights @ np.array(sizes)) if self.normalize is True else features
+        whole = self.normalize and self.normalize != "depth"
+        return _divided(features, weights @ np.array(sizes)) if whole else features
+
+    def _unary_steps(self) -> list[tuple[Int64, Float64]]:
+        if not hasattr(self, "unary_"):
+            raise ValueError(
+                "the kernel was fitted to shards without what unary features need; fit it with "
+                "similarity='intersection'"
+            )
+        return self.unary_
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
@@ -254,11 +324,23 @@ class CountKernel(TransformerMixin, GraphKernel):
         return [{"max_depth": depth} for depth in range(self.max_depth + 1)]
 
     def prepare(self, X: Any) -> list[Counts]:
-        """Return the counts of graphs at each depth, for :meth:`compare`."""
+        """Return raw counts, for :meth:`compare` and :meth:`unary_features`.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of Counts
+            For each depth a sparse matrix with a row a graph and a column a cluster, and for each graph the sum and the
+            sum of squares of what was not met in fitting.
+        """
         return self._apply(X)
 
     def fit_prepare(self, X: Any) -> list[Counts]:
-        """Fit, and return the counts of ``X`` at each depth, in one pass."""
+        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
         return self._fit(X)
 
     def compare(
@@ -304,14 +386,30 @@ class CountKernel(TransformerMixin, GraphKernel):
         return joined.matrix, self_similarities(joined, similarity != "dot")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features of :meth:`transform`; each says its depth and what it counts."""
+        """Return the names of the features of :meth:`transform`; each says its depth and what it counts.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        array (n_features,) of str
+        """
         check_is_fitted(self)
         self._check_explicit()
         names = self._column_names()
-        return np.array(names if self.similarity == "dot" else step_names(names, self.unary_), dtype=object)
+        return np.array(names if self.similarity == "dot" else step_names(names, self._unary_steps()), dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted kernel to one file of arrays and JSON, without pickle; see :meth:`load`."""
+        """Write the fitted kernel to one file of arrays and JSON, without pickle; see :meth:`load`.
+
+        Parameters
+        ----------
+        path : path
+            An existing file is replaced when all is written.
+        """
         check_is_fitted(self)
         save_model(self, path)
 
@@ -320,6 +418,14 @@ class CountKernel(TransformerMixin, GraphKernel):
         """Read a kernel of this class, or of one derived from it, that :meth:`save` wrote.
 
         Safe for files from elsewhere: nothing in them is executed. ``relaxwl.kernels.load_kernel`` reads any kernel.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        fitted kernel
         """
         # The registry imports this module; only now are the classes of kernels that nobody used so far needed.
         from relaxwl.kernels.registry import import_kernels

@@ -55,7 +55,19 @@ class GraphIndex(BaseEstimator):
         self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the kernel to graphs, and keep them; ``y`` is ignored."""
+        """Fit the kernel to graphs, and keep them.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
         check_choice("metric", self.metric, METRICS)
         kernel = WeisfeilerLehman() if self.kernel is None else self.kernel
         if not isinstance(kernel, CountKernel):
@@ -67,7 +79,17 @@ class GraphIndex(BaseEstimator):
         return self
 
     def add(self, X: Any) -> Self:
-        """Keep more graphs, without another fit; they follow those that are there."""
+        """Keep more graphs, without another fit; they follow those that are there.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self)
         self._keep(*self._weighted(self.kernel_.prepare(as_collection(X))))
         return self
