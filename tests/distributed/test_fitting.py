@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
+from relaxwl import (
+    ContinuousWeisfeilerLehman,
+    GraphCollection,
+    RelaxedWeisfeilerLehman,
+    WassersteinKMeans,
+    WeisfeilerLehman,
+)
 from relaxwl.clustering import kmeans
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardWriter
-from relaxwl.kernels import chains, levels
+from relaxwl.kernels import chains, continuous, levels
 from relaxwl.kernels.baselines import VertexEdgeHistogram
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
@@ -41,6 +47,16 @@ def test_relaxed(tmp_path, small_pieces, kind, n_shards):
 def test_exact(tmp_path, small_pieces, kind, n_shards, base):
     make, settings = KINDS[kind]
     assert same_model(WeisfeilerLehman(3, base, **settings), shard(tmp_path / "s", make(), n_shards), tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_shards", NUMBERS)
+def test_vectors(tmp_path, monkeypatch, kind, n_shards):
+    monkeypatch.setattr(continuous, "SAMPLE", 20)
+    make, _ = KINDS[kind]
+    weights = {"edge_weights": 0} if kind == "weighted" else {}
+    kernel = ContinuousWeisfeilerLehman(max_depth=2, n_partitions=2, similarity="dot", random_state=1, **weights)
+    assert same_model(kernel, shard(tmp_path / "s", make(), n_shards), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +94,7 @@ def test_shards_without_vertices_edges_or_more_than_one_graph(tmp_path, small_pi
     for kernel in (
         WeisfeilerLehman(2, edge_labels=True),
         RelaxedWeisfeilerLehman(2, 1, edge_labels=True, random_state=0),
+        ContinuousWeisfeilerLehman(max_depth=1, similarity="dot", random_state=0),
     ):
         assert same_model(kernel, shards, tmp_path)
 

@@ -6,9 +6,10 @@ whole multiples of a small unit, of so few digits that all products and sums of 
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.model_schema import labels, of, register, require, texts, vector
+from relaxwl.kernels.parts import Part, Parts, Whole
 
 KINDS = ("attributes", "structure", "labels")
 # Structural features by name, in the order of the compiled code, and how a value is written.
@@ -62,6 +64,8 @@ STEPS = 1 << 31
 CHUNK_NODES, CHUNK_ROWS, CHUNK_WALKS = 1 << 12, 1 << 9, 1 << 24
 
 Features = str | Callable[[Any], Any]
+# Columns of some graphs, what they are called, and codes of labels that occur.
+Table = tuple[Float64, list[str], Int32]
 register(attributes={
     "raw_features_": texts, "label_values_": labels, "means_": vector(np.float64), "scales_": vector(np.float64),
     "unit_": of(float), "centers_": of(list), "center_bounds_": of(list),
@@ -69,17 +73,20 @@ register(attributes={
 
 
 class Columns(NamedTuple):
-    """Columns of some graphs before scaling: extremes of each (NaN for none), codes of labels, and number of nodes."""
+    """Columns of some graphs before scaling: names, extremes (NaN for none), codes of labels, and number of nodes."""
 
+    names: list[str]
     lowest: Float64
     highest: Float64
     codes: Int32
     n_nodes: int
 
     @classmethod
-    def join(cls, parts: "Sequence[Columns]") -> "Columns":
+    def join(cls, parts: "list[Columns]") -> "Columns":
         """Put those of parts of the graphs together."""
+        parts = [part for part in parts if part.n_nodes] or parts[:1]
         return cls(
+            parts[0].names,
             np.fmin.reduce([part.lowest for part in parts]),
             np.fmax.reduce([part.highest for part in parts]),
             np.unique(np.concatenate([part.codes for part in parts])),
@@ -97,7 +104,7 @@ class Vectors(NamedTuple):
     @classmethod
     def join(cls, parts: "Sequence[Vectors]") -> "Vectors":
         """Put samples of parts of the graphs together: the sample of all."""
-        rows, counts = (np.concatenate([part[place] for part in parts]) for place in (0, 2))
+        rows, counts = np.concatenate([part.rows for part in parts]), np.concatenate([part.counts for part in parts])
         return distinct(rows, counts)[0].sample()
 
     def sample(self) -> "Vectors":
@@ -262,17 +269,33 @@ class ContinuousWeisfeilerLehman(CountKernel):
     # ----------------------------------------------------------------------------------------------- fitting
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        table, self.raw_features_ = self._table(graphs)
-        columns = column_extremes(graphs, table)
-        self._scale(columns, column_sums(table, columns), graphs.node_vocabulary)
-        seed, counts = as_seed(self.random_state), list[Counts]()
+        return cast(list[Counts], self.fit_parts(Whole(graphs)))
+
+    def fit_parts(self, parts: Parts) -> list[Counts] | None:
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        seed = as_seed(self.random_state)
+        tables = parts.each("features", table_of, parts.share(self._without_seed()))
+        columns: Columns = parts.joined("extremes", Columns.join, parts.each("extremes", extremes_of, own=tables))
+        found = parts.each("sums", sums_of, parts.share(columns), own=tables)
+        self._scale(columns, parts.joined("sums", join_sums, found), parts.kind.node_vocabulary)
         self.centers_: list[NDArray[np.float32]] = []
         self.center_bounds_: list[Int64] = []
-        for vectors, of_node in self._levels(graphs, table):
+        if not parts.in_memory:
+            found = parts.each("sample", samples_of, parts.share(self._without_seed()), own=tables)
+            for sample in parts.joined("sample", join_samples, found):
+                self._draw(sample, columns.n_nodes, seed)
+            return None
+        counts = []
+        for depth, (vectors, of_node) in enumerate(self._levels(parts.kind, tables[0][0])):
             self._draw(vectors.sample(), columns.n_nodes, seed)
-            depth = len(counts)
-            counts.append(self._count(graphs, self._assign(depth, vectors.rows), of_node, depth))
+            counts.append(self._count(parts.kind, self._assign(depth, vectors.rows), of_node, depth))
         return counts
+
+    def _without_seed(self) -> Self:
+        """Return what can be sent to workers: random states need not be such."""
+        light = copy(self)
+        light.random_state = None
+        return light
 
     def _table(self, graphs: GraphCollection) -> tuple[Float64, list[str]]:
         """Return attributes, results of functions and structural features side by side, and what they are called."""
@@ -294,10 +317,11 @@ class ContinuousWeisfeilerLehman(CountKernel):
             parts.append(found[:, [list(STRUCTURE).index(name) for name in wanted]])
         return np.hstack(parts), names + wanted
 
-    def _scale(self, columns: Columns, sums: list[tuple[int, int, int]], vocabulary: tuple[Any, ...] | None) -> None:
+    def _scale(self, columns: Columns, sums: list[list[int]], vocabulary: tuple[Any, ...] | None) -> None:
         """Learn what columns are multiplied with, which are dropped, and which labels take part."""
         if columns.n_nodes == 0:
             raise ValueError("the graphs have no nodes: there is nothing to fit")
+        self.raw_features_ = columns.names
         asked, values = self._asked(), None
         if vocabulary is not None and ("labels" in asked or ("auto" in asked and 1 < len(columns.codes) < FEW_LABELS)):
             values = tuple(vocabulary[code] for code in columns.codes.tolist())
@@ -530,13 +554,43 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     return out
 
 
-def column_extremes(graphs: GraphCollection, table: Float64) -> Columns:
-    """Return the extremes of columns, and the labels that occur."""
+def table_of(part: Part, kernel: ContinuousWeisfeilerLehman) -> Table:
+    """Return the columns of a part of the graphs, their names, and the codes of its labels."""
+
+    def prepare(graphs: GraphCollection) -> Table:
+        return *kernel._table(graphs), np.unique(graphs.node_codes)
+
+    return part.prepared(prepare)
+
+
+def extremes_of(part: Part, found: Table) -> Columns:
+    """Return what scaling needs to know first."""
+    table, names, codes = found
     lowest, highest = (best.reduce(table, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
-    return Columns(lowest, highest, np.unique(graphs.node_codes), graphs.n_nodes)
+    return Columns(names, lowest, highest, codes, len(table))
 
 
-def column_sums(table: Float64, columns: Columns) -> list[tuple[int, int, int]]:
+def sums_of(part: Part, found: Table, columns: Columns) -> list[list[int]]:
+    """Return the sums of the columns of a part of the graphs."""
+    return column_sums(found[0], columns) if len(found[0]) else [[0, 0, 0]] * len(columns.names)
+
+
+def join_sums(parts: list[list[list[int]]]) -> list[list[int]]:
+    """Add sums of the same columns up."""
+    return [[sum(values) for values in zip(*column, strict=True)] for column in zip(*parts, strict=True)]
+
+
+def samples_of(part: Part, found: Table, kernel: ContinuousWeisfeilerLehman) -> list[Vectors]:
+    """Return, for each depth, vectors that centers may be drawn from."""
+    return part.prepared(lambda graphs: [vectors.sample() for vectors, _ in kernel._levels(graphs, found[0])])
+
+
+def join_samples(parts: list[list[Vectors]]) -> list[Vectors]:
+    """Put samples of parts of the graphs together, depth by depth."""
+    return [Vectors.join(of) for of in zip(*parts, strict=True)]
+
+
+def column_sums(table: Float64, columns: Columns) -> list[list[int]]:
     """Return, for each column, how many values there are, their sum, and that of their squares.
 
     A value is counted in steps of the column's range from the lowest one on, so that sums are exact: those of parts of
@@ -550,7 +604,7 @@ def column_sums(table: Float64, columns: Columns) -> list[tuple[int, int, int]]:
         steps = np.rint((known - low) / ((high - low) or 1.0) * STEPS).astype(np.int64)
         squares = steps * steps
         large, small = int((squares // STEPS).sum()), int((squares % STEPS).sum())
-        sums.append((len(known), int(steps.sum()), large * STEPS + small))
+        sums.append([len(known), int(steps.sum()), large * STEPS + small])
     return sums
 
 
