@@ -32,8 +32,10 @@ DEEPEST_DRAWN = 8
 
 Subparsers = Any
 KERNELS = ", ".join(kernel_names())
-DATASET_HELP = "folder or zip in TU layout, egonets-1 … egonets-4 (embedded), or a name of the TU collection"
-TABLE_HELP = DATASET_HELP.replace(", or a name", ", a table of molecules (.csv, .tsv), or a name")
+DATASET_HELP = (
+    "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
+    ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"
+)
 
 
 def run() -> NoReturn:
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _check_files(arguments)
             console = Console(arguments.quiet, arguments.json)
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
+                warnings.showwarning = lambda message, *_: console.note(in_options(f"note: {message}"))
                 _command(arguments.run)(arguments, console)
         except BrokenPipeError:  # the reader of our output has seen enough
             discard_output()
@@ -203,8 +205,9 @@ def _benchmark(commands: Subparsers) -> None:
         "the table of accuracies.",
         "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
     )  # fmt: skip
-    parser.add_argument("dataset", nargs="*", help=TABLE_HELP)
-    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as wl,rwl-star")
+    parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
+    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as "
+                        "wl,rwl-star; or package.module:Class of your own")  # fmt: skip
     parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
     parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
     parser.add_argument("--protocol", choices=("transductive", "inductive"),
@@ -226,7 +229,7 @@ def _benchmark(commands: Subparsers) -> None:
                         "each kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
-    _add_table_options(parser)
+    _add_reading_options(parser)
     _add_format(parser)
 
 
@@ -278,6 +281,7 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     parser.add_argument("--model", metavar="FILE", help="save the fitted kernel")
     parser.add_argument("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")
+    _add_reading_options(parser)
 
 
 def _distance(commands: Subparsers) -> None:
@@ -288,9 +292,16 @@ def _distance(commands: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("--depth", type=_from_zero, default=2, help="depth of the trees (default 2)")
-    parser.add_argument("--nodes", nargs=2, required=True, metavar="GRAPH:VERTEX", help="two vertices, counted from 0")
+    parser.add_argument(
+        "--nodes",
+        nargs=2,
+        required=True,
+        metavar="GRAPH:VERTEX",
+        help="two vertices: graph and vertex, counted from 0, or a graph's name",
+    )
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     parser.add_argument("--svg", metavar="FILE", help="draw the two trees and the mapping")
+    _add_reading_options(parser)
 
 
 def _datasets(commands: Subparsers) -> None:
@@ -304,14 +315,14 @@ def _datasets(commands: Subparsers) -> None:
                  "Reads them; prints graphs, classes, sizes, density, labels and distinct trees for each depth.",
                  "relaxwl datasets stats MUTAG.zip egonets-1")  # fmt: skip
     stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
+    _add_reading_options(stats)
     _add_format(stats)
     convert = _add(actions, "convert", "datasets:run_convert", "write a data set in another form",
-                   "Reads A (a data set in TU layout, a Parquet file, or a folder of GraphML, GML or .edgelist files); "
-                   "writes B: a Parquet file with a row for each graph, or TU files in a zip file or a new folder.",
+                   "Reads A; writes B: a Parquet file with a row for each graph, or TU files (zip file or new folder).",
                    "relaxwl datasets convert MUTAG.zip mutag.parquet")  # fmt: skip
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
     convert.add_argument("output", metavar="B", help="what to write: NAME.parquet, NAME.zip, or a folder NAME")
-    convert.add_argument("--directed", action="store_true", help="the edges in TU files of A are arcs")
+    _add_reading_options(convert)
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
                  "Writes NAME.zip into the cache, with a checksum, and prints where.",
                  "relaxwl datasets fetch MUTAG")  # fmt: skip
@@ -330,6 +341,7 @@ def _shard(commands: Subparsers) -> None:
     parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
     parser.add_argument("--graphs-per-shard", type=_positive, default=10_000, metavar="N",
                         help="graphs of each shard (default 10000)")  # fmt: skip
+    _add_reading_options(parser)
 
 
 def _fit(commands: Subparsers) -> None:
@@ -337,9 +349,9 @@ def _fit(commands: Subparsers) -> None:
         commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
         "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored. "
         "Molecules are learned from their graphs, RDKit's descriptors and fingerprints.",
-        "relaxwl fit molecules.csv --smiles smiles --target expt -o model.rwl",
+        "relaxwl fit graphs --labels classes.csv:kind --node-label role -o model.rwl",
     )  # fmt: skip
-    parser.add_argument("dataset", help=TABLE_HELP)
+    parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help="model file to write, such as model.rwl")
     parser.add_argument("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
                         help="how much is tried (default balanced; not for molecules)")  # fmt: skip
@@ -347,7 +359,7 @@ def _fit(commands: Subparsers) -> None:
                         "(not for molecules)")  # fmt: skip
     parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto",
                         help="what the targets are (default: as the file looks)")  # fmt: skip
-    _add_table_options(parser)
+    _add_reading_options(parser)
 
 
 def _predict(commands: Subparsers) -> None:
@@ -359,12 +371,12 @@ def _predict(commands: Subparsers) -> None:
         "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
     )  # fmt: skip
     parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
-    parser.add_argument("dataset", help=TABLE_HELP)
+    parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
     parser.add_argument("--page", metavar="FILE", help="page to write about the vertices behind the predictions")
     parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
                         help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
-    _add_table_options(parser, ("raise", "skip", "nan"))
+    _add_reading_options(parser, ("raise", "skip", "nan"))
 
 
 def _explain(commands: Subparsers) -> None:
@@ -374,23 +386,37 @@ def _explain(commands: Subparsers) -> None:
         "trees, members, and where they are in the graphs.",
         "relaxwl explain MUTAG.zip -o explorer.html",
     )  # fmt: skip
-    parser.add_argument("dataset", help=TABLE_HELP)
+    parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     parser.add_argument("--depth", type=_drawn_depth, default=3, help="depth of the largest trees (default 3, at most "
                         f"{DEEPEST_DRAWN}: deeper trees cannot be looked at)")  # fmt: skip
     parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
-    _add_table_options(parser)
+    _add_reading_options(parser)
 
 
-def _add_table_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip")) -> None:
-    """Add what says how a table of molecules is read."""
-    group = parser.add_argument_group("tables of molecules")
-    group.add_argument("--smiles", metavar="COLUMN", default="smiles", help="column of the SMILES (default: smiles)")
+def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip")) -> None:
+    """Add what says how graphs are read."""
+    group = parser.add_argument_group("folders of graph files, Parquet files")
+    group.add_argument("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), "
+                       "and whose COLUMN has their classes or numbers")  # fmt: skip
+    for kind in ("node", "edge"):
+        group.add_argument(f"--{kind}-label", metavar="NAME", help=f"attribute that holds the labels of {kind}s; "
+                           "several with commas between them")  # fmt: skip
+        group.add_argument(f"--{kind}-attributes", metavar="NAMES", help=f"numeric attributes of {kind}s, with commas "
+                           "between them; '' for none")  # fmt: skip
+    group.add_argument("--missing", metavar="LABEL", help="label of nodes and edges that have none; numbers may be "
+                       "missing then, too")  # fmt: skip
+    group.add_argument("--directed", action="store_true", help="edges are arcs (also of TU files and lists of edges)")
+    group = parser.add_argument_group("tables of molecules ('-' reads one from standard input)")
+    group.add_argument("--smiles", metavar="COLUMN", help="column of the SMILES (default: smiles)")
     group.add_argument("--target", metavar="COLUMN", help="column of what was measured")
+    group.add_argument("--name", metavar="COLUMN", help="column of names (default: name or id, else the SMILES)")
     meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
-    group.add_argument("--errors", choices=errors, default="raise", help="rows that cannot be read (default raise); "
+    group.add_argument("--errors", choices=errors, help="rows that cannot be read (default raise); "
                        + "; ".join(meanings[name] for name in errors))  # fmt: skip
+    group.add_argument("--max-atoms", type=_positive, metavar="N", help="larger molecules count as unreadable "
+                       "(default 1000)")  # fmt: skip
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

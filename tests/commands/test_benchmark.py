@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import sys
 
+import networkx as nx
 import pytest
 
 from platforms import posix
@@ -19,6 +21,32 @@ def test_benchmark_chooses_from_what_is_asked_for(dataset, tmp_path):
     assert {fold.settings["inner_folds"] for fold in folds} == {2}
     assert {fold.parameters["C"] for fold in folds} <= {0.5, 2.0}
     assert {fold.parameters["max_depth"] for fold in folds} <= {1, 3}
+
+
+def test_a_kernel_of_the_user_and_a_folder_of_graphs(tmp_path, capsys, monkeypatch):
+    (tmp_path / "nets").mkdir()
+    rows = []
+    for number in range(12):
+        graph = nx.cycle_graph(number + 3) if number % 2 else nx.path_graph(number + 3)
+        nx.write_edgelist(graph, tmp_path / "nets" / f"{number}.edgelist", data=False)
+        rows.append(f"{number},{'ring' if number % 2 else 'path'}\n")
+    (tmp_path / "classes.csv").write_text("".join(["net,shape\n", *rows]))
+    code = "from relaxwl import WeisfeilerLehman\n\n\nclass Mine(WeisfeilerLehman):\n    pass\n"
+    (tmp_path / "kernel_of_a_user.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", sys.path.copy())
+    arguments = ["benchmark", "nets", "--labels", "classes.csv", "--kernels", "kernel_of_a_user:Mine", "wl"]
+    assert main([*arguments, "--folds", "3", "--repeats", "1", "--json", "--quiet"]) == 0
+    (mine, plain) = json.loads(capsys.readouterr().out)
+    assert (mine["kernel"], plain["kernel"]) == ("kernel_of_a_user:Mine", "wl")
+    assert mine["mean"] == plain["mean"] > 0.9
+    for name, message in (
+        ("nothing:X", "cannot be imported"),
+        ("kernel_of_a_user:code", "cannot be"),
+        ("os:sep", "must"),
+    ):
+        assert main(["benchmark", "nets", "--labels", "classes.csv", "--kernels", name]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_benchmark_resumes_and_reports(dataset, tmp_path, capsys):

@@ -30,7 +30,8 @@ def test_a_fitted_table_predicts_with_deviations(table, model, tmp_path, capsys)
     assert main(["predict", str(model), str(table), *columns, "-o", str(output), "--json", *pictures]) == 0
     assert page.read_text().count("<section>") == 2
     rows = read(output)
-    assert [row["smiles"] for row in rows] == [smiles for smiles, _ in ROWS]
+    assert [row["structure"] for row in rows] == [smiles for smiles, _ in ROWS]
+    assert rows[0]["name"] == "name 0"
     assert [int(row["line"]) for row in rows] == list(range(2, len(ROWS) + 2))
     np.testing.assert_allclose([float(row["prediction"]) for row in rows], [y for _, y in ROWS], atol=0.5)
     assert all(float(row["deviation"]) > 0 for row in rows)
@@ -76,7 +77,8 @@ def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
     assert "2 classes" in capsys.readouterr().out
     assert main(["predict", str(model), str(table), "--target", "toxic", "-o", str(output)]) == 0
     assert "100.0 % agree" in capsys.readouterr().out
-    assert set(read(output)[0]) == {"line", "smiles", "prediction", "probability of 0", "probability of 1", "novelty"}
+    columns = ["line", "smiles", "toxic", "prediction", "probability of 0", "probability of 1", "novelty"]
+    assert list(read(output)[0]) == columns
 
 
 @pytest.mark.slow

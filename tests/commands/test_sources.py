@@ -1,12 +1,16 @@
 """Data sets as users name them: what a name means, and what is said of one that means nothing."""
 
+import io
+
+import networkx as nx
 import numpy as np
 import pytest
 
 from inputs.one_graph_of_each_kind import EXPECTED
+from relaxwl import GraphCollection
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, Source, check_source, is_table, open_source
-from relaxwl.datasets import EGONET_MODELS, make_egonets, write_parquet
+from relaxwl.datasets import EGONET_MODELS, make_egonets, write_parquet, write_tu
 
 QUIET = Console(quiet=True)
 
@@ -69,7 +73,8 @@ def test_rows_of_a_table_keep_their_lines(table):
     with pytest.warns(UserWarning, match="1 of 3 molecules"):
         source = open_source(str(table.with_name("gaps.csv")), QUIET, columns=Columns(target="y", errors="nan"))
     assert source.readable.tolist() == [0, 2]
-    assert source.row_names() == {"line": [2, 3, 4], "smiles": ["CC", "C(", "CO"]}
+    assert source.row_names() == {"line": [2, 3, 4], "smiles": ["CC", "C(", "CO"], "y": ["1", "2", "3"]}
+    assert source.graphs.names == ("CC", "C(", "CO")
     assert source.require_classes().tolist() == [1, 2, 3]  # few whole numbers are classes
     measured = open_source(str(table), QUIET, columns=Columns("structure", "measured"))
     with pytest.raises(UserError, match="are measured numbers, no classes; try --task regression"):
@@ -92,4 +97,92 @@ def test_names_that_mean_nothing_are_refused_before_anything_is_loaded(name, mes
 def test_names_that_may_mean_something_pass(dataset):
     for name in (str(dataset), "egonets-4", "MUTAG"):
         check_source(name)
-    assert [is_table(name) for name in ("a.csv", "b.TSV", "c.zip", "MUTAG")] == [True, True, False, False]
+    tables = [is_table(name) for name in ("a.csv", "b.TSV", "c.sdf", "-", "c.zip", "MUTAG")]
+    assert tables == [True, True, True, True, False, False]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Twelve networks, rings and paths, whose classes stand in a table."""
+    path = tmp_path / "nets"
+    path.mkdir()
+    rows = []
+    for number in range(1, 13):
+        graph = nx.cycle_graph(number + 2) if number % 2 else nx.path_graph(number + 2)
+        nx.set_node_attributes(graph, {node: "hub" if node == 0 else "leaf" for node in graph}, "role")
+        nx.set_node_attributes(graph, {node: float(node) for node in graph}, "size")
+        nx.set_edge_attributes(graph, 0.5, "weight")
+        nx.write_graphml(graph, path / f"net_{number}.graphml")
+        rows.append(f"net_{number}{'.graphml' * (number < 4)},{['path', 'ring'][number % 2]},{number / 4}")
+    rows = rows[::-1]
+    (tmp_path / "classes.csv").write_text("\n".join(["file,shape,size", *rows]) + "\n")
+    return path
+
+
+def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
+    table = tmp_path / "classes.csv"
+    options = {"node_label": "role", "node_attributes": "size", "edge_attributes": ""}
+    source = open_source(str(folder), QUIET, columns=Columns(labels=f"{table}:shape", **options))
+    assert source.graphs.names == tuple(f"net_{number}" for number in range(1, 13))
+    assert source.row_names() == {"graph": [f"net_{number}" for number in range(1, 13)]}
+    assert source.require_classes().tolist() == ["ring", "path"] * 6
+    assert source.graphs.node_vocabulary == ("hub", "leaf")
+    assert source.graphs.node_attributes.shape[1] == 1
+    assert source.graphs.edge_attributes is None
+    numbers = open_source(str(folder), QUIET, columns=Columns(labels=f"{table}:size", **options)).require_numbers()
+    assert numbers.tolist() == [number / 4 for number in range(1, 13)]
+    write_parquet(tmp_path / "nets.parquet", source.graphs)
+    again = open_source(str(tmp_path / "nets.parquet"), QUIET, columns=Columns(labels=f"{table}:shape"))
+    assert again.graphs == source.graphs
+    assert again.require_classes().tolist() == ["ring", "path"] * 6
+
+
+@pytest.mark.parametrize(
+    ("change", "option", "message"),
+    [
+        (("net_5,", "net_6,"), "classes.csv:shape", "line 9: 'net_6' stands there twice"),
+        (("net_5,", "net_50,"), "classes.csv:shape", r"classes.csv has no row for the graph 'net_5' of .*nets"),
+        (("file,", "net_x,a,1\nfile,"), "classes.csv:shape", "has no column 'shape' behind its first"),
+        (("size\n", "size\nnet_0,ring,1\n"), "classes.csv:shape", r"line 2: there is no graph 'net_0' in .*nets"),
+        (("", ""), "classes.csv:file", "has no column 'file' behind its first"),
+        (("", ""), "classes.csv", "has several columns; name one, as in --labels .*classes.csv:COLUMN"),
+        (("", ""), "absent.csv:shape", "there is no file .*absent.csv"),
+        ((",ring,", ",,"), "classes.csv:shape", "column 'shape': '' is not a class"),
+    ],
+)
+def test_labels_that_do_not_fit_are_named(folder, tmp_path, change, option, message):
+    table = tmp_path / "classes.csv"
+    table.write_text(table.read_text().replace(*change, 1) if change[0] else table.read_text())
+    columns = Columns(labels=str(tmp_path / option), node_attributes="", edge_attributes="")
+    with pytest.raises((UserError, ValueError), match=message):
+        open_source(str(folder), QUIET, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "message"),
+    [
+        ("egonets-1", Columns(labels="x.csv"), "--labels does not apply to egonets-1, embedded networks"),
+        ("T", Columns(target="labels.csv"), "--target does not apply to .*a data set in TU layout; what applies: --di"),
+        ("T", Columns(node_label="role"), "--node-label does not apply"),
+        ("nets", Columns(smiles="smiles"), "--smiles does not apply to .*a folder of graph files; what applies: --lab"),
+        ("a.csv", Columns(node_attributes=""), "--node-attributes does not apply to .*a table of molecules"),
+        ("a.csv", Columns(directed=True), "--directed does not apply"),
+        ("a.parquet", Columns(errors="skip"), "--errors does not apply to .*a Parquet file"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(folder, tmp_path, name, columns, message):
+    write_tu(tmp_path / "T", GraphCollection.from_edges([(2, [(0, 1)])] * 2), [0, 1])
+    write_parquet(tmp_path / "a.parquet", EXPECTED, [0, 1, 0])
+    path = name if name.startswith("egonets") else str(tmp_path / name)
+    with pytest.raises(UserError, match=message):
+        open_source(path, QUIET, columns=columns)
+
+
+def test_standard_input_holds_a_table_or_lines(monkeypatch):
+    pytest.importorskip("rdkit")
+    for text in ("id,SMILES\nx,CCO\ny,C\n", "id\tsmiles\nx\tCCO\ny\tC\n", "CCO x\nC y\n"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        source = open_source("-", QUIET)
+        assert source.name == "standard input"
+        assert source.graphs.sources == ("CCO", "C")
+        assert source.graphs.names == ("x", "y")

@@ -153,7 +153,9 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         kernels = kernels or list(PAPER_ACCURACIES)
     kernels = kernels or _usual_kernels(arguments.task, are_molecules=all(map(is_table, datasets)))
     kernels = [name for part in kernels for name in part.split(",") if name]
-    unknown = [name for name in kernels if name not in kernel_names()]
+    unknown = [name for name in kernels if name not in kernel_names() and ":" not in name]
+    if any(":" in name for name in kernels):
+        sys.path.insert(0, str(Path.cwd()))  # where a user's own module lies, mostly
     if not datasets and unknown:
         raise UserError(
             f"{unknown[0]!r} was taken as a kernel; name data sets before --kernels, or kernels as wl,rwl-star"

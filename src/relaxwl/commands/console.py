@@ -54,6 +54,18 @@ OPTIONS = {
     "edge_labels": "--edge-labels",
     "n_jobs": "--jobs",
     "time_limit": "--time-limit",
+    "node_label": "--node-label",
+    "edge_label": "--edge-label",
+    "node_attributes": "--node-attributes",
+    "edge_attributes": "--edge-attributes",
+    "max_atoms": "--max-atoms",
+    "missing": "--missing",
+    "labels": "--labels",
+    "smiles": "--smiles",
+    "target": "--target",
+    "name": "--name",
+    "errors": "--errors",
+    "directed": "--directed",
 }
 
 
@@ -63,8 +75,9 @@ def in_options(text: str) -> str:
     >>> in_options("edge_labels=True, but the graphs have no edge labels; use edge_labels=False or a smaller max_depth")
     '--edge-labels, but the graphs have no edge labels; use no --edge-labels or a smaller --depth'
     """
-    text = re.sub(r"\bedge_labels=True\b", "--edge-labels", text)
+    text = re.sub(r"\b(edge_labels|directed)=True\b", lambda found: OPTIONS[found[1]], text)
     text = re.sub(r"\buse edge_labels=False\b", "use no --edge-labels", text)
+    text = re.sub(r"_attributes=\[\]", "_attributes=''", text)
     # An underscore marks a parameter; plain words such as "normalize" may be English, unless a value follows.
     names = "|".join(name if "_" in name else f"{name}(?==)" for name in OPTIONS)
     return re.sub(rf"(?<![\w.-])(?:{names})(?!\w)=?", lambda found: _option(found[0]), text)

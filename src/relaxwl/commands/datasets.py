@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import open_source
+from relaxwl.commands.sources import Columns, open_source
 from relaxwl.datasets import cache_directory, download_tu, write_parquet, write_tu
 from relaxwl.evaluation import dataset_table, describe_dataset
 from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
@@ -54,7 +54,7 @@ def run_stats(arguments: Namespace, console: Console) -> None:
     """Describe data sets in a table."""
     records, twins = [], []
     for name in arguments.dataset:
-        source = open_source(name, console, arguments.seed)
+        source = open_source(name, console, arguments.seed, Columns.of(arguments))
         classes = [0] * len(source.graphs) if source.y is None else source.y.tolist()
         records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
         twins.append(_twins(source.graphs, source.y, arguments.jobs))
@@ -86,7 +86,7 @@ def run_convert(arguments: Namespace, console: Console) -> None:
     ending = Path(arguments.output).suffix
     if ending not in (".parquet", ".zip", ""):
         raise UserError(f"{arguments.output}: the target must end in .parquet or .zip, or be a new folder")
-    source = open_source(arguments.source, console, arguments.seed, directed=arguments.directed)
+    source = open_source(arguments.source, console, arguments.seed, Columns.of(arguments))
     write = write_parquet if ending == ".parquet" else write_tu
     write(arguments.output, source.graphs, source.y)
     console.result(f"{arguments.output}: {source.graphs}", {"path": arguments.output, "n_graphs": len(source.graphs)})

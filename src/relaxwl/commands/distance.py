@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Source, open_source
+from relaxwl.commands.sources import Columns, Source, open_source
 from relaxwl.costs import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -15,7 +15,7 @@ MAX_SCRIPT_SIZE = 2000
 
 def run(arguments: Namespace, console: Console) -> None:
     """Print the distance between two unfolding trees and the edit script."""
-    source = open_source(arguments.dataset, console, arguments.seed)
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     a, b = (_tree(source, text, arguments) for text in arguments.nodes)
     distance = tree_edit_distance(a, b)
     data = {"dataset": source.name, "depth": arguments.depth, "distance": distance, "sizes": [a.size, b.size]}
@@ -38,10 +38,12 @@ def run(arguments: Namespace, console: Console) -> None:
 
 
 def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
-    graph_text, separator, node_text = text.partition(":")
-    if not separator or not graph_text.isdecimal() or not node_text.isdecimal():
-        raise UserError(f"--nodes takes GRAPH:VERTEX, both counted from 0, such as 0:5; not {text!r}")
-    graph, node = int(graph_text), int(node_text)
+    graph_text, separator, node_text = text.rpartition(":")
+    names = source.graphs.names or ()
+    if not separator or not (graph_text.isdecimal() or graph_text in names) or not node_text.isdecimal():
+        named = f" or {names[0]}:5" if names else ""
+        raise UserError(f"--nodes takes GRAPH:VERTEX, both counted from 0, such as 0:5{named}; not {text!r}")
+    graph, node = names.index(graph_text) if graph_text in names else int(graph_text), int(node_text)
     if graph >= len(source.graphs):
         raise UserError(f"{text}: {source.name} has {len(source.graphs)} graphs, counted from 0")
     view = source.graphs[graph]

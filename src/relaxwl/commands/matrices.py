@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import OPTIONS, Console, UserError
-from relaxwl.commands.sources import Source, open_source
+from relaxwl.commands.sources import Columns, Source, open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
 from relaxwl.kernels.registry import get_kernel, load_kernel
 
@@ -20,7 +20,7 @@ def run_features(arguments: Namespace, console: Console) -> None:
     kernel = _kernel(arguments, console)
     if not hasattr(kernel, "transform"):
         raise UserError(f"{arguments.kernel} has no explicit features; use 'relaxwl kernel' for its Gram matrix")
-    source = open_source(arguments.dataset, console, arguments.seed)
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     with console.bar(source.name):
         features = kernel.transform(source.graphs) if arguments.apply else kernel.fit_transform(source.graphs)
     _save(kernel, arguments, console)
@@ -42,7 +42,7 @@ def run_features(arguments: Namespace, console: Console) -> None:
 def run_kernel(arguments: Namespace, console: Console) -> None:
     """Write the Gram matrix."""
     kernel = _kernel(arguments, console)
-    source = open_source(arguments.dataset, console, arguments.seed)
+    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
     with console.bar(source.name):
         matrix = kernel.kernel_matrix(source.graphs) if arguments.apply else kernel.fit_kernel_matrix(source.graphs)
     _save(kernel, arguments, console)
@@ -113,5 +113,7 @@ def _save(kernel: CountKernel, arguments: Namespace, console: Console) -> None:
 def _write(path: str, arrays: dict[str, Any], source: Source) -> None:
     if source.y is not None:
         arrays["y"] = source.y
+    if source.graphs.names is not None:
+        arrays["names"] = np.array(source.graphs.names)
     with atomic_write(path) as file:
         np.savez_compressed(file, **arrays)

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import check_source, open_source
+from relaxwl.commands.sources import Columns, check_source, open_source
 from relaxwl.distributed import ShardError, ShardWriter
 
 
@@ -17,7 +17,7 @@ def run(arguments: Namespace, console: Console) -> None:
         if to_skip:
             console.note(f"{arguments.out} has {to_skip:,} graphs of a stopped run: going on behind them")
         for name in arguments.dataset:
-            source = open_source(name, console, arguments.seed)
+            source = open_source(name, console, arguments.seed, Columns.of(arguments))
             skipped = min(to_skip, len(source.graphs))
             to_skip -= skipped
             writer.add(source.graphs[skipped:], None if source.y is None else source.y[skipped:])

@@ -1,17 +1,18 @@
 """Data sets as users name them on the command line."""
 
 import re
+import sys
 import warnings
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._execution import cached_property
-from relaxwl.commands.console import Console, UserError
+from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import (
     EGONET_MODELS,
     DownloadError,
@@ -22,25 +23,27 @@ from relaxwl.datasets import (
     read_parquet,
     read_tu,
 )
-from relaxwl.datasets.smiles import MoleculeCollection, from_rdkit
+from relaxwl.datasets.molecules import read_columns, read_targets
+from relaxwl.datasets.smiles import MAX_ATOMS, MoleculeCollection, from_rdkit
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
-from relaxwl.inputs.files import graph_files
+from relaxwl.inputs.files import READERS, graph_files
 
 # Classes whose values in the file are named.
 MEANINGS = 10
 # Ego networks that come with the package: egonets-1 to egonets-4, by density.
 EMBEDDED = re.compile(r"egonets-([1-4])")
-# Endings of tables of molecules.
-TABLES = (".csv", ".tsv")
+# Endings of tables of molecules, and the name of standard input, which holds one.
+TABLES = (".csv", ".tsv", ".smi", ".sdf")
+STANDARD_INPUT = "-"
 
 
 class Source:
     """A data set with its name, graphs and classes."""
 
     # Where its classes or numbers would stand.
-    targets_from = "a file NAME_graph_labels.txt"
+    targets_from = "a file NAME_graph_labels.txt, or --labels FILE:COLUMN for named graphs"
 
     def __init__(self, name: str, graphs: GraphCollection, y: NDArray[np.generic] | None) -> None:
         self.name = name
@@ -49,7 +52,7 @@ class Source:
 
     def require_classes(self) -> NDArray[np.generic]:
         """Return the classes, or say that there are none."""
-        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iuU":
+        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "biuU":
             raise UserError(f"{self.name} has no classes ({self.targets_from}), and this command needs them")
         return self.y
 
@@ -70,7 +73,7 @@ class Source:
 
     def row_names(self) -> dict[str, list[Any]]:
         """Return the columns by which a table of answers names the graphs."""
-        return {"graph": list(range(len(self.graphs)))}
+        return {"graph": list(self.graphs.names or range(len(self.graphs)))}
 
 
 class MoleculeSource(Source):
@@ -95,8 +98,8 @@ class MoleculeSource(Source):
         return np.flatnonzero([molecule is not None for molecule in self.table.molecules])
 
     def row_names(self) -> dict[str, list[Any]]:
-        """Return the lines of the file and the SMILES."""
-        return {"line": self.table.lines, "smiles": self.table.smiles}
+        """Return the lines of the file and all its columns."""
+        return {"line": self.table.lines, **self.table.columns}
 
     def require_classes(self) -> NDArray[np.generic]:
         """Return the classes: texts or whole numbers."""
@@ -107,21 +110,58 @@ class MoleculeSource(Source):
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table of molecules to read, and what to do with rows that cannot be read."""
+    """The options that say how graphs are read; None (or False) for those that were not given.
 
-    smiles: str = "smiles"
+    Which of them apply depends on the data set, see :data:`APPLY`; others are refused by :meth:`check`.
+    """
+
+    smiles: str | None = None
     target: str | None = None
-    errors: str = "raise"
+    errors: str | None = None
+    name: str | None = None
+    max_atoms: int | None = None
+    labels: str | None = None
+    node_label: str | None = None
+    edge_label: str | None = None
+    node_attributes: str | None = None
+    edge_attributes: str | None = None
+    missing: str | None = None
+    directed: bool = False
 
     @classmethod
     def of(cls, arguments: Namespace) -> "Columns":
         """Return what the options say."""
-        return cls(arguments.smiles, arguments.target, arguments.errors)
+        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
+
+    def check(self, kind: str, name: str) -> None:
+        """Refuse options that say nothing about data sets of a kind."""
+        for field in fields(self):
+            if getattr(self, field.name) not in (None, False) and field.name not in APPLY[kind]:
+                useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
+                raise UserError(f"{OPTIONS[field.name]} does not apply to {name}, {kind}; what applies: {useful}")
+
+    def named(self) -> dict[str, Any]:
+        """Return which labels and attributes to read, as ``as_collection`` and ``read_parquet`` take it."""
+        names = ("node_label", "edge_label", "node_attributes", "edge_attributes")
+        found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        lists = {name: [part.strip() for part in text.split(",") if part.strip()] for name, text in found.items()}
+        return {**lists, "missing": self.missing, "directed": self.directed or None}
+
+
+_NAMED = ("labels", "node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
+# Kinds of data sets, and the options that apply to them.
+APPLY: dict[str, tuple[str, ...]] = {
+    "embedded networks": (),
+    "a table of molecules": ("smiles", "target", "errors", "name", "max_atoms"),
+    "a Parquet file": _NAMED,
+    "a folder of graph files": _NAMED,
+    "a data set in TU layout": ("directed",),
+}
 
 
 def check_source(name: str) -> None:
     """Refuse the name of a file, folder or embedded set that is not there, without loading anything."""
-    if Path(name).exists() or EMBEDDED.fullmatch(name):
+    if Path(name).exists() or EMBEDDED.fullmatch(name) or name == STANDARD_INPUT:
         return
     if Path(name).name != name or Path(name).suffix:
         raise UserError(f"{name}: there is no such file or folder")
@@ -131,36 +171,52 @@ def check_source(name: str) -> None:
 
 def is_table(name: str) -> bool:
     """Whether a name is that of a table of molecules."""
-    return Path(name).suffix.lower() in TABLES
+    return name == STANDARD_INPUT or Path(name).suffix.lower() in TABLES
 
 
-def open_source(
-    name: str, console: Console, seed: int = 0, columns: Columns | None = None, *, directed: bool = False
-) -> Source:
+def open_source(name: str, console: Console, seed: int = 0, columns: Columns | None = None) -> Source:
     """Load a data set: a TU folder or zip, a Parquet file, a folder of graph files, a table of molecules, or a name.
 
-    ``columns`` are those of a table; ``directed`` says that the edges of TU files are arcs, other sources tell by
-    themselves.
+    Parameters
+    ----------
+    name : str
+        As the user gives it.
+    console : Console
+        Takes notes.
+    seed : int
+        Seeds the embedded networks.
+    columns : Columns, optional
+        The options that say how graphs are read; those that do not apply are refused.
     """
-    embedded = EMBEDDED.fullmatch(name)
+    options = columns or Columns()
+    path, embedded = Path(name), EMBEDDED.fullmatch(name)
     if embedded:
+        options.check("embedded networks", name)
         graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
         return Source(name, graphs, np.array(EGONET_MODELS)[y])
-    path = Path(name)
+    if is_table(name):
+        options.check("a table of molecules", name)
+        return _open_table(name, options)
     if not path.exists():
         check_source(name)
+        options.check("a data set in TU layout", name)
         console.note(f"{name} is no file or folder here; looking it up in the TU collection and its cache")
         try:
             path = download_tu(name)
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
-    if is_table(name):
-        return _open_table(path, columns or Columns())
     if path.suffix == ".parquet":
-        return Source(path.stem, *read_parquet(path))
+        options.check("a Parquet file", name)
+        graphs, found = read_parquet(path, **options.named())
+        return Source(
+            path.stem, graphs, found if options.labels is None else _join_labels(options.labels, graphs, name)
+        )
     if graph_files(path):
-        return Source(path.name, as_collection(path), None)
-    data = read_tu(path, directed=directed)
+        options.check("a folder of graph files", name)
+        graphs = as_collection(path, **options.named())
+        return Source(path.name, graphs, None if options.labels is None else _join_labels(options.labels, graphs, name))
+    options.check("a data set in TU layout", name)
+    data = read_tu(path, directed=options.directed)
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))
@@ -169,15 +225,66 @@ def open_source(
     return Source(data.name, data.graphs, data.y)
 
 
-def _open_table(path: Path, columns: Columns) -> MoleculeSource:
-    table = read_molecules(path, columns.smiles, columns.target, errors=columns.errors)
+def _join_labels(option: str, graphs: GraphCollection, name: str) -> NDArray[Any]:
+    """Return the classes or numbers that ``--labels FILE[:COLUMN]`` gives the graphs, joined by their names.
+
+    The first column of the table holds the names of graphs, with or without the ending of their files.
+    """
+    file, _, column = (option, "", "") if Path(option).is_file() else option.rpartition(":")
+    if not Path(file).is_file():
+        raise UserError(f"--labels {option}: there is no file {file or option}; it takes FILE.csv or FILE.csv:COLUMN")
+    if graphs.names is None:
+        raise UserError(f"--labels joins a table by the names of graphs, and the graphs of {name} have none")
+    with Path(file).open(encoding="utf-8-sig", newline="") as opened:
+        lines, columns = read_columns(opened, file, Path(file).suffix.lower())
+    titles = list(columns)
+    column = column or (titles[1] if len(titles) == 2 else "")
+    if column not in titles[1:]:
+        problem = f"has no column {column!r} behind its first" if column else "has several columns; name one"
+        raise UserError(
+            f"--labels {option}: {file} {problem}, as in --labels {file}:COLUMN; there is {', '.join(titles)}"
+        )
+    place_of: dict[str, int] = {}
+    known_names = set(graphs.names)
+    for row, given in enumerate(columns[titles[0]]):
+        ending = Path(given).suffix
+        called = given.removesuffix(ending) if given not in known_names and ending.lower() in READERS else given
+        if called in place_of:
+            raise UserError(f"{file}, line {lines[row]}: {called!r} stands there twice; a graph has one label")
+        place_of[called] = row
+    if len(known_names) < len(graphs):
+        twice = next(one for one in graphs.names if graphs.names.count(one) > 1)
+        raise UserError(f"two graphs of {name} are called {twice!r}, and --labels joins by names")
+    lacking = next((one for one in graphs.names if one not in place_of), None)
+    if lacking is not None:
+        raise UserError(f"{file} has no row for the graph {lacking!r} of {name}; its first column names the graphs")
+    strange = next((one for one in place_of if one not in known_names), None)
+    if strange is not None:
+        raise UserError(f"{file}, line {lines[place_of[strange]]}: there is no graph {strange!r} in {name}")
+    order = [place_of[one] for one in graphs.names]
+    y = read_targets([columns[column][row] for row in order], [lines[row] for row in order], file, column)
+    return _whole_numbers(y)
+
+
+def _open_table(name: str, options: Columns) -> MoleculeSource:
+    source: Any = sys.stdin if name == STANDARD_INPUT else Path(name)
+    errors = options.errors or "raise"
+    table = read_molecules(
+        source,
+        options.smiles or "smiles",
+        options.target,
+        errors=errors,
+        max_atoms=MAX_ATOMS if options.max_atoms is None else options.max_atoms,
+        name=options.name,
+    )
     if not table.molecules:
-        raise UserError(f"{path} holds no molecule that can be read")
+        raise UserError(f"{name} holds no molecule that can be read")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # reading the table has told of them
-        graphs = from_rdkit(table.molecules, errors=columns.errors)
+        graphs = from_rdkit(table.molecules, errors=errors)
     pairs = zip(table.smiles, table.molecules, strict=True)
-    return MoleculeSource(table, MoleculeCollection.of(graphs, [text if read else None for text, read in pairs]))
+    molecules = MoleculeCollection.of(graphs, [text if read else None for text, read in pairs])
+    return MoleculeSource(table, molecules.with_names(table.names))
 
 
 def _whole_numbers(y: NDArray[Any]) -> NDArray[Any]:

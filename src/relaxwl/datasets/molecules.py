@@ -2,11 +2,13 @@
 
 import csv
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +122,7 @@ def load_molecules(
 
 
 def read_molecules(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | TextIO,
     smiles: str = "smiles",
     target: str | None = None,
     *,
@@ -128,17 +130,26 @@ def read_molecules(
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
 ) -> MoleculeTable:
-    """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters."""
+    """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters.
+
+    A stream of text, such as standard input, holds a table with a header, or lines of a SMILES and a name.
+    """
     check_choice("errors", errors, ERRORS)
-    path = Path(path)
-    if not path.is_file():
+    stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
+    if stream is None and not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     if path.suffix.lower() == ".sdf":
         columns, molecules = _read_sdf(path, errors, max_atoms)
         lines, texts = list(range(1, len(molecules) + 1)), columns["smiles"]
     else:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines, columns = read_columns(file, str(path), path.suffix.lower(), errors)
+        if stream is not None:
+            first = stream.readline()
+            titles = [title.strip().lower() for title in re.split("[,\t]", first)]
+            ending = ".smi" if smiles.lower() not in titles else ".tsv" if "\t" in first else ".csv"
+            lines, columns = read_columns(chain([first], stream), str(path), ending, errors)
+        else:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                lines, columns = read_columns(file, str(path), path.suffix.lower(), errors)
         smiles = _column(columns, smiles, str(path), any_case=True)
         texts = columns[smiles]
         try:
@@ -150,7 +161,7 @@ def read_molecules(
     if name is None:
         name = next((column for column in columns if column.lower() in NAMING and all(columns[column])), None)
     names = texts if name is None else columns[_column(columns, name, str(path))]
-    y = None if target is None else _targets(columns[target], lines, path, target, errors)
+    y = None if target is None else read_targets(columns[target], lines, str(path), target, errors)
     if errors == "skip":
         kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(y, row)]
         texts, names, molecules, lines = ([column[row] for row in kept] for column in (texts, names, molecules, lines))  # type: ignore[assignment]
@@ -244,7 +255,7 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     return {title: [record.get(title, "") for record in records] for title in titles}, molecules
 
 
-def _targets(values: list[str], lines: list[int], path: Path, target: str, errors: str) -> NDArray[Any]:
+def read_targets(values: list[str], lines: list[int], path: str, target: str, errors: str = "raise") -> NDArray[Any]:
     """Return the targets as numbers, or as texts (empty where missing) where none is a number."""
     numbers = np.array([_number(value) for value in values], np.float64)
     are_classes = any(values) and not np.isfinite(numbers).any()

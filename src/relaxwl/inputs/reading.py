@@ -100,7 +100,7 @@ def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_key
         kinds = [kind for kind, _ in found]
         warn_user(
             f"{' and '.join(words for _, words in found)} are not read: say what counts with "
-            f"as_collection(graphs, {', '.join(f'{kind}_label=…, {kind}_attributes=…' for kind in kinds)}), or "
+            f"{', '.join(f'{kind}_label=…, {kind}_attributes=…' for kind in kinds)}, or "
             f"{' and '.join(f'{kind}_attributes=[]' for kind in kinds)} to leave out the rest"
         )
 

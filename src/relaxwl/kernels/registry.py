@@ -292,10 +292,24 @@ def get_kernel(name: str) -> Entry:
     >>> [variant.parameters for variant in get_kernel("gs").variants(random_state=0)]
     [{'max_size': 3}, {'max_size': 4}, {'max_size': 5}]
     """
+    if ":" in name:
+        return _users_own(name)
     try:
         return _BY_NAME[name]
     except KeyError:
         raise ValueError(f"no kernel is called {name!r}; the names are {', '.join(kernel_names())}") from None
+
+
+def _users_own(location: str) -> Entry:
+    """Return the entry of a class of the user, ``package.module:Class``."""
+    module, _, name = location.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"the kernel {location!r} (package.module:Class) cannot be imported: {error}") from None
+    if not isinstance(found, type) or not all(hasattr(found, method) for method in ("fit", "get_params", "set_params")):
+        raise ValueError(f"the kernel {location!r} must be a class derived from relaxwl.kernels.base.GraphKernel")
+    return Entry(location, name, location=location)
 
 
 def import_kernels() -> None:
