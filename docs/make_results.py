@@ -22,8 +22,8 @@ from relaxwl.evaluation import (
     runtime_table,
     significance_table,
 )
-from relaxwl.evaluation.cells import best_cells
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation.records import best_cells
 from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
 from relaxwl.evaluation.tables import Column, TableCell
 from relaxwl.reports.plots import ranks_figure, save_figure
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DOCS.parents[1] / "shared" / "data")
     arguments = parser.parse_args()
     records = ResultStore(arguments.folder / "results.jsonl").load()
-    repeated = next(part for part in records.split() if "splits" not in _settings(part))
+    repeated = next(part for part in records.split() if not _settings(part).get("splits"))
     parts = [INTRODUCTION]
     for title, names, reference in (
         ("The paper's data sets", SOCIAL, PAPER_ACCURACIES),
@@ -196,7 +196,7 @@ def compared(results: Results) -> str:
 
 def published(results: Results) -> str:
     """Return the table of published folds: one part of the records for each data set."""
-    parts = {part.datasets[0]: part for part in results.split() if "splits" in _settings(part)}
+    parts = {part.datasets[0]: part for part in results.split() if _settings(part).get("splits")}
     datasets = [name for name in NETWORKS if name in parts]
     if not datasets:
         return ""

@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from evaluation.toy_kernels import QUICK, Broken
 from relaxwl.evaluation import cross_validate
-from relaxwl.evaluation.folds import checked_settings, kernel_seed, outer_splits, read_splits
+from relaxwl.evaluation.folds import Settings, kernel_seed, outer_splits, read_splits
+from relaxwl.kernels import WeisfeilerLehman
 
 FOLDS = [
     {"test": [9, 8], "model_selection": [{"train": [0, 3, 1, 2], "validation": [5, 4]}]},
@@ -66,7 +68,7 @@ def test_bad_files_and_words_are_named(tmp_path):
 def test_random_splits_are_stratified_and_differ():
     y = np.repeat([0, 1], [30, 20])
     splits = read_splits("random:4", 50)
-    settings = checked_settings("inductive", splits.n_folds, 3, (1.0,), None, 0)
+    settings = Settings("inductive", splits.n_folds, 3, (1.0,), None, 0)
     parts = outer_splits(y, settings, 0, splits)
     assert len(parts) == 4
     assert len({tuple(part.test) for part in parts}) == 4
@@ -80,7 +82,7 @@ def test_random_splits_are_stratified_and_differ():
 def test_groups_are_not_torn_apart():
     groups = np.arange(60) // 3
     splits = read_splits("scaffold:5", 60, [f"scaffold {group}" for group in groups])
-    settings = checked_settings("inductive", 5, 3, (1.0,), None, 0, task="regression")
+    settings = Settings("inductive", 5, 3, (1.0,), None, 0, task="regression")
     for part in outer_splits(np.random.default_rng(0).standard_normal(60), settings, 0, splits):
         assert not set(groups[part.train]) & set(groups[part.test])
         assert len(part.test) == 12
@@ -115,7 +117,7 @@ def test_the_published_folds_fit_their_data_sets(shared):
 def test_folds_are_stratified_disjoint_and_differ_between_repetitions(toy):
     _, y = toy
     codes = np.unique(y, return_inverse=True)[1]
-    settings = checked_settings("transductive", 4, 3, (1.0,), None, 0)
+    settings = Settings("transductive", 4, 3, (1.0,), None, 0)
     first, second = (outer_splits(codes, settings, repetition) for repetition in (0, 1))
     assert sorted(np.concatenate([split.test for split in first]).tolist()) == list(range(40))
     assert any((a.test != b.test).any() for a, b in zip(first, second, strict=True))
@@ -128,3 +130,26 @@ def test_folds_are_stratified_disjoint_and_differ_between_repetitions(toy):
 
 def test_seeds_of_repetitions_differ():
     assert len({kernel_seed(seed, repetition) for seed in range(3) for repetition in range(5)}) == 15
+
+
+def test_bad_data_is_named(toy):
+    graphs, y = toy
+    with pytest.raises(ValueError, match="one value for each of 40 graphs"):
+        cross_validate(WeisfeilerLehman(), graphs, y[:-1])
+    with pytest.raises(ValueError, match="single class"):
+        cross_validate(WeisfeilerLehman(), graphs, ["a"] * 40)
+    with pytest.raises(ValueError, match="no finite square Gram matrix"):
+        cross_validate(Broken(), graphs, y, **QUICK)
+
+
+@pytest.mark.parametrize("values", [np.arange(40), np.arange(40) / 7, np.arange(40) // 3 + 0.5])
+def test_continuous_y_is_named_as_such(toy, values):
+    graphs = toy[0][:40]
+    with pytest.raises(ValueError, match=rf"y looks continuous \({len(np.unique(values))} distinct values\)"):
+        cross_validate("wl", graphs, values, **QUICK)
+
+
+def test_a_small_class_is_not_called_continuous(toy):
+    values = np.where(np.arange(40) < 2, 0.5, 1.5)
+    with pytest.raises(ValueError, match=r"class 0\.5 has 2 graphs"):
+        cross_validate("wl", toy[0][:40], values, **QUICK)

@@ -13,7 +13,7 @@ from evaluation.toy_kernels import QUICK, Noise, Slow, Spy, comparable
 from platforms import posix
 from relaxwl._progress import ProgressBar
 from relaxwl.evaluation import ResultStore, cross_validate
-from relaxwl.evaluation.folds import checked_settings, outer_splits
+from relaxwl.evaluation.folds import Settings, outer_splits
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel
 
@@ -63,7 +63,7 @@ def test_classes_of_test_graphs_change_nothing_but_the_score(toy, protocol, monk
     settings = QUICK | {"n_repeats": 1, "protocol": protocol, "inner_folds": 2}
     before = cross_validate(WeisfeilerLehman(max_depth=2), graphs, y, **settings).folds[0]
     codes = np.unique(y, return_inverse=True)[1]
-    splits = outer_splits(codes, checked_settings(protocol, 4, 2, (0.125, 8.0), None, 0), 0)
+    splits = outer_splits(codes, Settings(protocol, 4, 2, (0.125, 8.0), None, 0), 0)
     flipped = y.copy()
     flipped[before.test_indices] = np.where(y[before.test_indices] == "dense", "sparse", "dense")
     monkeypatch.setattr("relaxwl.evaluation.protocol.outer_splits", lambda *_: splits)

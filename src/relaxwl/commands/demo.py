@@ -10,8 +10,7 @@ import numpy as np
 from relaxwl.commands.console import Console
 from relaxwl.datasets import EGONET_MODELS, make_egonets
 from relaxwl.evaluation import Cell, Results, cross_validate, results_table
-from relaxwl.evaluation.cells import best_cells
-from relaxwl.evaluation.records import Record
+from relaxwl.evaluation.records import Record, best_cells
 from relaxwl.predictors import GraphClassifier
 from relaxwl.reports.effects import write_effects
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from relaxwl.commands.console import Console
-from relaxwl.evaluation.warm_up import warm_up
+from relaxwl.evaluation.selection import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.registry import get_kernel, kernel_names

@@ -1,13 +1,11 @@
 """Nested cross-validation of kernels, its records and tables."""
 
-from relaxwl.evaluation.cells import Cell
 from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.evaluation.protocol import cross_validate
-from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp
-from relaxwl.evaluation.results import Results
+from relaxwl.evaluation.records import Cell, DatasetRecord, FoldRecord, GivenUp
+from relaxwl.evaluation.results import Results, ResultStore
 from relaxwl.evaluation.significance import compare, mean_ranks, significance_table
 from relaxwl.evaluation.statistics import describe_dataset
-from relaxwl.evaluation.store import ResultStore
 from relaxwl.evaluation.tables import Table, dataset_table, results_table, runtime_table
 
 __all__ = [

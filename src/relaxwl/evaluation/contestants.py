@@ -38,7 +38,10 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
     if isinstance(kernels, Mapping):
         entries = [_own(kernel, str(name)) for name, kernel in kernels.items()]
     else:
-        entries = [get_kernel(item) if isinstance(item, str) else _own(item) for item in _listed(kernels)]
+        if isinstance(kernels, str):
+            kernels = [name.strip() for name in kernels.split(",") if name.strip()]
+        listed = kernels if isinstance(kernels, Iterable) else [kernels]
+        entries = [get_kernel(item) if isinstance(item, str) else _own(item) for item in listed]
     if not entries:
         raise ValueError("kernels is empty; name at least one kernel")
     names = [entry.name for entry in entries]
@@ -46,14 +49,6 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
         if names.count(name) > 1:
             raise ValueError(f"two kernels are called {name!r}; give them names of their own with a dict name → kernel")
     return [entry.within(depths) for entry in entries]
-
-
-def _listed(kernels: Any) -> list[Any]:
-    if isinstance(kernels, str):
-        return [name.strip() for name in kernels.split(",") if name.strip()]
-    if isinstance(kernels, Iterable):
-        return list(kernels)
-    return [kernels]
 
 
 def _own(estimator: Any, name: str | None = None) -> Entry:

@@ -1,4 +1,4 @@
-"""Settings of an evaluation, and the folds and seeds that follow from them."""
+"""What an evaluation runs on: settings, graphs with targets, and the folds and seeds that follow from them."""
 
 import hashlib
 import json
@@ -11,39 +11,56 @@ import numpy as np
 from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 import relaxwl
+from relaxwl._progress import printable
 from relaxwl._storage import require_regular
-from relaxwl._validation import check_choice, check_integer
+from relaxwl._validation import check_choice, check_integer, looks_continuous, plain_targets
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.learning.svm import SOLVERS
 
 PROTOCOLS = ("transductive", "inductive")
 TASKS = ("classification", "regression")
-# What later versions added, and what it was before: records leave it out there, and those of old stay comparable.
-LATER = {"solver": "path", "task": "classification", "splits": None}
 DEFAULT_C = tuple(2.0**exponent for exponent in (-12, -8, -5, -3, -1, 1, 3, 5, 8, 12))
 # The share of graphs in the test part of a random or scaffold split.
 TEST_SHARE = 0.2
+# Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
+DIGITS = 16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What defines an evaluation, apart from the data and the kernels."""
+    """What defines an evaluation, apart from the data and the kernels; what makes no sense is refused."""
 
     protocol: str
     n_folds: int
     inner_folds: int
-    C: tuple[float, ...]
+    C: Sequence[float]
     depths: tuple[int, ...] | None
     random_state: int
     solver: str = "path"
     task: str = "classification"
     splits: str | None = None
 
+    def __post_init__(self) -> None:
+        check_choice("protocol", self.protocol, PROTOCOLS)
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("task", self.task, TASKS)
+        # No generator: a run must be repeatable from its record.
+        least = {"n_folds": 1 if self.splits else 2, "inner_folds": 2, "random_state": 0}
+        values: dict[str, Any] = {
+            name: check_integer(name, getattr(self, name), bound) for name, bound in least.items()
+        }
+        values["C"] = tuple(sorted({float(value) for value in self.C}))
+        if not values["C"] or not np.isfinite(values["C"]).all() or values["C"][0] <= 0:
+            raise ValueError(f"C must be finite numbers > 0, not {self.C!r}")
+        if self.depths is not None:
+            values["depths"] = tuple(sorted({int(depth) for depth in self.depths}))
+        vars(self).update(values)
+
     def as_json(self) -> dict[str, Any]:
         """Return the settings, with the package's version, as they stand in the records."""
-        values = {name: value for name, value in asdict(self).items() if name not in LATER or value != LATER[name]}
-        depths = None if self.depths is None else list(self.depths)
-        return {**values, "C": list(self.C), "depths": depths, "version": relaxwl.__version__}
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {**values, "version": relaxwl.__version__}
 
 
 @dataclass(frozen=True)
@@ -79,30 +96,67 @@ class Splits:
     groups: Int64 | None = None
 
 
-def checked_settings(
-    protocol: str | None,
-    n_folds: int,
-    inner_folds: int,
-    C: Sequence[float],
-    depths: Sequence[int] | None,
-    random_state: int,
-    solver: str = "path",
-    task: str = "classification",
-) -> Settings:
-    """Return the settings that a user asked for, or say which of them makes no sense."""
-    check_choice("protocol", protocol, PROTOCOLS)
-    check_choice("solver", solver, SOLVERS)
-    check_choice("task", task, TASKS)
-    check_integer("n_folds", n_folds, 2)
-    check_integer("inner_folds", inner_folds, 2)
-    check_integer("random_state", random_state)  # no generator: a run must be repeatable from its record
-    penalties = tuple(sorted({float(value) for value in C}))
-    if not penalties or not np.isfinite(penalties).all() or penalties[0] <= 0:
-        raise ValueError(f"C must be finite numbers > 0, not {C!r}")
-    chosen_depths = None if depths is None else tuple(sorted({int(depth) for depth in depths}))
-    return Settings(
-        str(protocol), int(n_folds), int(inner_folds), penalties, chosen_depths, int(random_state), solver, task
-    )
+@dataclass(frozen=True)
+class Data:
+    """What is evaluated on, under which settings and with which means.
+
+    ``y`` holds codes that index ``classes``, or in regression (where there are no classes) the targets themselves.
+    """
+
+    name: str
+    fingerprint: str
+    graphs: GraphCollection
+    y: Any
+    classes: list[Any]
+    settings: Settings
+    splits: Splits | None
+    n_jobs: int | None
+    time_limit: float | None
+
+    def targets(self, positions: Int64) -> list[Any]:
+        """Return the classes or numbers of some graphs, as the user gave them."""
+        if self.settings.task == "regression":
+            return self.y[positions].tolist()  # type: ignore[no-any-return]
+        return [self.classes[code] for code in self.y[positions]]
+
+    @classmethod
+    def of(
+        cls, graphs: GraphCollection, y: Any, dataset: str, settings: Settings, splits: Splits | None, *means: Any
+    ) -> "Data":
+        """Return the data of an evaluation, or say why there is nothing to learn from them."""
+        targets = plain_targets(y, len(graphs))
+        digest = hashlib.sha256(graphs.fingerprint().encode())
+        digest.update(json.dumps([str(targets.dtype.kind), targets.tolist()], default=str).encode())
+        classes: list[Any] = []
+        if settings.task == "regression":
+            if targets.dtype.kind not in "iufb" or not np.isfinite(targets).all():
+                raise ValueError("y must hold finite numbers for regression")
+            values = targets.astype(np.float64)
+        else:
+            found, codes, sizes = np.unique(targets, return_inverse=True, return_counts=True)
+            if len(found) < 2:
+                raise ValueError("y holds a single class; there is nothing to tell apart")
+            if splits is None:
+                _check_class_sizes(found, sizes, settings)
+            values, classes = codes.astype(np.int64), found.tolist()
+        fingerprint = digest.hexdigest()[:DIGITS]
+        return cls(printable(dataset), fingerprint, graphs, values, classes, settings, splits, *means)
+
+
+def _check_class_sizes(classes: Any, sizes: Int64, settings: Settings) -> None:
+    smallest = int(sizes.argmin())
+    size = int(sizes[smallest])
+    in_training = size - -(-size // settings.n_folds)
+    if size < settings.n_folds or in_training < settings.inner_folds:
+        if looks_continuous(classes, int(sizes.sum())):
+            raise ValueError(
+                f"y looks continuous ({len(classes)} distinct values); classification needs classes, and "
+                "task='regression' takes numbers"
+            )
+        raise ValueError(
+            f"class {classes[smallest]} has {size} graphs: too few for n_folds={settings.n_folds} and "
+            f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
+        )
 
 
 # ------------------------------------------------------------------------------------------------ given folds

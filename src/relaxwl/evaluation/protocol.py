@@ -10,7 +10,7 @@ Gram matrices. *Inductive*: it is fitted on the training graphs of each fold alo
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,13 +21,22 @@ from relaxwl._memory import forget_peak_memory
 from relaxwl._progress import ProgressBar
 from relaxwl._validation import check_integer
 from relaxwl.evaluation.contestants import is_kernel, is_reseeded, require_recognisable, resolve
-from relaxwl.evaluation.data import Data, checked_data
-from relaxwl.evaluation.folds import DEFAULT_C, Split, checked_settings, kernel_seed, outer_splits, read_splits
-from relaxwl.evaluation.predicting import classify, classify_transductively, regress
+from relaxwl.evaluation.folds import DEFAULT_C, Data, Settings, Split, kernel_seed, outer_splits, read_splits
 from relaxwl.evaluation.recording import OUT_OF_TIME, Keeper, Recorder
+from relaxwl.evaluation.records import FoldRecord, GramSketch
 from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.selection import Advance, Choice, FittedVariant, Selection, fit_variant, part_of
-from relaxwl.evaluation.warm_up import warm_up
+from relaxwl.evaluation.selection import (
+    Advance,
+    Choice,
+    FittedVariant,
+    Selection,
+    classify,
+    classify_transductively,
+    fit_variant,
+    part_of,
+    regress,
+    warm_up,
+)
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -40,6 +49,7 @@ from relaxwl.predictors.transductive import TransductiveClassifier
 KEPT_BYTES = 2 * 1024**3
 # Seconds between two lines of progress.
 SECONDS_PER_LINE = 10.0
+Kept = dict[int, FittedVariant]
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +144,8 @@ def cross_validate(
     Deadline(time_limit)  # refuses what is no time
     n_repeats = (5 if splits is None else 1) if n_repeats is None else check_integer("n_repeats", n_repeats, 1)
     protocol = protocol or ("transductive" if splits is None else "inductive")
-    settings = checked_settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
+    depths = None if depths is None else tuple(depths)
+    settings = Settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
     contestants = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
     if store is not None:
         for contestant in contestants:
@@ -143,7 +154,7 @@ def cross_validate(
     given = None if splits is None else read_splits(splits, len(collection), groups)
     if given is not None:
         settings = replace(settings, n_folds=given.n_folds, splits=given.name)
-    data = checked_data(collection, y, dataset, settings, given, n_jobs, time_limit)
+    data = Data.of(collection, y, dataset, settings, given, n_jobs, time_limit)
     keeper = Keeper(store)
     keeper.describe(data)
     total = len(contestants) * n_repeats * settings.n_folds
@@ -157,9 +168,9 @@ def cross_validate(
 def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, progress: ProgressBar) -> str:
     """Compute, record by record, what the store does not hold yet; return how it ended."""
     recorder = Recorder.of(contestant, data)
-    keeper.take_sketch(recorder.key)
+    keeper.take(GramSketch, recorder.key)
     n_folds = data.settings.n_folds
-    kept: dict[int, FittedVariant] = {}
+    kept: Kept = {}
     is_warm = False
     begun = progress.done
     for repetition in range(n_repeats):
@@ -169,7 +180,7 @@ def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, pro
         def advance(share: float, what: str, where: str = where) -> None:
             progress.add(share * n_folds, "%s: %s", where, what)
 
-        missing = [fold for fold in range(n_folds) if not keeper.take_fold(recorder.key, repetition, fold)]
+        missing = [fold for fold in range(n_folds) if not keeper.take(FoldRecord, recorder.key, repetition, fold)]
         if missing and keeper.take_out_of_time(recorder.key, repetition, data.time_limit):
             return OUT_OF_TIME
         if missing and not is_warm:
@@ -188,55 +199,58 @@ def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, pro
 
 
 def _evaluate_folds(
-    recorder: Recorder,
-    repetition: int,
-    folds: list[int],
-    kept: dict[int, FittedVariant],
-    keeper: Keeper,
-    advance: Advance,
+    recorder: Recorder, repetition: int, folds: list[int], kept: Kept, keeper: Keeper, advance: Advance
 ) -> None:
     """Evaluate some folds of a repetition: together if they share Gram matrices, else one by one."""
-    data = recorder.data
+    data, contestant = recorder.data, recorder.contestant
+    inductive, regression = data.settings.protocol == "inductive", data.settings.task == "regression"
     splits = outer_splits(data.y, data.settings, repetition, data.splits)
+    part = part_of(advance, max(len(folds), 1))
+
+    def variants() -> list[Variant]:
+        return contestant.variants(kernel_seed(data.settings.random_state, repetition), data.n_jobs)
 
     def keep(batch: list[int], choices: list[Choice], seen: Int64) -> None:
         pairs = zip(batch, choices, strict=True)
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
-        if choices[0].gram is not None and not keeper.take_sketch(recorder.key):
+        if choices[0].gram is not None and not keeper.take(GramSketch, recorder.key):
             keeper.add([recorder.sketch(seen, choices[0])])
 
-    by_itself = not is_kernel(recorder.contestant)
-    if by_itself and folds and _shares_kernels(recorder.contestant, data, repetition):
-        evaluate_fold = _sharing(recorder.contestant, data, repetition)
+    if not is_kernel(contestant):
+        # Where it can, it fits its kernels once for all folds, without classes.
+        may_share = folds and not inductive and not regression
+        may_share = may_share and TransductiveClassifier.suits(variants()[0].estimator, data.graphs)
+        advance(0.0, "fitting")
+        shared = TransductiveClassifier(variants()[0].estimator, data.graphs) if may_share else None
         for fold in folds:
-            keep([fold], [evaluate_fold(splits[fold])], splits[fold].train)
-            advance(1 / len(folds), "predicting")
-    elif by_itself or data.settings.protocol == "inductive":
-        evaluate = _predicted if by_itself else _inductive
+            train, test = splits[fold].train, splits[fold].test
+            labels = data.y[train] if regression else np.array(data.targets(train))
+            if shared is not None:
+                choice = classify_transductively(shared, train, labels, test, data.classes)
+            else:
+                predicted = regress if regression else partial(classify, classes=data.classes)
+                choice = predicted(variants()[0].estimator, data.graphs[train], labels, data.graphs[test])
+            part(1.0, "predicting")
+            keep([fold], [choice], train)
+    elif inductive:
         for fold in folds:
-            choice = evaluate(recorder.contestant, data, repetition, splits[fold], part_of(advance, len(folds)))
-            keep([fold], [choice], splits[fold].train)
+            split = splits[fold]
+            training = replace(data, graphs=data.graphs[split.train], y=data.y[split.train])
+            within, unseen = [split.within_training()], data.graphs[split.test]
+            keep([fold], _choose(variants(), training, within, part, {}, unseen), split.train)
     elif folds:
         chosen = [splits[fold] for fold in folds]
-        choices = _transductive(recorder.contestant, data, repetition, chosen, kept, advance)
-        keep(folds, choices, np.arange(len(data.y)))
+        keep(folds, _choose(variants(), data, chosen, advance, kept), np.arange(len(data.y)))
 
 
-def _variants(contestant: Entry, data: Data, repetition: int) -> list[Variant]:
-    seed = kernel_seed(data.settings.random_state, repetition)
-    return contestant.variants(seed, data.n_jobs)
-
-
-def _transductive(
-    contestant: Entry,
-    data: Data,
-    repetition: int,
-    splits: list[Split],
-    kept: dict[int, FittedVariant],
-    advance: Advance,
+def _choose(
+    variants: list[Variant], data: Data, splits: list[Split], advance: Advance, kept: Kept, unseen: Any = None
 ) -> list[Choice]:
-    """Choose for several folds from the same Gram matrices of all graphs, variant by variant."""
-    variants = _variants(contestant, data, repetition)
+    """Choose for several folds from the same Gram matrices, variant by variant.
+
+    ``kept`` holds what is fitted from one repetition to the next; with ``unseen``, the test graphs are not among those
+    that the kernel is fitted to.
+    """
     selection = Selection(splits, data.y, data.settings.C, data.n_jobs, data.settings.solver)
     for number, variant in enumerate(variants):
         share = part_of(advance, len(variants))
@@ -245,54 +259,11 @@ def _transductive(
             share(0.0, "fitting")
             fitted = fit_variant(variant, data.graphs)
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
-            if not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
+            if unseen is None and not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
                 kept[number] = replace(fitted, prepared=None)  # all graphs have met
-        selection.enter(fitted, share)
+        rows = None if unseen is None else partial(_unseen_matrix, fitted, unseen, selection.choices[0])
+        selection.enter(fitted, share, rows)
     return selection.choices
-
-
-def _inductive(contestant: Entry, data: Data, repetition: int, split: Split, advance: Advance) -> Choice:
-    """Choose for one fold, with kernels that have seen its training graphs alone, and classes of these alone."""
-    variants = _variants(contestant, data, repetition)
-    training, unseen = data.graphs[split.train], data.graphs[split.test]
-    within, settings = [split.within_training()], data.settings
-    selection = Selection(within, data.y[split.train], settings.C, data.n_jobs, settings.solver)
-    for variant in variants:
-        share = part_of(advance, len(variants))
-        share(0.0, "fitting")
-        fitted = fit_variant(variant, training)
-        selection.enter(fitted, share, partial(_unseen_matrix, fitted, unseen, selection.choices[0]))
-    return selection.choices[0]
-
-
-def _predicted(contestant: Entry, data: Data, repetition: int, split: Split, advance: Advance) -> Choice:
-    """Let a contestant that predicts by itself learn from the training graphs of one fold, and predict the others."""
-    estimator = _variants(contestant, data, repetition)[0].estimator
-    training, unseen = data.graphs[split.train], data.graphs[split.test]
-    advance(0.0, "fitting")
-    if data.settings.task == "regression":
-        choice = regress(estimator, training, data.y[split.train], unseen)
-    else:
-        choice = classify(estimator, training, np.array(data.targets(split.train)), unseen, data.classes)
-    advance(1.0, "predicting")
-    return choice
-
-
-def _shares_kernels(contestant: Entry, data: Data, repetition: int) -> bool:
-    """Say whether a contestant that predicts by itself can fit its kernels once for all folds, without classes."""
-    wanted = data.settings.protocol == "transductive" and data.settings.task == "classification"
-    return wanted and TransductiveClassifier.suits(_variants(contestant, data, repetition)[0].estimator, data.graphs)
-
-
-def _sharing(contestant: Entry, data: Data, repetition: int) -> Callable[[Split], Choice]:
-    """Let a contestant's kernels meet all graphs; return what learns from one fold's training graphs alone."""
-    shared = TransductiveClassifier(_variants(contestant, data, repetition)[0].estimator, data.graphs)
-
-    def evaluate(split: Split) -> Choice:
-        labels = np.array(data.targets(split.train))
-        return classify_transductively(shared, split.train, labels, split.test, data.classes)
-
-    return evaluate
 
 
 def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choice, position: int) -> Float64:

@@ -1,4 +1,4 @@
-"""Turns what happened in a fold into records, and keeps them."""
+"""What happened in a fold becomes records, with small pictures of Gram matrices, and is kept."""
 
 import datetime
 import hashlib
@@ -11,23 +11,26 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from sklearn.decomposition import KernelPCA
+from sklearn.preprocessing import KernelCenterer
 
 import relaxwl
 from relaxwl._memory import peak_memory
+from relaxwl._progress import printable
 from relaxwl.evaluation.contestants import identity
-from relaxwl.evaluation.data import DIGITS, Data
-from relaxwl.evaluation.folds import Split, kernel_seed
-from relaxwl.evaluation.predicting import log_loss, regression_scores
-from relaxwl.evaluation.records import FoldRecord, GivenUp, GramSketch, Key, Record
-from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.selection import Choice
-from relaxwl.evaluation.sketches import sketch_gram
+from relaxwl.evaluation.folds import DIGITS, Data, Split, kernel_seed
+from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, Record, identity_of
+from relaxwl.evaluation.results import SECONDS, Results, ResultStore
+from relaxwl.evaluation.selection import Choice, log_loss, regression_scores
 from relaxwl.evaluation.statistics import describe_dataset
-from relaxwl.evaluation.store import ResultStore
-from relaxwl.graphs.arrays import Int64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.registry import Entry
 
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
+# Blocks on a side of a picture: enough to see the classes, little enough to keep hundreds of pictures.
+SKETCH_SIDE = 90
+# Variance below this share of the diagonal is rounding: all graphs are the same to the kernel.
+VANISHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,20 @@ class Recorder:
 
     def fold(self, repetition: int, fold: int, split: Split, choice: Choice) -> FoldRecord:
         """Return the record of an evaluated fold."""
-        data = self.data
-        predictions, accuracy, converged = self._outcome(split, choice)
+        data, targets = self.data, self.data.y[split.test]
+        scores: dict[str, float] = {}
+        accuracy, converged = None, True
+        if choice.values is not None:
+            predictions = choice.values.tolist()
+            scores = regression_scores(targets, choice.values, choice.deviations)
+        elif choice.prediction is None:
+            raise ValueError(f"the kernel {self.contestant.name} has no variants")
+        else:
+            codes, converged = choice.prediction.classes, choice.prediction.converged
+            predictions, accuracy = [data.classes[code] for code in codes], float(np.mean(codes == targets))
+            if choice.probabilities is not None:
+                scores = {"log_loss": log_loss(choice.probabilities, targets)}
+        peak = peak_memory()
         return FoldRecord(
             key=self.key,
             title=self.contestant.title,
@@ -66,34 +81,15 @@ class Recorder:
             n_fits=choice.n_fits,
             n_unconverged=choice.n_unconverged + (not converged),
             converged=converged,
-            fit_seconds=round(choice.fit_seconds, 6),
-            gram_seconds=round(choice.gram_seconds, 6),
-            transform_seconds=round(choice.transform_seconds, 6),
-            svm_seconds=round(choice.svm_seconds, 6),
-            peak_memory_mb=_megabytes(peak_memory()),
+            **{name: round(getattr(choice, name), 6) for name in SECONDS},
+            peak_memory_mb=None if peak is None else round(peak / 2**20, 1),
             n_jobs=data.n_jobs,
             versions=versions(),
             finished_at=_now(),
             offered={name: [_plain(value) for value in values] for name, values in choice.offered.items()},
-            scores=self._scores(split, choice),
+            scores=scores,
             deviations=None if choice.deviations is None else choice.deviations.tolist(),
         )
-
-    def _outcome(self, split: Split, choice: Choice) -> tuple[list[Any], float | None, bool]:
-        """Return the predictions as users read them, the accuracy (None in regression), and whether fits converged."""
-        if choice.values is not None:
-            return choice.values.tolist(), None, True
-        if choice.prediction is None:
-            raise ValueError(f"the kernel {self.contestant.name} has no variants")
-        codes = choice.prediction.classes
-        accuracy = float(np.mean(codes == self.data.y[split.test]))
-        return [self.data.classes[code] for code in codes], accuracy, choice.prediction.converged
-
-    def _scores(self, split: Split, choice: Choice) -> dict[str, float]:
-        targets = self.data.y[split.test]
-        if choice.values is not None:
-            return regression_scores(targets, choice.values, choice.deviations)
-        return {} if choice.probabilities is None else {"log_loss": log_loss(choice.probabilities, targets)}
 
     def given_up(self, repetition: int, error: Exception) -> GivenUp:
         """Return the record of a repetition that was given up."""
@@ -114,58 +110,44 @@ class Keeper:
 
     def __init__(self, store: Any) -> None:
         self._store = store if store is None or isinstance(store, ResultStore) else ResultStore(store)
-        self._known = Results([]) if self._store is None else self._store.load()
-        self._folds = {(r.key, r.repetition, r.fold): r for r in self._known.folds}
-        self._sketches = {sketch.key: sketch for sketch in self._known.sketches}
-        self._used: dict[int, Record] = {}
+        self._known = {} if self._store is None else {identity_of(record): record for record in self._store.load()}
+        self._used: dict[Any, Record] = {}
 
     def add(self, records: Sequence[Record]) -> None:
         """Take in new records, all at once."""
         if self._store is not None:
             self._store.append(records)
-        self._use(records)
+        for record in records:
+            self._known[identity_of(record)] = self._used[identity_of(record)] = record
+
+    def take(self, *identity: Any) -> bool:
+        """Take a known record (see :func:`identity_of`) into the results; say whether there was one."""
+        if identity in self._known:
+            self._used[identity] = self._known[identity]
+        return identity in self._known
 
     def describe(self, data: Data) -> None:
-        """Take in what the data set looks like, unless it is known."""
-        known = self._known.dataset_records.get((data.name, data.fingerprint))
-        if known is not None:
-            self._use([known])
-            return
-        labels = [] if data.settings.task == "regression" else data.targets(np.arange(len(data.y)))
-        self.add([describe_dataset(data.name, data.graphs, labels, fingerprint=data.fingerprint, n_jobs=data.n_jobs)])
-
-    def take_fold(self, key: Key, repetition: int, fold: int) -> bool:
-        """Take a known fold into the results; say whether there was one."""
-        record = self._folds.get((key, repetition, fold))
-        self._use([] if record is None else [record])
-        return record is not None
-
-    def take_sketch(self, key: Key) -> bool:
-        """Take the known picture of a kernel's Gram matrix into the results; say whether there was one."""
-        sketch = self._sketches.get(key)
-        self._use([] if sketch is None else [sketch])
-        return sketch is not None
+        """Take in what the data set looks like."""
+        if not self.take(DatasetRecord, data.name, data.fingerprint):
+            labels = [] if data.settings.task == "regression" else data.targets(np.arange(len(data.y)))
+            found = describe_dataset(data.name, data.graphs, labels, fingerprint=data.fingerprint, n_jobs=data.n_jobs)
+            self.add([found])
 
     def take_out_of_time(self, key: Key, repetition: int, time_limit: float | None) -> bool:
         """Say whether the kernel was out of time here before, with no less time than it would get now; take that in."""
-        given_up = [
-            record
-            for record in self._known
-            if isinstance(record, GivenUp)
-            and record.cause == OUT_OF_TIME
-            and (record.key, record.repetition) == (key, repetition)
+        given_up = (
+            identity
+            for identity, record in self._known.items()
+            if identity[:4] == (GivenUp, key, repetition, OUT_OF_TIME)
+            and isinstance(record, GivenUp)
             and (record.time_limit is None or (time_limit is not None and record.time_limit >= time_limit))
-        ]
-        self._use(given_up[:1])
-        return bool(given_up)
+        )
+        first = next(given_up, None)
+        return first is not None and self.take(*first)
 
     def results(self) -> Results:
         """Return what this evaluation asked for, computed or found."""
         return Results(self._used.values())
-
-    def _use(self, records: Sequence[Record]) -> None:
-        self._used.update({id(record): record for record in records})
-        self._sketches.update({record.key: record for record in records if isinstance(record, GramSketch)})
 
 
 def _plain(value: Any) -> Any:
@@ -191,5 +173,72 @@ def versions() -> dict[str, str]:
     }
 
 
-def _megabytes(n_bytes: float | None) -> float | None:
-    return None if n_bytes is None else round(n_bytes / 2**20, 1)
+# ------------------------------------------------------------------------------------------- pictures of Gram matrices
+
+
+def sketch_gram(
+    gram: Float64, y: Int64, class_names: Sequence[str], key: Key, title: str, parameters: dict[str, Any]
+) -> GramSketch:
+    """Return the picture of a Gram matrix; ``y`` are class codes that index ``class_names``."""
+    cosine = cosine_normalized(gram)
+    order = np.argsort(y, kind="stable")
+    coordinates, explained = kernel_pca(cosine)
+    sizes = np.bincount(y, minlength=len(class_names))
+    return GramSketch(
+        key=key,
+        title=title,
+        parameters=parameters,
+        blocks=_blocks(cosine, order).tolist(),
+        class_names=[printable(name) for name in class_names],
+        class_ends=[float(end) for end in np.cumsum(sizes) / max(len(y), 1)],
+        coordinates=np.round(coordinates, 4).tolist(),
+        classes=y.tolist(),
+        explained=[round(float(share), 4) for share in explained],
+    )
+
+
+def cosine_normalized(gram: Float64) -> Float64:
+    """Return the matrix scaled to a diagonal of 1; graphs with k(G, G) = 0 keep their zeros.
+
+    >>> cosine_normalized(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    lengths = np.sqrt(np.maximum(gram.diagonal(), 0))
+    lengths[lengths == 0] = 1
+    return np.asarray(gram / lengths[:, None] / lengths)
+
+
+def kernel_pca(gram: Float64, n_components: int = 2) -> tuple[Float64, Float64]:
+    """Return the first principal components in feature space, (n, n_components), and their shares of the variance.
+
+    Signs are fixed (the entry of largest size is positive), so that pictures do not flip between machines.
+
+    >>> points, shares = kernel_pca(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    >>> points[:, 0].round(6).tolist(), shares.round(6).tolist()
+    ([1.0, -1.0], [1.0, 0.0])
+    """
+    total = float(KernelCenterer().fit_transform(gram).trace())
+    n_there = min(n_components, len(gram))
+    points, shares = np.zeros((len(gram), n_components)), np.zeros(n_components)
+    if total <= VANISHING * float(gram.trace()):
+        return points, shares
+    pca = KernelPCA(n_there, kernel="precomputed", random_state=0)
+    points[:, :n_there] = pca.fit_transform(gram)
+    shares[:n_there] = np.maximum(pca.eigenvalues_, 0) / total
+    peaks = points[np.abs(points).argmax(axis=0), np.arange(n_components)]
+    return points * np.where(peaks < 0, -1, 1), shares
+
+
+def _blocks(gram: Float64, order: Int64) -> Int64:
+    """Average the sorted matrix over blocks, and spread the values from 0 to 255 between robust limits."""
+    n = len(order)
+    side = min(n, SKETCH_SIDE)
+    starts = np.arange(side) * n // side
+    rows = np.add.reduceat(gram[order], starts, axis=0)
+    sums = np.add.reduceat(rows[:, order], starts, axis=1)
+    sizes = np.diff(np.append(starts, n))
+    means = sums / sizes[:, None] / sizes
+    low, high = np.quantile(means, [0.02, 0.98])
+    spread = (means - low) / (high - low) if high > low else np.zeros_like(means)
+    return np.rint(np.clip(spread, 0, 1) * 255).astype(np.int64)

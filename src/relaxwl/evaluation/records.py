@@ -1,16 +1,19 @@
 """Typed records of an evaluation, and their form as lines of JSON.
 
-A line ends with a checksum of all that stands before it. Lines of old have none and are read all the same; but whatever
-the line, its fields must be those of a record, of the right types.
+A line ends with a checksum of all that stands before it; its fields must be those of a record, of the right types.
 """
 
 import hashlib
 import json
 import re
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 Scalar = str | int | float | bool | None
 # Hexadecimal digits of the checksum of a line, and how the line ends with it.
@@ -18,6 +21,10 @@ CHECKSUM_DIGITS = 16
 CHECKSUM = re.compile(rb'(.*),"checksum":"([0-9a-f]{%d})"\}' % CHECKSUM_DIGITS, re.DOTALL)
 # What tables and reports ask the settings of a run for.
 SETTINGS = {"protocol", "n_folds", "inner_folds", "C", "depths", "random_state", "version"}
+# Scores of which less is better.
+LOWER_IS_BETTER = frozenset({"rmse", "mae", "nlpd", "log_loss"})
+# Decimals that tables show of scores other than accuracies.
+DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class FoldRecord:
     ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts support vector machines of two classes,
     ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
     during the repetition (where the system cannot tell: since its start), with what it held before. ``offered`` names
-    the values that each parameter was chosen from (empty in records of old). ``accuracy`` is None in regression, and
+    the values that each parameter was chosen from. ``accuracy`` is None in regression, and
     ``inner_accuracy`` where the contestant predicts by itself; ``scores`` holds other scores by name, and
     ``deviations`` what a predictor says about how far off its predictions may be.
     """
@@ -80,13 +87,10 @@ class FoldRecord:
 
     def score(self, metric: str) -> float:
         """Return the accuracy, or another score by its name."""
-        if metric == "accuracy" and self.accuracy is not None:
-            return self.accuracy
-        try:
-            return self.scores[metric]
-        except KeyError:
-            known = [*(["accuracy"] if self.accuracy is not None else []), *self.scores]
-            raise KeyError(f"no score {metric!r} in the results; there are: {', '.join(known)}") from None
+        scores = self.scores if self.accuracy is None else {"accuracy": self.accuracy, **self.scores}
+        if metric not in scores:
+            raise KeyError(f"no score {metric!r} in the results; there are: {', '.join(scores)}")
+        return scores[metric]
 
     @property
     def kernel_seconds(self) -> float:
@@ -159,23 +163,92 @@ RECORD_TYPES: dict[str, type[Record]] = {
     "gram-sketch": GramSketch,
 }
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
+# What may occur only once in a store; time limits may differ, so that a longer one can be tried.
+IDENTITY: dict[type[Record], tuple[str, ...]] = {
+    FoldRecord: ("key", "repetition", "fold"),
+    GivenUp: ("key", "repetition", "cause", "time_limit"),
+    DatasetRecord: ("name", "fingerprint"),
+    GramSketch: ("key",),
+}
+
+
+def identity_of(record: Record) -> tuple[Any, ...]:
+    """Return what tells a record from all others of a store."""
+    return type(record), *(getattr(record, name) for name in IDENTITY[type(record)])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kernel on a data set: what a table shows.
+
+    ``accuracies`` (or values of another ``metric``) has one entry for each complete repetition: the mean over its
+    folds; where the folds were given, one for each fold. ``mean`` and ``std`` (the population's, as ``numpy.std`` gives
+    it) are taken over them, NaN where there is none; with a single one ``has_spread`` is false, and the standard
+    deviation of 0 says nothing. ``given_up`` says why some repetition had no end ("out of time" or "out of memory"),
+    and is empty if none was given up.
+    """
+
+    dataset: str
+    kernel: str
+    title: str
+    accuracies: tuple[float, ...]
+    given_up: str
+    records: tuple[FoldRecord, ...] = field(repr=False)
+    metric: str = "accuracy"
+
+    @property
+    def mean(self) -> float:
+        """Mean over the repetitions."""
+        return float(np.mean(self.accuracies)) if self.accuracies else float("nan")
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the repetitions."""
+        return float(np.std(self.accuracies)) if self.accuracies else float("nan")
+
+    @property
+    def chance(self) -> float:
+        """Share of the most frequent class among all test graphs: what answering without looking would reach."""
+        counts = Counter(target for record in self.records for target in record.targets)
+        return max(counts.values(), default=0) / max(counts.total(), 1)
+
+    @property
+    def percent(self) -> float:
+        """Mean accuracy as tables show it."""
+        return round(100 * self.mean, 2)
+
+    @property
+    def rank(self) -> float:
+        """What tells better from worse (less is better): as tables show it, so that equal numbers are equally good."""
+        if self.metric == "accuracy":
+            return -self.percent
+        return round(self.mean, DIGITS) if self.metric in LOWER_IS_BETTER else -round(self.mean, DIGITS)
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether there are repetitions enough for a standard deviation to mean anything."""
+        return len(self.accuracies) > 1
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is an accuracy to show."""
+        return bool(self.accuracies) and not self.given_up
+
+
+def best_cells(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the finished cells with the best mean, as tables show it: several, if they are equal there."""
+    finished = [cell for cell in cells if cell.finished]
+    best = min((cell.rank for cell in finished), default=None)
+    return [cell for cell in finished if cell.rank == best]
+
+
+# ------------------------------------------------------------------------------------------------------ lines of JSON
 
 
 def record_to_json(record: Record) -> str:
     """Return a record as one line of JSON, with its checksum; any name in it can be written."""
-    values = {"type": TYPE_NAMES[type(record)], **asdict(record)}
-    line = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    try:
-        content = line.encode()
-    except UnicodeEncodeError:  # a lone surrogate, as in a file name that is not UTF-8
-        line = json.dumps(values, separators=(",", ":"))
-        content = line.encode()
-    return f'{line[:-1]},"checksum":"{_checksum(content)}"}}'
-
-
-def has_checksum(line: bytes) -> bool:
-    """Say whether a line carries a checksum; those of old files do not."""
-    return CHECKSUM.fullmatch(line.strip()) is not None
+    line = json.dumps({"type": TYPE_NAMES[type(record)], **asdict(record)}, separators=(",", ":"))
+    return f'{line[:-1]},"checksum":"{_checksum(line.encode())}"}}'
 
 
 def record_from_json(line: str | bytes) -> Record:
@@ -186,12 +259,12 @@ def record_from_json(line: str | bytes) -> Record:
     ValueError
         If the line is damaged, cut short or not a record.
     """
-    content = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line.strip()
-    marked = CHECKSUM.fullmatch(content)
-    if marked:
-        content = marked[1] + b"}"
-        if _checksum(content) != marked[2].decode():
-            raise ValueError("it does not match its checksum")
+    marked = CHECKSUM.fullmatch(line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line.strip())
+    if marked is None:
+        raise ValueError("it is cut, or not a record: it does not end with a checksum")
+    content = marked[1] + b"}"
+    if _checksum(content) != marked[2].decode():
+        raise ValueError("it does not match its checksum")
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):
@@ -199,11 +272,17 @@ def record_from_json(line: str | bytes) -> Record:
     kind = values.pop("type", None) if isinstance(values, dict) else None
     if not isinstance(kind, str) or kind not in RECORD_TYPES:
         raise ValueError(f"it is not a record of type {', '.join(RECORD_TYPES)}")
-    record_type = RECORD_TYPES[kind]
-    _check_fields(record_type, values)
+    record_type: Any = RECORD_TYPES[kind]
+    hints = _hints(record_type)
+    wrong = hints.keys() ^ values.keys()
+    if wrong:
+        raise ValueError(f"the fields {', '.join(sorted(wrong))} are missing or unknown")
+    for name, hint in hints.items():
+        if not _fits(values[name], hint):
+            raise ValueError(f"its field {name} cannot be {str(values[name])[:60]!r}")
     if "key" in values:
         values["key"] = Key(**values["key"])
-    record = record_type(**values)
+    record: Record = record_type(**values)
     if isinstance(record, (FoldRecord, GivenUp)):
         _check_sense(record)
     return record
@@ -211,18 +290,6 @@ def record_from_json(line: str | bytes) -> Record:
 
 def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:CHECKSUM_DIGITS]
-
-
-def _check_fields(record_type: type, values: dict[str, Any]) -> None:
-    """Refuse fields that a record does not have, that are missing (but those added later) or of another type."""
-    known = {f.name: f for f in fields(record_type)}
-    later = {name for name, f in known.items() if f.default is not MISSING or f.default_factory is not MISSING}
-    wrong = (known.keys() ^ values.keys()) - (later - values.keys())
-    if wrong:
-        raise ValueError(f"the fields {', '.join(sorted(wrong))} are missing or unknown")
-    for name, hint in _hints(record_type).items():
-        if name in values and not _fits(values[name], hint):
-            raise ValueError(f"its field {name} cannot be {str(values[name])[:60]!r}")
 
 
 def _check_sense(record: FoldRecord | GivenUp) -> None:
@@ -256,11 +323,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
     if hint is Key:
-        return isinstance(value, dict) and value.keys() == _hints(Key).keys() and all(map(_is_text, value.values()))
+        return isinstance(value, dict) and value.keys() == _hints(Key).keys() and _fits(value, dict[str, str])
     if hint in (int, float):
         return isinstance(value, (int, hint)) and not isinstance(value, bool)
     return isinstance(value, hint)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)

@@ -1,19 +1,37 @@
-"""The records of an evaluation, and the questions that tables, plots and reports ask them."""
+"""The records of an evaluation: the file that keeps them, and the questions that tables, plots and reports ask them."""
 
 import json
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.evaluation.cells import Cell
-from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, Record
+from relaxwl._memory import refuse_beyond_memory
+from relaxwl._storage import naming_file, require_regular
+from relaxwl.evaluation.records import (
+    Cell,
+    DatasetRecord,
+    FoldRecord,
+    GivenUp,
+    GramSketch,
+    Key,
+    Record,
+    identity_of,
+    record_from_json,
+    record_to_json,
+)
 from relaxwl.evaluation.tables import results_table
 
 # The times of a record, as columns of a table of folds.
 SECONDS = ("fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds")
+# What a byte of a file of records takes when it has become records.
+BYTES_PER_BYTE = 20
+# So many lines that are no records are named one by one.
+MOST_NOTES = 3
 
 
 class Results(Sequence[Record]):
@@ -95,14 +113,18 @@ class Results(Sequence[Record]):
 
         Each part holds at most one set of settings, and for each data set and kernel one fingerprint.
         """
-        parts: list[_Part] = []
+        # What the records of each part have committed themselves to, and the records.
+        parts: list[tuple[dict[str, str], list[Record]]] = []
         for record in self._evaluated():
-            settings = json.dumps(record.settings, sort_keys=True)
-            part = next((p for p in parts if p.settings == settings and p.agrees_with(record.key)), None)
+            claims = {"": json.dumps(record.settings, sort_keys=True), **_claims(record.key)}
+            part = next(
+                (p for p in parts if all(p[0].get(what, value) == value for what, value in claims.items())), None
+            )
             if part is None:
-                parts.append(part := _Part(settings))
-            part.take(record)
-        return [Results([*self._companions(part), *part.records]) for part in parts]
+                parts.append(part := ({}, []))
+            part[0].update(claims)
+            part[1].append(record)
+        return [Results([*self._companions(claims), *records]) for claims, records in parts]
 
     def require_one_run(self) -> None:
         """Refuse records of runs that differ in settings, data or version.
@@ -126,6 +148,10 @@ class Results(Sequence[Record]):
         """What tables show: the accuracy, or in regression the root of the mean squared error."""
         return "rmse" if any(record.accuracy is None for record in self.folds) else "accuracy"
 
+    def title(self, kernel: str) -> str:
+        """Return what tables call a kernel."""
+        return next((record.title for record in self._evaluated() if record.key.kernel == kernel), kernel)
+
     def cell(self, dataset: str, kernel: str, metric: str | None = None) -> Cell:
         """Return what is known about a kernel on a data set.
 
@@ -147,8 +173,14 @@ class Results(Sequence[Record]):
         ValueError
             If the records come from runs with different fingerprints.
         """
-        self._require_dataset(dataset)
-        kernel = self._kernel_name(kernel)
+        known = _unique([*self.datasets, *(described for described, _ in self.dataset_records)])
+        if dataset not in known:
+            raise KeyError(f"no data set {dataset!r} in the results; there are: {', '.join(known) or 'none'}")
+        if kernel not in self.kernels:
+            titled = _unique(record.key.kernel for record in self._evaluated() if record.title == kernel)
+            if len(titled) != 1:
+                raise KeyError(f"no kernel {kernel!r} in the results; there are: {', '.join(self.kernels) or 'none'}")
+            kernel = titled[0]
         evaluated = [r for r in self._evaluated() if (r.key.dataset, r.key.kernel) == (dataset, kernel)]
         if len({record.key.fingerprint for record in evaluated}) > 1:
             raise ValueError(
@@ -161,7 +193,7 @@ class Results(Sequence[Record]):
         return Cell(
             dataset=dataset,
             kernel=kernel,
-            title=evaluated[0].title if evaluated else kernel,
+            title=evaluated[0].title if evaluated else self.title(kernel),
             accuracies=_values(complete, metric or self.metric),
             given_up=given_up[-1] if given_up else "",
             records=folds,
@@ -185,78 +217,34 @@ class Results(Sequence[Record]):
 
         Where folds were given, graphs may be tested twice or never; a row then has an entry for each test.
         """
-        complete = _complete_repetitions(self.cell(dataset, kernel).records)
         rows = []
-        for repetition in sorted(complete):
+        for _, folds in sorted(_complete_repetitions(self.cell(dataset, kernel).records).items()):
             pairs = sorted(
-                pair
-                for record in complete[repetition]
-                for pair in zip(record.test_indices, record.predictions, strict=True)
+                pair for record in folds for pair in zip(record.test_indices, record.predictions, strict=True)
             )
             rows.append([prediction for _, prediction in pairs])
         return np.array(rows)
 
-    def _require_dataset(self, name: str) -> None:
-        known = _unique([*self.datasets, *(described for described, _ in self.dataset_records)])
-        if name not in known:
-            raise KeyError(f"no data set {name!r} in the results; there are: {', '.join(known) or 'none'}")
-
-    def _kernel_name(self, kernel: str) -> str:
-        """Return the name of a kernel that is called by its name or by its title."""
-        known = self.kernels
-        if kernel in known:
-            return kernel
-        titled = _unique(record.key.kernel for record in self._evaluated() if record.title == kernel)
-        if len(titled) != 1:
-            raise KeyError(f"no kernel {kernel!r} in the results; there are: {', '.join(known) or 'none'}")
-        return titled[0]
-
     def _evaluated(self) -> list[FoldRecord | GivenUp]:
         return [record for record in self._records if isinstance(record, (FoldRecord, GivenUp))]
 
-    def _companions(self, part: "_Part") -> list[Record]:
-        """Return the data-set records and sketches that belong to a part."""
+    def _companions(self, claims: dict[str, str]) -> list[Record]:
+        """Return the data-set records and sketches that belong to records with these claims."""
         return [
             record
             for record in self._records
-            if (isinstance(record, DatasetRecord) and part.claims.get((record.name, "")) == record.fingerprint)
-            or (isinstance(record, GramSketch) and _claims(record.key).items() <= part.claims.items())
+            if (isinstance(record, DatasetRecord) and claims.get(f"{record.name}\0") == record.fingerprint)
+            or (isinstance(record, GramSketch) and _claims(record.key).items() <= claims.items())
         ]
-
-
-@dataclass
-class _Part:
-    """Records that may share a table, and what they have committed themselves to."""
-
-    settings: str
-    claims: dict[tuple[str, str], str] = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
-
-    def agrees_with(self, key: Key) -> bool:
-        return all(self.claims.get(what, value) == value for what, value in _claims(key).items())
-
-    def take(self, record: FoldRecord | GivenUp) -> None:
-        self.claims.update(_claims(record.key))
-        self.records.append(record)
 
 
 def _as_row(record: FoldRecord) -> dict[str, Any]:
     """Return what a table of folds shows of one."""
     scores = {} if record.accuracy is None else {"accuracy": record.accuracy, "inner_accuracy": record.inner_accuracy}
-    seconds = {name: getattr(record, name) for name in SECONDS}
-    return {
-        "dataset": record.key.dataset,
-        "kernel": record.key.kernel,
-        "title": record.title,
-        "protocol": record.settings["protocol"],
-        "repetition": record.repetition,
-        "fold": record.fold,
-        **scores,
-        **record.scores,
-        **record.parameters,
-        **seconds,
-        "peak_memory_mb": record.peak_memory_mb,
-    }
+    first = {"dataset": record.key.dataset, "kernel": record.key.kernel, "title": record.title}
+    place = {"protocol": record.settings["protocol"], "repetition": record.repetition, "fold": record.fold}
+    last = {name: getattr(record, name) for name in (*SECONDS, "peak_memory_mb")}
+    return {**first, **place, **scores, **record.scores, **record.parameters, **last}
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -279,13 +267,13 @@ def _values(complete: dict[int, list[FoldRecord]], metric: str) -> tuple[float, 
     scores = np.array([[record.score(metric) for record in complete[r]] for r in sorted(complete)])
     if not scores.size:
         return ()
-    given = "splits" in complete[min(complete)][0].settings
+    given = complete[min(complete)][0].settings.get("splits")
     return tuple(float(np.mean(part)) for part in (scores.T if given else scores))
 
 
-def _claims(key: Key) -> dict[tuple[str, str], str]:
+def _claims(key: Key) -> dict[str, str]:
     """Return which data a name stands for, and which fingerprint a kernel has on it."""
-    return {(key.dataset, ""): key.data, (key.dataset, key.kernel): key.fingerprint}
+    return {f"{key.dataset}\0": key.data, f"{key.dataset}\0{key.kernel}": key.fingerprint}
 
 
 def finished_cells(results: Results) -> Iterator[Cell]:
@@ -295,3 +283,72 @@ def finished_cells(results: Results) -> Iterator[Cell]:
             cell = results.cell(dataset, kernel)
             if cell.finished:
                 yield cell
+
+
+class ResultStore:
+    """An append-only file of records: one JSON object a line.
+
+    Each batch is appended with one write that is forced to the disk, so a run that was killed leaves whole lines behind
+    and goes on where it stopped. A line that is torn or damaged is named, stays where it is and counts for nothing:
+    what it stood for is computed again.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not exist, its folder must.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = ResultStore(Path(folder) / "results.jsonl")
+    ...     len(store.load())
+    0
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(f"cannot keep results in {self.path}: the folder {self.path.parent} does not exist")
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Write records, all in one write, and wait until the disk has them."""
+        lines = b"".join(record_to_json(record).encode() + b"\n" for record in records)
+        if not lines:
+            return
+        with naming_file(self.path), self.path.open("a+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 1, 0))
+            if size and file.read(1) != b"\n":  # the last line is torn
+                lines = b"\n" + lines
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def load(self) -> Results:
+        """Read all records; of two for the same fold the first counts.
+
+        A line that is no record (the last, if the machine went down while it was written) or does not match its
+        checksum is left out with a warning that names it; of many, as in a file of another kind, the first are named
+        and the others counted.
+        """
+        if not self.path.exists():
+            return Results([])
+        size = require_regular(self.path)
+        refuse_beyond_memory(BYTES_PER_BYTE * size, f"reading {self.path}", "is it a file of results?")
+        records: dict[Any, Record] = {}
+        n_dropped = 0
+        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                record = record_from_json(line)
+            except ValueError as error:
+                n_dropped += 1
+                if n_dropped <= MOST_NOTES:
+                    warnings.warn(f"{self.path}, line {number}: left out, because {error}", stacklevel=2)
+                continue
+            records.setdefault(identity_of(record), record)
+        if n_dropped > MOST_NOTES:
+            warnings.warn(f"{self.path}: {n_dropped} lines were left out", stacklevel=2)
+        return Results(records.values())

@@ -1,5 +1,11 @@
-"""The choice of parameters within a fold: every setting of a fitted kernel, every C, scored on the training part."""
+"""What happens within a fold: the choice of parameters for kernels, and the predictions of all contestants.
 
+Every setting of a fitted kernel and every C is scored on the training part. Contestants that predict by themselves are
+fitted on the training graphs with their targets, and then asked.
+"""
+
+import inspect
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +13,32 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from relaxwl._execution import map_chunks
+from relaxwl.evaluation.contestants import is_kernel
 from relaxwl.evaluation.folds import Split
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.registry import Variant
-from relaxwl.learning.svm import (
-    PathScores,
-    Prediction,
-    predict,
-    score_path,
-    submatrix,
-    training_scale,
-)
+from relaxwl.kernels.limits import time_limit
+from relaxwl.kernels.registry import Entry, Variant
+from relaxwl.learning.svm import PathScores, Prediction, predict, score_path, submatrix, training_scale
+from relaxwl.predictors.transductive import TransductiveClassifier
+
+# Probabilities and deviations below this count as this: a sure error costs much, but not everything.
+LEAST_PROBABILITY = 1e-15
+LEAST_DEVIATION = 1e-9
+# The share of targets that should lie in the intervals whose coverage is measured.
+INTERVAL = 0.95
+# Graphs of a run that does not count. Smaller ones would leave out part of the code, such as that for graphlets of five
+# nodes.
+N_GRAPHS = 10
+LEAST_NODES = 8
+MOST_NODES = 200
+# Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
+MOST_SECONDS = 60.0
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -44,7 +62,6 @@ class Choice:
     gram_seconds: float = 0.0
     transform_seconds: float = 0.0
     svm_seconds: float = 0.0
-
     offered: dict[str, list[Any]] = field(default_factory=dict)
 
     def offer(self, settings: Sequence[dict[str, Any]]) -> None:
@@ -96,19 +113,13 @@ def fit_variant(variant: Variant, graphs: GraphCollection) -> FittedVariant:
     fitted = time.perf_counter()
     matrices = kernel.compare(prepared, None, variant.settings)
     finished = time.perf_counter()
-    candidates = [
-        Candidate({**variant.parameters, **setting}, _checked(matrix, len(graphs), kernel, setting))
-        for setting, matrix in zip(variant.settings, matrices, strict=True)
-    ]
+    candidates = []
+    for setting, matrix in zip(variant.settings, matrices, strict=True):
+        checked: Float64 = np.ascontiguousarray(matrix, np.float64)  # compiled code takes nothing else
+        if checked.shape != (len(graphs), len(graphs)) or not np.isfinite(checked).all():
+            raise ValueError(f"{kernel} gave no finite square Gram matrix with {setting}")
+        candidates.append(Candidate({**variant.parameters, **setting}, checked))
     return FittedVariant(variant, prepared, candidates, fitted - started, finished - fitted)
-
-
-def _checked(matrix: Any, n_graphs: int, kernel: Any, setting: dict[str, Any]) -> Float64:
-    """Return a matrix that compiled code can take."""
-    checked: Float64 = np.ascontiguousarray(matrix, np.float64)
-    if checked.shape != (n_graphs, n_graphs) or not np.isfinite(checked).all():
-        raise ValueError(f"{kernel} gave no finite square Gram matrix with {setting}")
-    return checked
 
 
 # Counts a share of some work as done, and tells what it was; several threads may call it.
@@ -213,3 +224,151 @@ class Selection:
         choice.parameters = {**candidate.parameters, "C": self.C[penalty]}
         # One picture of the matrix is enough, so the other folds let it go.
         choice.gram = candidate.matrix if fold == 0 else None
+
+
+# ------------------------------------------------------------------------------- contestants that predict by themselves
+
+
+def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: GraphCollection, classes: Any) -> Choice:
+    """Fit a classifier and predict unseen graphs; what comes out are codes that index ``classes``."""
+    choice, predicted = _fitted(estimator, training, labels), time.perf_counter()
+    found = estimator.predict(unseen)
+    code_of = {label: code for code, label in enumerate(classes)}
+    try:
+        codes = np.array([code_of[label] for label in np.asarray(found).tolist()], np.int64)
+    except KeyError as error:
+        raise ValueError(f"{estimator} predicted the class {error}, which is not one of {list(classes)}") from None
+    if hasattr(estimator, "predict_proba"):
+        choice.probabilities = _in_order(estimator, estimator.predict_proba(unseen), classes)
+    choice.transform_seconds = time.perf_counter() - predicted
+    choice.prediction = Prediction(codes, True, 0.0)
+    return choice
+
+
+def classify_transductively(
+    shared: TransductiveClassifier, train: Int64, labels: Any, test: Int64, classes: Any
+) -> Choice:
+    """Learn from the classes of some of the graphs that the kernels have met, and predict others of them."""
+    shared.learn(train, labels)
+    predicted = time.perf_counter()
+    probabilities = _in_order(shared, shared.predict_proba(test), classes)
+    return Choice(
+        parameters=shared.choice,
+        prediction=Prediction(probabilities.argmax(axis=1), True, 0.0),
+        probabilities=probabilities,
+        n_candidates=1,
+        fit_seconds=shared.kernel_seconds,
+        transform_seconds=time.perf_counter() - predicted,
+        svm_seconds=shared.seconds,
+    )
+
+
+def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen: GraphCollection) -> Choice:
+    """Fit a regressor and predict unseen graphs, with deviations where it knows them."""
+    choice, predicted = _fitted(estimator, training, targets), time.perf_counter()
+    if "return_std" in inspect.signature(estimator.predict).parameters:
+        values, choice.deviations = np.asarray(estimator.predict(unseen, return_std=True), np.float64)
+    else:
+        values = np.asarray(estimator.predict(unseen), np.float64)
+    if values.shape != (len(unseen),) or not np.isfinite(values).all():
+        raise ValueError(f"{estimator} gave no finite number for each of {len(unseen)} graphs")
+    choice.transform_seconds = time.perf_counter() - predicted
+    choice.values = values
+    return choice
+
+
+def _fitted(estimator: Any, training: GraphCollection, targets: Any) -> Choice:
+    started = time.perf_counter()
+    estimator.fit(training, targets)
+    return Choice(n_candidates=1, fit_seconds=time.perf_counter() - started)
+
+
+def _in_order(estimator: Any, probabilities: Any, classes: Any) -> Float64:
+    """Return the probabilities (n, n_classes) in the order of ``classes``; a class not met in fitting has none."""
+    ordered = np.zeros((len(probabilities), len(classes)))
+    known = {label: column for column, label in enumerate(np.asarray(estimator.classes_).tolist())}
+    for code, label in enumerate(classes):
+        if label in known:
+            ordered[:, code] = probabilities[:, known[label]]
+    return ordered
+
+
+def log_loss(probabilities: Float64, codes: Int64) -> float:
+    """Return the mean negative log probability of the true classes.
+
+    >>> round(log_loss(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 1])), 4)
+    0.3466
+    """
+    of_truth = np.maximum(probabilities[np.arange(len(codes)), codes], LEAST_PROBABILITY)
+    return float(-np.log(of_truth).mean())
+
+
+def regression_scores(targets: Float64, values: Float64, deviations: Float64 | None) -> dict[str, float]:
+    """Return errors, the explained variance, and with deviations the predictive density and the coverage.
+
+    >>> regression_scores(np.array([0.0, 2.0]), np.array([0.0, 1.0]), None)
+    {'rmse': 0.7071067811865476, 'mae': 0.5, 'r2': 0.5}
+    """
+    errors = values - targets
+    spread = float(((targets - targets.mean()) ** 2).sum())
+    squares = float((errors**2).sum())
+    scores = {
+        "rmse": float(np.sqrt((errors**2).mean())),
+        "mae": float(np.abs(errors).mean()),
+        "r2": 1 - squares / spread if spread > 0 else 0.0,
+    }
+    if deviations is not None:
+        deviations = np.maximum(deviations, LEAST_DEVIATION)
+        scores["nlpd"] = float(-np.mean(norm.logpdf(targets, values, deviations)))
+        scores["coverage"] = float(np.mean(np.abs(errors) <= norm.ppf((1 + INTERVAL) / 2) * deviations))
+    return scores
+
+
+# ------------------------------------------------------------------------------------------- a run that does not count
+
+
+def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
+    """Do with a few small graphs what an evaluation does with each variant, and forget what comes out.
+
+    The first fit of a kernel in a process loads modules and compiles code, which can take longer than the fit itself
+    and must not be timed. These kernels have a seed of their own, so that no result and no random stream depends on it.
+    Only kernels of this package take part: what a fit of others costs or changes is not for us to know.
+
+    Parameters
+    ----------
+    contestant : Entry
+        The kernel.
+    graphs : GraphCollection
+        Graphs that it is going to meet.
+    n_jobs : int, optional
+        Number of threads.
+    unseen : bool
+        Whether it is going to meet graphs that it was not fitted to.
+    """
+    part = small_part(graphs)
+    if not is_kernel(contestant) or not contestant.estimator_class().__module__.startswith("relaxwl.") or not len(part):
+        return
+    everything = np.arange(len(part))
+    for variant in contestant.variants(0, n_jobs):
+        try:
+            with time_limit(MOST_SECONDS):
+                fitted, kernel = fit_variant(variant, part), variant.estimator
+                if unseen:
+                    kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
+                score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))
+        except Exception as error:  # what is wrong with a kernel shows in the run that counts
+            logger.debug("%s in a run that does not count: %s", contestant.name, error)
+
+
+def small_part(graphs: GraphCollection) -> GraphCollection:
+    """Return ten of the smaller graphs, or as many of them (perhaps none) as together have few vertices.
+
+    >>> graphs = GraphCollection.from_edges([(n, [(0, 1)]) for n in (2000, 3, 10, 9, 4000)])
+    >>> small_part(graphs).node_counts.tolist()
+    [3, 9, 10]
+    """
+    by_size = np.argsort(graphs.node_counts, kind="stable")
+    sizes = graphs.node_counts[by_size]
+    start = max(min(int(np.searchsorted(sizes, LEAST_NODES)), len(sizes) - N_GRAPHS), 0)
+    n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MOST_NODES, side="right"))
+    return graphs[by_size[start : start + n_taken]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from relaxwl.evaluation.cells import Cell, best_cells
+from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import Column, Table, TableCell
 
@@ -105,7 +105,7 @@ def significance_table(results: Results, metric: str | None = None) -> Table:
         corrected = dict(zip(others, holm([found.p_value for found in compared.values()]), strict=True))
         winners = [cell.kernel for cell in best]
         for kernel in results.kernels:
-            row = rows.setdefault(kernel, [TableCell(_title(results, kernel))])
+            row = rows.setdefault(kernel, [TableCell(results.title(kernel))])
             row.append(_cell(compared.get(kernel), corrected.get(kernel), kernel in winners, metric))
     columns = [Column(name, (f"{name} difference", f"{name} p")) for name in results.datasets]
     notes = (
@@ -149,7 +149,7 @@ def mean_ranks(results: Results, metric: str | None = None) -> Ranks:
     testable = n > 1 and k > 2 and not np.all(ranks == ranks[0, 0])
     p_value = float(stats.friedmanchisquare(*ranks.T).pvalue) if testable else float("nan")
     critical = float(stats.studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
-    titles = tuple(_title(results, kernel) for kernel in kernels)
+    titles = tuple(results.title(kernel) for kernel in kernels)
     return Ranks(titles, tuple(ranks.mean(axis=0).tolist()), n, p_value, critical)
 
 
@@ -161,11 +161,6 @@ def _scores(cell: Cell, metric: str) -> dict[tuple[int, int], tuple[float, int, 
         for record in cell.records
         for size in [len(record.test_indices)]
     }
-
-
-def _title(results: Results, kernel: str) -> str:
-    titles = (record.title for record in results.folds if record.key.kernel == kernel)
-    return next(titles, kernel)
 
 
 def _cell(comparison: Comparison | None, p_value: float | None, is_best: bool, metric: str) -> TableCell:

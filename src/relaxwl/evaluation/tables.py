@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relaxwl._progress import duration
-from relaxwl.evaluation.cells import DIGITS, Cell, best_cells
-from relaxwl.evaluation.records import DatasetRecord
+from relaxwl._validation import check_choice
+from relaxwl.evaluation.records import DIGITS, Cell, DatasetRecord, best_cells
 
 if TYPE_CHECKING:
     from relaxwl.evaluation.results import Results
@@ -31,25 +31,11 @@ NOT_THERE = "–"
 UNFINISHED = "…"
 BOLD_ON, BOLD_OFF = "\x1b[1m", "\x1b[0m"
 LATEX_ESCAPES = str.maketrans(
-    {
-        "&": r"\&",
-        "%": r"\%",
-        "#": r"\#",
-        "_": r"\_",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\\": r"\textbackslash{}",
-        "±": r"$\pm$",
-        "–": "--",
-        "…": r"\dots{}",
-        "×": r"$\times$",
-        "λ": r"$\lambda$",
-        "√": r"$\sqrt{}$",
-    }
+    {sign: rf"\{sign}" for sign in "&%#_${}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "–": "--"}
+    | {"…": r"\dots{}", "×": r"$\times$", "λ": r"$\lambda$", "√": r"$\sqrt{}$"}
 )
+FORMS = ("text", "markdown", "csv", "latex")
 
 
 @dataclass(frozen=True)
@@ -109,13 +95,18 @@ class Table:
                 out.append("  ".join("-" * width for width in widths))
         return "\n".join([*out, *self.notes])
 
+    def _styled(self, bold: str, escapes: dict[int, Any]) -> list[list[str]]:
+        """Return the texts of the head and of all rows, escaped, and bold where they are."""
+        lines = [[TableCell(column.title) for column in self.columns], *self.rows]
+        return [[(bold if c.bold else "{}").format(c.text.translate(escapes)) for c in line] for line in lines]
+
     def to_markdown(self) -> str:
         """Return a Markdown table with its title and notes."""
+        styled = self._styled("**{}**", str.maketrans({"|": r"\|"}))
+        head, *lines = (f"| {' | '.join(line)} |" for line in styled)
         bar = "|:--|" + "--:|" * (len(self.columns) - 1)
-        head = _markdown_row(column.title for column in self.columns)
-        body = [_markdown_row(f"**{c.text}**" if c.bold else c.text for c in row) for row in self.rows]
         notes = ["", *(f"{note}  " for note in self.notes)] if self.notes else []
-        return "\n".join([f"**{self.title}**", "", head, bar, *body, *notes]).rstrip()
+        return "\n".join([f"**{self.title}**", "", head, bar, *lines, *notes]).rstrip()
 
     def to_csv(self) -> str:
         """Return comma-separated values: numbers without signs and marks, one in each column."""
@@ -128,37 +119,17 @@ class Table:
 
     def to_latex(self) -> str:
         """Return a LaTeX table in the style of the ``booktabs`` package."""
-        heads = " & ".join(column.title.translate(LATEX_ESCAPES) for column in self.columns)
-        body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in self.rows]
-        caption = ". ".join(part.rstrip(".") for part in (self.title, *self.notes)) + "."
-        return "\n".join(
-            [
-                r"\begin{table}",
-                r"\centering",
-                rf"\caption{{{caption.translate(LATEX_ESCAPES)}}}",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
-                r"\toprule",
-                heads + r" \\",
-                r"\midrule",
-                *body,
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-            ]
-        )
+        head, *body = (" & ".join(line) + r" \\" for line in self._styled(r"\textbf{{{}}}", LATEX_ESCAPES))
+        caption = (". ".join(part.rstrip(".") for part in (self.title, *self.notes)) + ".").translate(LATEX_ESCAPES)
+        above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
+        above += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule", head, r"\midrule"]
+        return "\n".join([*above, *body, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
     def render(self, form: str, *, ansi: bool = False) -> str:
         """Return the table in one of the formats ``text``, ``markdown``, ``csv`` and ``latex``."""
-        match form:
-            case "text":
-                return self.to_text(ansi=ansi)
-            case "markdown":
-                return self.to_markdown()
-            case "csv":
-                return self.to_csv()
-            case "latex":
-                return self.to_latex()
-        raise ValueError(f"form must be one of text, markdown, csv, latex, not {form!r}")
+        check_choice("form", form, FORMS)
+        text: str = self.to_text(ansi=ansi) if form == "text" else getattr(self, f"to_{form}")()
+        return text
 
 
 def results_table(
@@ -187,7 +158,7 @@ def results_table(
     metric = metric or results.metric
     cells = {(kernel, name): results.cell(name, kernel, metric) for kernel in kernels for name in datasets}
     columns = [Column("kernel")]
-    rows = {kernel: [TableCell(_title([cells[kernel, name] for name in datasets]))] for kernel in kernels}
+    rows = {kernel: [TableCell(results.title(kernel))] for kernel in kernels}
     for name in datasets:
         columns.append(Column(name, (f"{name} mean", f"{name} std", f"{name} repetitions")))
         best = best_cells(cells[k, name] for k in kernels)
@@ -197,7 +168,9 @@ def results_table(
         if any(published.values()):
             columns.append(Column(f"{name} published", (f"{name} published mean", f"{name} published std")))
             for kernel in kernels:
-                rows[kernel].append(_published_cell(published[kernel]))
+                mean_std = published[kernel]
+                text = NOT_THERE if mean_std is None else f"{mean_std[0]:.2f} ± {mean_std[1]:.2f}"
+                rows[kernel].append(TableCell(text, values=mean_std or ("", "")))
     notes = _accuracy_notes(results, cells.values(), metric)
     return Table(METRICS[metric][0], tuple(columns), tuple(tuple(row) for row in rows.values()), notes)
 
@@ -216,7 +189,7 @@ def runtime_table(results: "Results") -> Table:
     rows = []
     for kernel in results.kernels:
         cells = [results.cell(name, kernel) for name in results.datasets]
-        rows.append((TableCell(_title(cells)), *map(_runtime_cell, cells)))
+        rows.append((TableCell(results.title(kernel)), *map(_runtime_cell, cells)))
     notes = (
         "Seconds to fit the kernel and compute its Gram matrices in all settings, once; "
         "after the plus sign, seconds to choose parameters and train in one fold",
@@ -245,17 +218,19 @@ def dataset_table(records: "Iterable[DatasetRecord] | Results") -> Table:
     n_depths = max((len(record.distinct_trees) for record in described), default=0)
     titles = ("data set", "graphs", "classes", "vertices", "edges", "density", "degree", "labels")
     columns = [*map(Column, titles), *(Column(f"trees {depth}") for depth in range(n_depths))]
-    rows = tuple(_dataset_row(record, n_depths) for record in described)
+    rows = []
+    for r in described:
+        means = (r.mean_nodes, r.mean_edges, r.mean_density, r.mean_degree)
+        exact = (r.n_graphs, len(r.class_sizes), *means, r.n_node_labels or 0, *r.distinct_trees)
+        forms = (",d", "d", ",.1f", ",.1f", ".3f", ".2f", "d", *[",d"] * len(r.distinct_trees))
+        cells = [TableCell(format(value, form), values=(value,)) for value, form in zip(exact, forms, strict=True)]
+        missing = [TableCell("", values=("",))] * (n_depths - len(r.distinct_trees))
+        rows.append((TableCell(r.name), *cells, *missing))
     notes = (
         "Vertices, edges, density and degree are means over the graphs (degree: over the vertices); "
         "trees i is the number of distinct unfolding trees of depth i",
     )
-    return Table("Data sets", tuple(columns), rows, notes)
-
-
-def _title(cells: Sequence[Cell]) -> str:
-    """Return a kernel's title, which data sets without results for it do not know."""
-    return next((cell.title for cell in cells if cell.title != cell.kernel), cells[0].kernel)
+    return Table("Data sets", tuple(columns), tuple(rows), notes)
 
 
 def _accuracy_cell(cell: Cell, best: Sequence[Cell]) -> TableCell:
@@ -267,12 +242,6 @@ def _accuracy_cell(cell: Cell, best: Sequence[Cell]) -> TableCell:
     return TableCell(text, bold=cell in best, values=(scale * cell.mean, std, len(cell.accuracies)))
 
 
-def _published_cell(published: tuple[float, float] | None) -> TableCell:
-    if published is None:
-        return TableCell(NOT_THERE, values=("", ""))
-    return TableCell(f"{published[0]:.2f} ± {published[1]:.2f}", values=published)
-
-
 def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> tuple[str, ...]:
     shown = list(cells)
     finished = [cell for cell in shown if cell.finished]
@@ -280,15 +249,12 @@ def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> t
     notes = []
     if results.folds:
         settings = results.folds[0].settings
-        given = "splits" in settings
+        given = settings.get("splits")
         span = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0]) if counts else "0"
         what = "mean over" if counts == [1] else "mean ± standard deviation over"
-        of = (
-            f"given test part{'s' if span != '1' else ''} ({settings['splits']}; {settings['protocol']})"
-            if given
-            else f"repetition{'s' if span != '1' else ''} of {settings['n_folds']}-fold cross-validation "
-            f"({settings['protocol']})"
-        )
+        many = "s" if span != "1" else ""
+        of = f"repetition{many} of {settings['n_folds']}-fold cross-validation ({settings['protocol']})"
+        of = f"given test part{many} ({given}; {settings['protocol']})" if given else of
         notes.append(f"{METRICS[metric][1]}, {what} {span} {of}; the best is marked")
         if given:
             notes.append(
@@ -325,29 +291,3 @@ def _runtime_cell(cell: Cell) -> TableCell:
     svm = float(np.mean([record.svm_seconds for record in cell.records]))
     peak = max((record.peak_memory_mb or 0.0 for record in cell.records), default=0.0)
     return TableCell(f"{duration(fit + gram)} + {duration(svm)}", values=(fit, gram, svm, peak or ""))
-
-
-def _dataset_row(record: DatasetRecord, n_depths: int) -> tuple[TableCell, ...]:
-    trees = [*record.distinct_trees, *[None] * (n_depths - len(record.distinct_trees))]
-    exact: list[Any] = [
-        record.n_graphs,
-        len(record.class_sizes),
-        record.mean_nodes,
-        record.mean_edges,
-        record.mean_density,
-        record.mean_degree,
-        record.n_node_labels or 0,
-    ]
-    forms = (",d", "d", ",.1f", ",.1f", ".3f", ".2f", "d")
-    cells = [TableCell(format(value, form), values=(value,)) for value, form in zip(exact, forms, strict=True)]
-    counts = [TableCell("" if n is None else f"{n:,}", values=("" if n is None else n,)) for n in trees]
-    return (TableCell(record.name), *cells, *counts)
-
-
-def _markdown_row(texts: Iterable[str]) -> str:
-    return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
-
-
-def _latex_cell(cell: TableCell) -> str:
-    text = cell.text.translate(LATEX_ESCAPES)
-    return rf"\textbf{{{text}}}" if cell.bold else text

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import relaxwl
-from relaxwl.evaluation.cells import Cell, best_cells
-from relaxwl.evaluation.records import GramSketch
+from relaxwl.evaluation.records import Cell, GramSketch, best_cells
 from relaxwl.evaluation.results import Results, finished_cells
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
 from relaxwl.reports import pages, plots
