@@ -6,7 +6,8 @@
 ``records/graph_sets.jsonl`` keeps a line for each repetition, with the commit, the machine and the date. Nested 10-fold
 cross-validation with parameters chosen by three inner folds, 3 repetitions up to 1,200 graphs, else 1; published folds
 (Errica et al. 2020) where there are some. A repetition that takes longer than two hours is given up, and its cell is
-"> 2 h". Ranks are taken over the sets on which all methods shown have a number.
+"> 2 h". Ranks are taken over the sets on which all methods have a number. ``--methods "auto without WL"`` shows what a
+kind of views contributes.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import numpy as np
 from harness import DATA, RECORDS, Records, markdown
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from relaxwl import GraphClassifier
 from relaxwl.datasets import load_tu
 from relaxwl.evaluation import ResultStore, cross_validate
 from relaxwl.evaluation.significance import Ranks
@@ -86,8 +88,33 @@ class PropagationAttr(GraphKernel):
         return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
 
 
+class Without(GraphClassifier):
+    """The default classifier without one kind of its views, to see what that contributes."""
+
+    def __init__(self, dropped="WL", n_jobs=None, random_state=None):
+        super().__init__(n_jobs=n_jobs, random_state=random_state)
+        self.dropped = dropped
+
+    def _views(self, objects, **options):
+        views, left_out = super()._views(objects, **options)
+        kept = [view for view in views if kind_of_view(view) != self.dropped]
+        return kept or views, left_out
+
+
+def kind_of_view(view):
+    """Return what a view shows of graphs: trees, relaxed trees, ends of shortest paths, vectors of nodes."""
+    kernel = getattr(view, "kernel", None)
+    if getattr(kernel, "base", "subtree") == "shortest-path":
+        return "shortest paths"
+    kinds = {"WeisfeilerLehman": "WL", "RelaxedWeisfeilerLehman": "R-WL*", "ContinuousWeisfeilerLehman": "vectors"}
+    return kinds.get(type(kernel).__name__, "other")
+
+
 METHODS = {name: name for name in ("auto", "wl", "wl-tanimoto", "rwl-star", "cwl", "wwl")}
 METHODS |= {"propagation": PropagationAttr(), "statistics": "stats-rf"}
+# Measured only when they are asked for.
+DROPPED = {f"auto without {kind}": Without(kind) for kind in ("WL", "R-WL*", "shortest paths", "vectors")}
+ALL = METHODS | DROPPED
 
 
 @cache
@@ -98,7 +125,7 @@ def read(name):
 def measure(method, name, folds, repetition, store):
     """Return the accuracy of a repetition in percent (published folds: mean and deviation over them), or why none."""
     graphs, y = read(name)
-    kernel = METHODS[method]
+    kernel = ALL[method]
     results = cross_validate(
         kernel if isinstance(kernel, str) else {method: kernel},
         graphs,
@@ -136,7 +163,7 @@ def table(records, kind):
     """Return the table of a kind of folds, and ranks over the sets on which all methods but propagation finished."""
     accuracies = records.values("accuracy", kind)
     given_up = {key[:2] for key, record in records.cells.items() if key[2] == kind and "given_up" in record["measures"]}
-    shown = [method for method in METHODS if method in accuracies]
+    shown = [method for method in ALL if method in accuracies]
     sets = [name for name in SETS if any(name in accuracies[method] for method in shown)]
     rows = []
     for name in sets:
@@ -146,7 +173,7 @@ def table(records, kind):
                  for method, number in zip(shown, numbers, strict=True)]  # fmt: skip
         rows.append([name, *(f"**{text}**" if number == best else text
                              for text, number in zip(texts, numbers, strict=True))])  # fmt: skip
-    ranked = [method for method in shown if method != "propagation"]
+    ranked = [method for method in shown if method != "propagation" and method not in DROPPED]
     complete = [name for name in sets if all(name in accuracies[method] for method in ranked)]
     ranks = None
     if complete and len(ranked) > 1:
@@ -164,7 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where folds are kept")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices=list(ALL), default=list(METHODS))
     parser.add_argument("--folds", nargs="+", choices=["nested", "published"], default=["nested", "published"])
     parser.add_argument("--records", default=RECORDS / "graph_sets.jsonl")
     parser.add_argument("--plot", help="write the critical-difference plot of the nested folds to this file")
