@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from explanation.planted import planted
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman, unfolding_tree
+from relaxwl import (
+    ContinuousWeisfeilerLehman,
+    GraphCollection,
+    RelaxedWeisfeilerLehman,
+    WeisfeilerLehman,
+    unfolding_tree,
+)
+from relaxwl.explanation import explain
 from relaxwl.explanation.groupings import Unfolder, count_groups, groupings
 
 
@@ -22,7 +29,15 @@ def test_frequencies_are_those_of_the_groups(explanation):
         assert cluster.presence[1] == pytest.approx((explanation.y[with_it] == 1).sum() / (explanation.y == 1).sum())
 
 
-@pytest.mark.parametrize("kernel", [WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 2, random_state=0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        WeisfeilerLehman(2),
+        RelaxedWeisfeilerLehman(2, 2, random_state=0),
+        ContinuousWeisfeilerLehman("auto", 2, 2, similarity="dot", random_state=0),
+    ],
+    ids=repr,
+)
 def test_groups_count_up_to_the_features_also_of_unseen_graphs(kernel):
     graphs, _ = planted(20)
     unseen, _ = planted(10, seed=1)
@@ -42,3 +57,25 @@ def test_trees_and_their_sizes_are_those_of_the_vertices():
         tree = trees.tree(int(vertex), 2)
         assert tree == unfolding_tree(graphs[graph], node, 2)
         assert trees.sizes(2)[vertex] == tree.size
+
+
+def test_clusters_of_vectors_are_told_in_the_units_of_the_data():
+    """Rings with a chord have triangles, and that is what separates them."""
+    rings = [(9, [(v, (v + 1) % 9) for v in range(9)] + ([(0, 2)] if chord else [(0, 4)])) for chord in (0, 1)] * 10
+    kernel = ContinuousWeisfeilerLehman(["degree", "triangles"], 1, 2, n_clusters=4, random_state=0)
+    explanation = explain(kernel, GraphCollection.from_edges(rings), ["none", "chord"] * 10, n_permutations=99)
+    best = explanation.clusters[0]
+    assert best.better_than_chance
+    with_triangles = next(one for one in explanation.clusters if one.center.label == "degree 3, 1 triangles")
+    assert explanation.classes[with_triangles.typical_class] == "chord"
+    told = {cluster.center.label for cluster in explanation.clusters if cluster.depth == 0}
+    assert {"degree 2, 0 triangles", "degree 3, 1 triangles"} <= told
+    assert "triangles" in explanation.summary()
+    found = explanation.members(best)
+    assert found.nearest[0].distance == 0  # a center is a node
+    grouping = explanation.grouping(best.partition, best.depth)
+    assert [member.distance for member in found.nearest] == sorted(member.distance for member in found.nearest)
+    assert grouping.center_distances().shape == (grouping.n_groups, grouping.n_groups)
+    graph = explanation.explain_graph(1)
+    np.testing.assert_allclose(graph.evidence.sum(axis=0) + explanation.model.intercept, graph.scores)
+    assert explanation.explain_pair(0, 1).shared

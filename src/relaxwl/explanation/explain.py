@@ -18,6 +18,7 @@ from relaxwl.explanation.weights import LinearWeights, fit_regression, fit_weigh
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
+from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
 
@@ -47,8 +48,9 @@ def explain(
 
     Parameters
     ----------
-    kernel : RelaxedWeisfeilerLehman or WeisfeilerLehman
-        The kernel, with ``base="subtree"``. One that is not fitted is cloned and fitted on the graphs.
+    kernel : RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman
+        The kernel, with ``base="subtree"``. Centers of the last are single nodes with a description in the units of the
+        data: "degree 12, 30 triangles, core 5". One that is not fitted is cloned and fitted on the graphs.
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : array-like (n_graphs,)
@@ -218,10 +220,10 @@ def _check_settings(n_permutations: int, significance: float) -> None:
 
 def _fitted(kernel: Any, graphs: GraphCollection) -> Any:
     """Return the kernel if it is fitted, else a fitted copy."""
-    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman)):
+    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman, ContinuousWeisfeilerLehman)):
         raise TypeError(
-            "kernel must be a RelaxedWeisfeilerLehman or a WeisfeilerLehman kernel, whose features are groups of "
-            f"neighbourhoods, not {type(kernel).__name__}"
+            "kernel must be a RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman kernel, whose "
+            f"features are clusters of nodes, not {type(kernel).__name__}"
         )
     if kernel.base != "subtree":
         raise ValueError(

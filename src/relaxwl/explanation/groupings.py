@@ -1,10 +1,13 @@
 """Where the vertices of a collection fall: one view on the groups of relaxed and plain Weisfeiler-Lehman kernels."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from relaxwl._execution import cached_property
 from relaxwl.distances.ground import Ground
@@ -12,6 +15,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
 from relaxwl.kernels.chains import group_distances
+from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
@@ -134,8 +138,46 @@ class Grouping:
         return group_distances(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
 
 
-def groupings(kernel: RelaxedWeisfeilerLehman | WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
+class Describer(Unfolder):
+    """Writes vectors of nodes in the units of the data, as trees of one node: there is nothing below."""
+
+    def __init__(self, kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection, vectors: Any) -> None:
+        self.kernel, self.graphs, self.vectors = kernel, graphs, vectors
+
+    def sizes(self, depth: int) -> Float64:
+        """Return 1 for each node."""
+        return np.ones(self.graphs.n_nodes)
+
+    def tree(self, vertex: int, depth: int) -> UnfoldingTree:
+        """Return the description of a node's vector."""
+        return UnfoldingTree(self.kernel.describe(depth, self.vectors[vertex]))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorGrouping(Grouping):
+    """Clusters of vectors of nodes; distances are in standard deviations."""
+
+    points: Any = field(default=None, repr=False)
+
+    @cached_property
+    def distances(self) -> Float64:
+        """Distance of each node's vector to the center of its cluster."""
+        trees = cast(Describer, self.trees)
+        return np.asarray(np.linalg.norm(trees.vectors - self.points[self.groups], axis=1) / trees.kernel.unit_)
+
+    def center_tree(self, group: int) -> UnfoldingTree:
+        """Return the description of a center."""
+        return UnfoldingTree(cast(Describer, self.trees).kernel.describe(self.depth, self.points[group]))
+
+    def center_distances(self, n_jobs: int | None = None) -> Float64:
+        """Return the distances between the centers."""
+        return np.asarray(cdist(self.points, self.points) / cast(Describer, self.trees).kernel.unit_)
+
+
+def groupings(kernel: Any, graphs: GraphCollection) -> list[Grouping]:
     """Return all groupings of a fitted kernel, in the order of its features."""
+    if isinstance(kernel, ContinuousWeisfeilerLehman):
+        return list(_of_vectors(kernel, graphs))
     return _relaxed(kernel, graphs) if isinstance(kernel, RelaxedWeisfeilerLehman) else _identical(kernel, graphs)
 
 
@@ -159,6 +201,17 @@ def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[G
         result.append(Grouping(described.index, described.depth, size, column, found, trees, described, kernel.n_jobs))
         column += size
     return result
+
+
+def _of_vectors(kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection) -> Iterator[Grouping]:
+    column, nothing = 0, Ground(np.zeros((1, 1)), np.zeros((1, 1)))
+    for depth, (vectors, of_node, clusters) in enumerate(kernel.assignments(graphs)):
+        trees, bounds = Describer(kernel, graphs, vectors[of_node]), kernel.center_bounds_[depth].tolist()
+        for partition, (start, stop) in enumerate(pairwise(bounds)):
+            found = Assignment(Rows.from_parts([], 0), of_node, clusters[partition], nothing)
+            points = kernel.centers_[depth][start:stop]
+            yield VectorGrouping(partition, depth, stop - start, column, found, trees, points=points)
+            column += stop - start
 
 
 def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:

@@ -438,11 +438,18 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return join_counts(map_chunks(count, range(len(sizes)), self.n_jobs), [1.0] * len(sizes))
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        levels = enumerate(self._levels(graphs, self._fitted_table(graphs)))
-        return [
-            self._count(graphs, self._assign(depth, vectors.rows), of_node, depth)
-            for depth, (vectors, of_node) in levels
-        ]
+        found = enumerate(self.assignments(graphs))
+        return [self._count(graphs, clusters, of_node, depth) for depth, (_, of_node, clusters) in found]
+
+    def assignments(self, X: Any) -> Iterator[tuple[NDArray[np.float32], Int32, Int32]]:
+        """Yield, for each depth, the distinct vectors of nodes, which each node has, and where they fall.
+
+        Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
+        """
+        check_is_fitted(self)
+        graphs = admit(self, X)
+        for depth, (vectors, of_node) in enumerate(self._levels(graphs, self._fitted_table(graphs))):
+            yield vectors.rows, of_node, self._assign(depth, vectors.rows)
 
     def _fitted_table(self, graphs: GraphCollection) -> Float64:
         """Return the columns of graphs that are to be compared with those of the fit."""
@@ -460,26 +467,21 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     def node_groups(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order."""
-        check_is_fitted(self)
-        graphs = admit(self, X)
-        found = [
-            self._assign(depth, vectors.rows)[:, of_node]
-            for depth, (vectors, of_node) in enumerate(self._levels(graphs, self._fitted_table(graphs)))
-        ]
+        found = [clusters[:, of_node] for _, of_node, clusters in self.assignments(X)]
         return [[level[partition] for level in found] for partition in range(self.n_partitions)]
 
-    def describe(self, depth: int, center: int) -> str:
-        """Return a center in the units of the data: "degree 12, 30 triangles, core 5".
+    def describe(self, depth: int, vector: NDArray[np.float32]) -> str:
+        """Return a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
 
         Named are the three values that are farthest from the mean, and at depths from 1 on the commonest label with its
         share. Averages of logarithms are written as what they are the logarithms of.
         """
         kept = np.flatnonzero(self.scales_)
-        row = self.centers_[depth][center].astype(np.float64)
+        row = vector.astype(np.float64)
         words = []
         for place in sorted(np.argsort(-np.abs(row[: len(kept)]), kind="stable")[:3].tolist()):
-            name = self.raw_features_[kept[place]]
-            value = row[place] / self.scales_[kept[place]] + self.means_[kept[place]]
+            name, scale = self.raw_features_[kept[place]], self.scales_[kept[place]]
+            value = round(row[place] / scale + self.means_[kept[place]], math.floor(math.log10(scale)))
             value = math.expm1(value) if name in LOGARITHMS else value
             words.append(STRUCTURE.get(name, f"{name} = {{:.3g}}").format(value))
         shares = row[len(kept) :] / (LABEL_WEIGHT * self.unit_)
@@ -490,10 +492,10 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     def _column_names(self) -> list[str]:
         return [
-            f"depth {depth}, partition {partition}: #{center - start} {self.describe(depth, center)}"
+            f"depth {depth}, partition {partition}: #{number} {self.describe(depth, center)}"
             for depth, bounds in enumerate(self.center_bounds_)
             for partition, (start, stop) in enumerate(pairwise(bounds.tolist()))
-            for center in range(start, stop)
+            for number, center in enumerate(self.centers_[depth][start:stop])
         ]
 
     def _check_loaded(self) -> None:
