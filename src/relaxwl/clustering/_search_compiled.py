@@ -336,7 +336,8 @@ def center_side_bound(begin, end, points, total, center, centers, center_total, 
         point = centers.points[entry]
         least = float(point_cost(ground, point, blank)) if center_total > total else np.inf
         for other in range(begin, end):
-            least = min(least, float(point_cost(ground, point, points[other])))
+            # The row's points come first: their costs stay in the cache from centre to centre.
+            least = min(least, float(point_cost(ground, points[other], point)))
         bound += centers.counts[entry] * least
     if total > center_total:
         least = np.inf
