@@ -25,7 +25,7 @@ def egonets() -> Explanation:
 
 @functools.cache
 def nasty() -> Explanation:
-    """Return what is found in graphs whose vertex and edge labels and classes look like markup."""
+    """Return what is found in graphs whose labels, names and classes look like markup."""
     rng = np.random.default_rng(0)
     graphs = []
     for i in range(16):
@@ -39,6 +39,7 @@ def nasty() -> Explanation:
     kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, edge_labels=True, random_state=0)
     classes = ["<b>bold</b>", "</script><script>alert(3)</script>"]
     collection = GraphCollection.from_networkx(graphs, node_label="label", edge_label="label")
+    collection = collection.with_names([f"{NASTY[i % len(NASTY)]} {i}" for i in range(16)])
     return explain(kernel, collection, [classes[i % 2] for i in range(16)], n_permutations=19)
 
 

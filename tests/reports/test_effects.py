@@ -29,6 +29,8 @@ def test_the_page_says_what_there_is():
     assert "script" not in page
     picture = page[page.index("<svg") : page.index("</svg>") + 6]
     ElementTree.fromstring(picture)
+    named = NodeEffects(GRAPH.as_collection().with_names(["net <1>"])[0], "new", 0.5, np.zeros(3))
+    assert "net &lt;1&gt;: class new" in render_effects([named])
 
 
 def test_numbers_that_add_up(tmp_path):

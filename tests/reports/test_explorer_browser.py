@@ -11,7 +11,7 @@ from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.datasets import load_tu
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import write_explorer
-from reports.explorer_pages import NASTY, egonets, nasty, page_of
+from reports.explorer_pages import NASTY, data_of, egonets, nasty, page_of
 
 pytestmark = pytest.mark.browser
 
@@ -318,6 +318,11 @@ def test_everything_that_can_be_used_has_a_name(page):
 
 def test_labels_that_look_like_markup_are_text(browser, pages):
     page = Page(browser, (pages / "nasty.html").as_uri())
+    page.open("#view=graphs&graph=1")
+    shown = data_of(page_of("nasty"))
+    graph = shown["graphs"][1]["id"]
+    assert page.one("#graphs .panel h2").text == f"{shown['names'][str(graph)]} (graph {graph})"
+    page.open("")
     page.open("#cluster=1")
     texts = page.run("[...document.querySelectorAll('svg text')].map((e) => e.textContent)")
     assert any(text.startswith(NASTY[0][:10]) for text in texts)

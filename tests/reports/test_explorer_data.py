@@ -1,5 +1,7 @@
 """What the explorer page holds: trees, groups, graphs."""
 
+import html
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import render_explorer
 from relaxwl.reports.explorer_data import DELETED, INSERTED, KEPT, RELABELLED, TreeTable
-from reports.explorer_pages import data_of, egonets, page_of
+from reports.explorer_pages import data_of, egonets, nasty, page_of
 
 
 def test_clusters_are_those_of_the_explanation():
@@ -25,6 +27,15 @@ def test_clusters_are_those_of_the_explanation():
         members = found.members(cluster)
         assert len(clusters["members"][index]) == len(members.nearest) + len(members.farthest)
     assert {(item["partition"], item["depth"]) for item in data["maps"]} == {(p, d) for p in (0, 1) for d in (1, 2, 3)}
+
+
+def test_graphs_are_called_by_their_names():
+    data, names = data_of(page_of("nasty")), nasty().graphs.names
+    shown = {graph["id"] for graph in data["graphs"]}
+    shown |= {member[1] for members in data["clusters"]["members"] for member in members}
+    assert data["names"] == {str(graph): names[graph] for graph in sorted(shown)}
+    assert f"Graph {names[3]};" in html.unescape(nasty().explain_graph(3).to_svg())
+    assert data_of(page_of("egonets"))["names"] == {}
 
 
 def test_graphs_carry_the_clusters_of_their_vertices():

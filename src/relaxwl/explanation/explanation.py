@@ -178,7 +178,8 @@ class GraphExplanation:
             highlight={int(vertex): float(hits[vertex]) / len(telling) for vertex in lit},
             max_nodes=max_nodes,
             size=size,
-            title=title or f"Graph {self.graph}; {len(lit)} vertices highlighted, which are in groups {words}",
+            title=title
+            or f"Graph {self._drawn.name or self.graph}; {len(lit)} vertices highlighted, which are in groups {words}",
             embed_style=embed_style,
         )
 

@@ -108,11 +108,13 @@ def render_effects(
 
 
 def _name(place: int, found: NodeEffects) -> str:
+    name = found.graph.name
     if found.molecule is None:
-        return f"Graph {place}"
+        return f"Graph {place}" if name is None else name
     from rdkit import Chem
 
-    return str(Chem.MolToSmiles(found.molecule))
+    smiles = str(Chem.MolToSmiles(found.molecule))
+    return smiles if name in (None, smiles) else f"{name}: {smiles}"
 
 
 def _said(value: Any, name: str = "class ") -> str:

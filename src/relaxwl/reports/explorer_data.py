@@ -35,11 +35,13 @@ def explorer_data(
     maps, neighbors = _maps(explanation, shown, place)
     clusters["near"] = neighbors
     chosen = _typical_graphs(explanation, n_graphs)
+    named = {*chosen, *(member[1] for members in clusters["members"] for member in members)}
     return {
         "meta": _meta(explanation, len(shown)),
         "clusters": clusters,
         "maps": maps,
         "graphs": [_graph(explanation, explanation.explain_graph(graph), place, table) for graph in chosen],
+        "names": {str(graph): name for graph in sorted(named) if (name := _name(explanation.graphs, graph))},
         "levels": [[grouping.partition, grouping.depth] for grouping in explanation.groupings],
         "trees": table.rows,
         "labels": table.labels,
@@ -248,7 +250,6 @@ def _graph(
     labels = graph.node_labels
     return {
         "id": found.graph,
-        "name": _name(explanation.graphs, found.graph),
         "class": found.actual,
         "predicted": found.predicted,
         "scores": _rounded(found.scores),
@@ -278,9 +279,10 @@ def _positions(graphs: GraphCollection, index: int, kept: list[int], edges: list
 
 
 def _name(graphs: GraphCollection, index: int) -> str:
-    """Return the SMILES of a molecule that was read from one, and nothing for other graphs."""
+    """Return the name of a graph, and the SMILES of a molecule that was read from one; nothing if it has neither."""
     source = graphs.sources[index] if isinstance(graphs, MoleculeCollection) else None
-    return source if isinstance(source, str) else ""
+    known = [graphs.names[index] if graphs.names else "", source if isinstance(source, str) else ""]
+    return ", ".join(dict.fromkeys(text for text in known if text))
 
 
 def _unit_square(points: Float64) -> list[int]:

@@ -1,5 +1,5 @@
 // One group: its centre, classes, members, and where it is found.
-import { C, DELETED, INSERTED, RELABELLED, graphs, levels, meta } from "./data.js";
+import { C, DELETED, INSERTED, RELABELLED, Called, called, graphs, levels, meta } from "./data.js";
 import {
   button,
   byId,
@@ -184,7 +184,7 @@ function memberSection(c) {
       "p",
       {},
       h("strong", {}, equal ? "The centre is the same tree." : `To become the centre: ${words}.`),
-      ` Vertex ${vertex} of graph ${graph}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
+      ` Vertex ${vertex} of ${called(graph)}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
     ),
     h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)),
   );
@@ -242,9 +242,9 @@ function graphSection(c) {
           { type: "button", on: { click: () => go({ view: "graphs", graph: i, cluster: c }) } },
           graphPicture(graphs[i], {
             lit: (v) => graphs[i].groups[level][v] === c,
-            title: `Graph ${graphs[i].id}, ${count} vertices lit`,
+            title: `${Called(graphs[i].id)}, ${count} vertices lit`,
           }).image,
-          chip(graphs[i].class, ` · graph ${graphs[i].id}`),
+          chip(graphs[i].class, ` · ${called(graphs[i].id)}`),
           h("span", { class: "note" }, `${count} of ${counted(graphs[i].n, "vertex", "vertices")}`),
         ),
       ),

@@ -1,5 +1,5 @@
 // One graph: evidence for a class, and the groups in it.
-import { C, graphs, labels, levels, meta } from "./data.js";
+import { C, Called, called, graphs, labels, levels, meta } from "./data.js";
 import { button, byId, chip, className, counted, h, toneOf, touch, withSign } from "./elements.js";
 import { go, state } from "./state.js";
 import { card } from "./cards.js";
@@ -20,7 +20,7 @@ export function showGraphs() {
   const pick = h(
     "select",
     { name: "graph", on: { change: () => go({ graph: Number(pick.value), for: null }) } },
-    graphs.map((item, i) => h("option", { value: i }, `graph ${item.id} (${className(item.class)})`)),
+    graphs.map((item, i) => h("option", { value: i }, `${called(item.id)}: ${className(item.class)}`)),
   );
   pick.value = index;
   const target = h(
@@ -34,7 +34,7 @@ export function showGraphs() {
   const largest = Math.max(...values.map((value) => Math.abs(value - mean)), 1e-12);
   const c = state.cluster;
   const level = c === null ? -1 : levels.findIndex(([p, d]) => p === C.partition[c] && d === C.depth[c]);
-  const title = `Graph ${graph.id}: ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`;
+  const title = `${Called(graph.id)}: ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`;
   const drawn = graphPicture(
     graph,
     c === null
@@ -88,14 +88,13 @@ export function showGraphs() {
         h(
           "div",
           { class: "panel" },
-          h("h2", {}, `Graph ${graph.id}`),
+          h("h2", {}, Called(graph.id)),
           h(
             "p",
             {},
             chip(graph.class, ""),
             ` · ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`,
           ),
-          graph.name ? h("p", { class: "note" }, graph.name) : "",
           h(
             "p",
             { class: "note" },
