@@ -36,7 +36,8 @@ y = np.array(["pattern", "plain"] * 40)
 graphs = relaxwl.as_collection([make_graph(kind == "pattern") for kind in y], node_label="label")
 
 # %%
-# Significant clusters come first. A center is a tree, written as the label of the root and those of its children.
+# The result is an :class:`relaxwl.explanation.Explanation`. Significant clusters come first. A center is a tree,
+# written as the label of the root and those of its children.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=2.0, random_state=0)
 explanation = relaxwl.explanation.explain(kernel, graphs, y)

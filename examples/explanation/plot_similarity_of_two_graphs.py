@@ -2,8 +2,8 @@
 Which clusters make two graphs similar
 ======================================
 
-A kernel value is a sum over clusters of neighborhoods. ``explain_pair`` lists the contribution of each cluster to the
-similarity of two graphs.
+A kernel value is a sum over clusters of neighborhoods. ``explain_pair`` of :class:`relaxwl.explanation.Explanation`
+lists the contribution of each cluster to the similarity of two graphs.
 """
 
 import matplotlib.pyplot as plt

@@ -17,7 +17,11 @@ from relaxwl.clustering import KMeansPartitioner, RadiusPartitioner
 
 # %%
 # This partitioner takes a radius instead of a number of clusters. The radius is relative to the mean distance of trees
-# to a common center, since distances grow with depth. The clustering itself is left to ``RadiusPartitioner``.
+# to a common center, since distances grow with depth. The clustering itself is left to
+# :class:`relaxwl.clustering.partitioners.RadiusPartitioner`. The other partitioners are
+# :class:`relaxwl.clustering.partitioners.KMeansPartitioner`,
+# :class:`relaxwl.clustering.partitioners.KMedoidsPartitioner` and
+# :class:`relaxwl.clustering.partitioners.IdentityPartitioner`.
 
 
 class RelativeRadius(BaseEstimator):

@@ -83,5 +83,6 @@ for place, distance in zip(indices[0], distances[0], strict=True):
     print(f"{names[place]}: {y[place]:.0f} °C, similarity {1 - distance:.2f}")
 
 # %%
-# The command line does the same for a table: ``relaxwl fit boiling_points.csv --target boiling_point -o model.rwl`` and
-# ``relaxwl predict model.rwl new.csv -o predictions.csv``.
+# :class:`relaxwl.molecules.MoleculeClassifier` predicts classes in the same way. The command line does the same for
+# a table: ``relaxwl fit boiling_points.csv --target boiling_point -o model.rwl`` and ``relaxwl predict model.rwl
+# new.csv -o predictions.csv``.

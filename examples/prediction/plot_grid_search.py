@@ -29,10 +29,21 @@ search = GridSearchCV(pipeline, grid, cv=3).fit(graphs, y)
 print(f"accuracy {search.best_score_:.2f} with {search.best_params_}")
 
 # %%
+# **Similarity.** :class:`relaxwl.KernelMatrix` makes the Gram matrix a step of the pipeline, for similarities without
+# explicit features.
+
+kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_clusters=2.0, random_state=0)
+pipeline = make_pipeline(relaxwl.KernelMatrix(kernel), SVC(kernel="precomputed", C=100.0))
+similarities = {"kernelmatrix__kernel__similarity": ["intersection", "tanimoto"]}
+second = GridSearchCV(pipeline, similarities, cv=3).fit(graphs, y)
+print(f"accuracy {second.best_score_:.2f} with {second.best_params_}")
+
+# %%
 # **Classifier only.** scikit-learn selects rows and columns of a precomputed Gram matrix.
 
-kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_clusters=2.0, normalize=True, random_state=0)
-K = kernel.fit_kernel_matrix(graphs)
+K = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_clusters=2.0, normalize=True, random_state=0).fit_kernel_matrix(
+    graphs
+)
 svm = GridSearchCV(SVC(kernel="precomputed"), {"C": [0.1, 1.0, 10.0, 100.0, 1000.0]}, cv=3).fit(K, y)
 print(f"accuracy {svm.best_score_:.2f} with {svm.best_params_}")
 
