@@ -279,5 +279,6 @@ def test_no_distance_exceeds_its_bound():
     ground = Ground(costs, np.array([[0.0, 6.0, 3.0], [6.0, 0.0, 3.0], [3.0, 3.0, 0.0]]))
     deletions = blank_distances(rows, ground)
     assert deletions.tolist() == [8.0, 13.0, 3.0]
-    assert largest_distance(rows, ground) == 2 * 13.0 + 7.0 + 6.0
+    assert largest_distance(rows, ground) == 2 * (2 * 5.0 + 6.0) + 7.0 + 6.0
+    assert 2 * deletions.max() <= largest_distance(rows, ground)
     assert row_distances(rows, rows, ground).max() <= largest_distance(rows, ground)

@@ -29,7 +29,6 @@ ROUNDS = 8
 # Of more rows than that, a sample of so many, or of so many for each cluster if that is more, gives the centers.
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
-SAMPLE_ROUNDS = 4
 # Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
 LEAST_GAIN = 1 / 64
 # Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a centre; all of them judge it.
@@ -88,7 +87,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
         assignment is all there is. By default as many as pay: up to 8 on up to 4,096 rows, the last being one that
         gains next to nothing. Of more rows a sample gives the centers: 16 rows for each cluster but at least 4,096,
-        evenly spread over the canonical order; then every row is assigned once.
+        evenly spread over the canonical order, are assigned to seeds among them, and these are updated once; then every
+        row is assigned once.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -251,9 +251,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         seeds = self._seeds(search, k, weights, rng)
         if self.max_iter == 0:
             return seeds
-        search.assign(seeds)
         report(self.verbose, "  %d rows as a sample", len(rows))
-        return self._rounds(search, seeds, weights, SAMPLE_ROUNDS)[0]
+        search.assign(seeds)
+        return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)[0]
 
     def predict(self, X: Rows) -> Int32:
         """Return the nearest centre of each row; rows may be new, over the same points."""

@@ -12,6 +12,7 @@ One that makes its centers from a sample of many rows can be fitted to shards of
 :class:`SamplingPartitioner`.
 """
 
+from copy import copy
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -124,7 +125,9 @@ class KMeansPartitioner(_Centred):
         return self.centers_
 
     def _seeded(self, rng: np.random.Generator | None) -> WassersteinKMeans:
-        return WassersteinKMeans(**{**self._parameters(), "random_state": rng})
+        kmeans = WassersteinKMeans() if self.kmeans is None else copy(self.kmeans)
+        kmeans.random_state = rng
+        return kmeans
 
     @property
     def n_jobs(self) -> int | None:  # type: ignore[override]

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.costs import UniformCosts, check_finite
-from relaxwl.distances.batched import blank_distances
 from relaxwl.distances.ground import Ground
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
@@ -379,8 +378,10 @@ def largest_distance(rows: Rows, ground: Ground) -> float:
     """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
     if ground.n_points != rows.n_points:
         return 0.0
+    masses = rows.degrees if rows.counts.dtype.kind == "i" else rows.masses
     with np.errstate(over="ignore"):
-        return float(2 * blank_distances(rows, ground).max(initial=0) + ground.largest + ground.roots.max())
+        deletion = masses.max(initial=0) * ground.to_blank.max() + ground.roots.max()
+        return float(2 * deletion + ground.largest + ground.roots.max())
 
 
 def checked_labels(labels: Any, rows: Rows, n_clusters: float, source: str) -> Int32:
