@@ -5,13 +5,13 @@ import sys
 import warnings
 from argparse import Namespace
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._execution import cached_property
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import (
     EGONET_MODELS,
