@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
+    "copyfile_regex": r".*\.csv",
     "show_memory": False,
     "thumbnail_size": (560, 392),
     "parallel": 2,

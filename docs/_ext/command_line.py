@@ -53,9 +53,10 @@ def page(name: str, parser: argparse.ArgumentParser, output: str | None) -> str:
     if output is not None:
         parts += ["```console", f"$ {RUNS[name]}\n{output.rstrip()}", "```"]
     if example:
-        parts.append(f"Another example: `{example}`")
+        parts += [f"{'Another example' if output is not None else 'Example'}:", "```sh", example, "```"]
     parts += ["## Arguments", _arguments(parser)]
-    return "\n\n".join(parts).replace("```console\n\n", "```console\n").replace("\n\n```\n", "\n```\n") + "\n"
+    text = "\n\n".join(parts) + "\n"
+    return re.sub(r"(```\w+\n)\n|\n(\n```\n)", r"\1\2", text)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> str:
