@@ -202,6 +202,8 @@ def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArr
             )
         if (targets % 1 != 0).any():
             raise ParameterError("Unknown label type: continuous. y holds measured numbers; for these use a regressor")
+    if targets.dtype.kind in "iu":
+        targets = targets.astype(np.int64)
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) < 2:
         found = f", and all {examples} are of class {classes[0]}" if len(classes) else ""

@@ -1,12 +1,13 @@
-"""A fitted model in a file, and graphs for it."""
+"""A fitted model in a file, graphs for it, and files with a changed content whose checksums are right."""
 
+import hashlib
 import io
 import json
-import zipfile
+import zlib
 
 import numpy as np
 
-from relaxwl.kernels.persistence import _checksum
+from relaxwl.kernels.persistence import MAGIC, VERSION
 from small_graphs import BONDS, collection, random_graphs
 
 TRAIN, TEST = random_graphs(15, bonds=BONDS), random_graphs(8, 8, seed=1, bonds=BONDS)
@@ -22,18 +23,35 @@ def assert_equal_kernels(kernel, loaded):
     assert loaded.get_feature_names_out().tolist() == kernel.get_feature_names_out().tolist()
 
 
+def opened(content):
+    """Return what a model file holds: a tree of values, and arrays."""
+    payload = io.BytesIO(zlib.decompress(content.split(b"\n", 2)[2]))
+    header = json.loads(payload.read(int.from_bytes(payload.read(8), "little")))
+    arrays = []
+    for kind, shape in header.pop("arrays"):
+        n_bytes = int(np.prod(shape)) * np.dtype(kind).itemsize
+        arrays.append(np.frombuffer(payload.read(n_bytes), kind).reshape(shape).copy())
+    return header, arrays
+
+
+def written(header, arrays, more=b"", level=1):
+    """Return a model file of a tree and arrays; the tree may say itself what its arrays are."""
+    described = {"arrays": [[array.dtype.str, array.shape] for array in arrays], **header}
+    text = json.dumps(described).encode()
+    parts = [len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays), more]
+    return signed(zlib.compress(b"".join(parts), level))
+
+
+def signed(payload):
+    """Return a file of a compressed stream, its checksum made right."""
+    return MAGIC + b"%d\n" % VERSION + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload
+
+
 def rewritten(path, change):
-    """Return the bytes of the model file with its header changed by a function."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(buffer, "w") as target:
-        for name in source.namelist():
-            content = source.read(name)
-            if name == "model.json":
-                header = json.loads(content)
-                change(header)
-                content = json.dumps({**header, "checksum": _checksum(header)}).encode()
-            target.writestr(name, content)
-    return buffer.getvalue()
+    """Return the bytes of a model file whose tree was changed by a function."""
+    header, arrays = opened(path.read_bytes())
+    change(header)
+    return written(header, arrays)
 
 
 def replaced(header, **values):

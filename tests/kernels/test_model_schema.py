@@ -10,7 +10,8 @@ from kernels.models import TRAIN, assert_equal_kernels
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import KMeansPartitioner
-from relaxwl.kernels.model_schema import ATTRIBUTES, FITTED, of, register, vector
+from relaxwl.kernels import model_schema as schema
+from relaxwl.kernels.model_schema import FITTED, attributes_of, fitted, of, vector
 from relaxwl.kernels.persistence import ModelFileError, load_model, save_model
 from relaxwl.kernels.registry import get_kernel, load_kernel
 from small_graphs import ATOMS, collection
@@ -43,12 +44,18 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "points beyond": (lambda k: spoil_centers(k, points=beyond), "points must be"),
     "points below": (lambda k: spoil_centers(k, points=lambda points: points - 9), "points must be"),
     "points unsorted": (lambda k: spoil_centers(k, 2, points=lambda points: points * 0), "ascend"),
-    "points of floats": (lambda k: spoil_centers(k, points=lambda points: points * 1.0), "must be a vector"),
-    "points of 64 bits": (lambda k: spoil_centers(k, points=lambda points: points.astype(np.int64)), "int32 and int64"),
+    "points of floats": (
+        lambda k: spoil_centers(k, points=lambda points: points * 1.0),
+        "points must be an array of int32",
+    ),
+    "points of 64 bits": (
+        lambda k: spoil_centers(k, points=lambda points: points.astype(np.int64)),
+        "points must be an array of int32",
+    ),
     "more points": (lambda k: spoil_centers(k, n_children=lambda _: 10**6), "must be over the"),
     "indptr beyond": (lambda k: spoil_centers(k, indptr=lambda indptr: indptr * 9), "indptr must be"),
-    "masses": (lambda k: spoil_centers(k, counts=lambda counts: counts * np.nan), "counts must be finite"),
-    "half masses": (lambda k: spoil_centers(k, counts=lambda counts: counts.astype(np.float16)), "masses float64"),
+    "masses": (lambda k: spoil_centers(k, counts=lambda counts: counts * np.nan), "counts must hold finite numbers"),
+    "single masses": (lambda k: spoil_centers(k, counts=lambda counts: counts.astype(np.float32)), "int32 or float64"),
     "roots": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots + 99), "roots must be from 0 to 2"),
     "roots below": (lambda k: spoil_centers(k, 0, roots=lambda roots: roots - 99), "roots must be from 0"),
     "drawn beyond": (  # a segmentation fault in explain() once
@@ -74,7 +81,7 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "fed at the end": (lambda k: spoil(level(k, 2), fed=level(k, 1).fed), "must feed nothing"),
     "fed is infinite": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances + np.inf), "must hold finite"),
     "fed is text": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(str)), "must hold numbers"),
-    "fed is half": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(np.float16)), "not float16"),
+    "fed is single": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(np.float32)), "not float32"),
     "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
     "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
     "many columns": (lambda k: spoil(k._counters[0][1], n_columns=2**31 - 1), "counters know"),
@@ -87,11 +94,11 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     ),
     "examples": (lambda k: spoil(level(k), members_=level(k).summary._replace(examples=None)), "examples must be"),
     "depths": (lambda k: spoil(level(k), depth=7), "must be numbered"),
-    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must all have . depths"),
+    "no depths": (lambda k: spoil(k, partitions_=[[]]), "must be a list of 1 to"),
     "not fitted": (lambda k: spoil(level(k), partitioner=KMeansPartitioner()), "centers_"),
     "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
-    "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be an integer or None, not nan"),
-    "their threads": (lambda k: spoil(level(k).partitioner.kmeans, n_jobs=0.5), "n_jobs must be an integer or None"),
+    "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be a whole number"),
+    "their threads": (lambda k: spoil(level(k).partitioner.kmeans, n_jobs=0.5), "n_jobs must be a whole number"),
     "not a list": (lambda k: spoil(k, partitions_=3), "partitions_ must be a list"),
 }
 
@@ -113,7 +120,7 @@ def test_crafted_contents_are_refused(model, change, message):
         (lambda kernel: spoil(kernel.rows_[1], n_children=10**6), "points"),
         (lambda kernel: spoil(kernel.rows_[1], counts=-kernel.rows_[1].counts), "rows_.counts"),
         (lambda kernel: spoil(kernel.rows_[1], counts=kernel.rows_[1].counts / 2), "whole counts"),
-        (lambda kernel: spoil(kernel, rows_=[]), "rows for each depth"),
+        (lambda kernel: spoil(kernel, rows_=[]), "rows_ must be a list of 1 to"),
         (lambda kernel: spoil(kernel, n_graphs_in_=10**15), "n_graphs_in_ must be a whole number"),
         (lambda kernel: spoil(kernel, node_vocabulary_=None), "roots must be from 0 to 0"),
     ],
@@ -137,7 +144,9 @@ def test_samples_that_would_never_end_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["ve-hist", "gs", "sp", "pwl", "wl-oa", "odd-sth", "gwl", "wl"])
 def test_a_kernel_without_one_of_its_parts_is_refused(tmp_path, name):
     kernel = get_kernel(name).make(random_state=0).fit(collection(TRAIN))
-    for part in FITTED[type(kernel).__name__]:
+    for part, check in attributes_of(type(kernel)).items():
+        if hasattr(check, "optional"):
+            continue
         incomplete = copy.copy(kernel)
         delattr(incomplete, part)
         save_model(incomplete, tmp_path / "model.rwl")
@@ -180,6 +189,49 @@ def test_depths_that_are_not_those_of_the_model_are_refused(tmp_path, depth):
             load_kernel(tmp_path / "model.rwl")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("directions", "7", "directions must be one of"),
+        ("n_partitions", 10**6, "n_partitions must be a whole number from 1 to"),
+        ("max_depth", 10**6, "max_depth must be a whole number from 0 to"),
+        ("normalize", 2, "normalize must be"),
+    ],
+)
+def test_parameters_that_nobody_may_ask_for_are_refused(model, name, value, message):
+    path, kernel = model
+    save_model(kernel.set_params(**{name: value}), path)
+    with pytest.raises(ModelFileError, match=message):
+        RelaxedWeisfeilerLehman.load(path)
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "message"),
+    [
+        (schema.whole(3), 4, "x must be a whole number from 0 to 3"),
+        (schema.whole(3), True, "x must be a whole number"),
+        (schema.number(0, 1), 1.5, "x must be a finite number from 0 to 1"),
+        (schema.number(0), 10**400, "x must be a finite number"),
+        (schema.number(), float("nan"), "x must be a finite number"),
+        (schema.number(nan=True), float("inf"), "x must be a finite number"),
+        (schema.choice("a", 1), True, "x must be one of 'a', 1"),
+        (schema.vector(np.float64, least=0), np.array([-1.0]), "x must hold numbers from 0 on"),
+        (schema.vector(np.float64), np.array([np.inf]), "x must hold finite numbers"),
+        (schema.vector(np.float64, gaps=True), np.array([np.nan, np.inf]), "x must hold finite numbers"),
+        (schema.vector((np.int32, np.int64)), np.array([1.0]), "x must be an array of int32 or int64 with 1 axes"),
+        (schema.listed(schema.text, 1), ["a", "b"], "x must be a list of 0 to 1 items"),
+        (schema.listed(schema.text), [1], "an item of x must be a text"),
+        (schema.mapped(schema.number(0)), {"a": -1}, r"x\['a'\] must be a finite number"),
+        (schema.mapped(schema.number(0)), [], "x must be a dictionary"),
+        (schema.optional(schema.text), 1, "x must be a text"),
+        (schema.labels, ("a", "a"), "x must be labels"),
+    ],
+)
+def test_a_value_out_of_its_range_is_named(check, value, message):
+    with pytest.raises(ValueError, match=message):
+        check(value, "x")
+
+
 def test_masses_beyond_memory_are_not_drawn(model):
     path, kernel = model
     spoil_centers(kernel, counts=lambda counts: counts * 1e12)
@@ -204,8 +256,8 @@ class Pair:
 
 
 def test_models_may_hold_models(tmp_path, monkeypatch):
-    monkeypatch.setattr("relaxwl.kernels.model_schema.ATTRIBUTES", dict(ATTRIBUTES))
-    register(attributes={"kernels_": of(dict), "coef_": vector(np.float64, 2)})
+    monkeypatch.setitem(FITTED, "Pair", {})
+    fitted("Pair", kernels_=of(dict), coef_=vector(np.float64, 2))
     one, other = WeisfeilerLehman(1).fit(collection(TRAIN)), RelaxedWeisfeilerLehman(1, 1, random_state=0)
     pair = Pair(2.0)
     pair.kernels_ = {"one": one, "more": [other.fit(collection(TRAIN)), one]}

@@ -73,6 +73,7 @@ def test_classifier_gives_probabilities_that_agree_with_its_answers():
         (MoleculeClassifier(), ["C"] * 8, np.arange(8.0), "that looks like names"),
         (MoleculeClassifier(), ["C"] * 3, [0.5, 1.25, 2.0], "Unknown label type: continuous"),
         (MoleculeRegressor(n_partitions=0), ["C"], [1.0], "n_partitions"),
+        (MoleculeRegressor(atom_labels=3), ["C"], [1.0], "atom_labels must be a text"),
     ],
 )
 def test_wrong_input_is_named(model, X, y, message):

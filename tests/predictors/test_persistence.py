@@ -1,10 +1,13 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from relaxwl import GraphClassifier, GraphRegressor
+from kernels.models import opened, written
+from relaxwl import GraphClassifier, GraphRegressor, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.datasets import make_egonets
 from relaxwl.kernels.persistence import ModelFileError
+from relaxwl.learning.gaussian_process import GaussianProcess
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
 GRAPHS, Y = make_egonets(32, level=1, random_state=0)
@@ -55,3 +58,161 @@ def test_the_wrong_class_is_named(tmp_path):
     (tmp_path / "model.rwl").write_bytes(b"no model")
     with pytest.raises(ModelFileError):
         GraphClassifier.load(tmp_path / "model.rwl")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return the files of some predictors, by name."""
+    path = tmp_path_factory.mktemp("saved") / "model.rwl"
+    models = {
+        "classifier": (clone(CLASSIFIER), Y, None),
+        "regressor": (clone(REGRESSOR), EXTRA[:, 0], EXTRA),
+        "linear": (clone(CLASSIFIER), Y, EXTRA),
+    }
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, (model, y, extra) in models.items():
+            if name == "linear":
+                patch.setattr("relaxwl.predictors.base.LINEAR_FROM", 3)
+            model.fit(GRAPHS, y, extra=extra).save(path)
+            found[name] = path.read_bytes()
+    return found
+
+
+def changed(value):
+    """Return a function that changes the item at a place of a tree."""
+    return lambda items, key, arrays: items.__setitem__(key, value)
+
+
+def array(change):
+    """Return a function that changes the array that a place of a tree leads to."""
+
+    def apply(items, key, arrays):
+        number = len(arrays)
+        arrays.append(np.asarray(change(arrays[items[key]["array"]])))
+        items[key] = {"array": number}
+
+    return apply
+
+
+SVM, PROCESS = ["_heads", "list", 0, "state"], ["_heads", "list", 0, "state", "processes", "list", 0, "state"]
+BLOCKS = ["_blocks", "state"]
+VIEW = [*BLOCKS, "views", "list", 0, "state"]
+COUNTS = [*VIEW, "training", "list", 0, "state"]
+LAST = [*BLOCKS, "views", "list", -1, "state"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "change", "message"),
+    [
+        ("classifier", [*SVM, "machine", "state", "n_classes"], changed(5), "coefficients must be of shape"),
+        ("classifier", [*SVM, "machine", "state", "n_classes"], changed(10**9), "n_classes must be a whole number"),
+        ("classifier", [*SVM, "machine", "state", "support"], array(lambda s: s * 0), "support must be different"),
+        ("classifier", [*SVM, "machine", "state", "support"], array(lambda s: s + 0.5), "array of int64"),
+        ("classifier", [*SVM, "machine", "state", "intercepts"], array(lambda a: a * np.nan), "finite"),
+        ("classifier", [*SVM, "rows"], array(lambda rows: rows[:-1]), "rows must be those of the support"),
+        ("classifier", [*SVM, "slope"], changed(float("nan")), "slope must be a finite number"),
+        ("classifier", [*SVM, "slope"], changed(-1.0), "slope must be a finite number from"),
+        ("classifier", [*SVM, "parts"], changed({"dict": {"nothing": 1}}), "blocks of a head"),
+        ("classifier", [*SVM, "parts"], changed({"dict": {"exact": 1e-320}}), "must be a finite number from 1"),
+        ("classifier", [*SVM, "predict"], changed(1), "KernelSVM has no attribute predict"),
+        ("classifier", ["classes_"], changed({"list": [0, 1]}), "classes"),
+        ("classifier", ["classes_"], array(lambda c: c[::-1]), "different classes, in order"),
+        ("classifier", ["classes_"], array(lambda c: c[:2]), "must be one of 2 classes"),
+        ("classifier", ["classes_"], array(lambda c: np.where(c, c, np.nan)), "different classes"),
+        ("classifier", ["classes_"], array(lambda c: np.arange(1001)), "2 to 1000 classes"),
+        ("classifier", ["_novelty", "state", "usual"], changed("x"), "usual must be a finite number"),
+        ("classifier", ["_novelty", "state", "usual"], changed(1e-320), "usual must not be tiny"),
+        ("classifier", ["_novelty", "state", "units"], array(lambda units: units * 0), "units must hold numbers from"),
+        ("classifier", ["_novelty", "state", "units"], array(lambda units: units[:-1]), "units must be of shape"),
+        ("classifier", ["report_", "state", "score"], changed("x"), "score must be a finite number"),
+        ("classifier", ["report_", "state", "tried"], changed({"tuple": [1]}), "must be a Tried"),
+        ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(float("nan")), "must be a finite number"),
+        ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(-1.0), "must be a finite number"),
+        ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(10**400), "must be a finite number"),
+        ("classifier", [*BLOCKS, "scales", "list", 0, "list"], changed([1.0]), "a scale for each similarity"),
+        ("classifier", [*BLOCKS, "scales"], changed({"list": []}), "scales for each view"),
+        ("classifier", [*BLOCKS, "views"], changed({"list": []}), "views must be a list of 1 to"),
+        ("classifier", [*VIEW, "settings", "tuple", 0], changed({"dict": {"decay": -1}}), "decay must be"),
+        ("classifier", [*VIEW, "settings", "tuple", 0], changed({"dict": {"similarity": "x"}}), "similarity must be"),
+        ("classifier", [*VIEW, "settings", "tuple", 0], changed({"dict": {"max_depth": 99}}), "max_depth must be"),
+        ("classifier", [*VIEW, "blocks", "tuple"], changed(["exact"]), "a block for each"),
+        ("classifier", [*VIEW, "training"], changed(None), "must have objects"),
+        ("classifier", [*COUNTS, "data"], array(lambda data: -data), "data must hold numbers from 0 on"),
+        ("classifier", [*COUNTS, "data"], array(lambda data: data.astype(np.float32)), "array of float64"),
+        ("classifier", [*COUNTS, "indices"], array(lambda indices: indices + 10**6), "complete model"),
+        ("classifier", [*COUNTS, "unknown_squares"], array(lambda u: u - 1), "unknown_squares must hold"),
+        ("classifier", [*COUNTS, "unknown_sums"], array(lambda u: u * np.nan), "unknown_sums must hold finite"),
+        ("classifier", [*COUNTS, "n_columns"], changed(10**6), "must be those of its kernel"),
+        ("classifier", ["_known"], array(lambda known: known[:-1]), "must have objects"),
+        ("classifier", ["names_"], changed({"tuple": ["a"]}), "there must be 32 names"),
+        ("classifier", ["_heads"], changed({"list": []}), "_heads must be a list of 1 to"),
+        ("classifier", ["_takes_extra"], changed(1), "_takes_extra must be a bool"),
+        ("regressor", [*PROCESS, "noise_"], changed({"list": []}), "noise_ must be a finite number"),
+        ("regressor", [*PROCESS, "noise_"], changed(-1.0), "noise_ must be a finite number"),
+        ("regressor", [*PROCESS, "weights_"], array(lambda w: -w - 1), "weights_ must hold numbers from 0 on"),
+        ("regressor", [*PROCESS, "weights_"], array(lambda w: [*w, 1.0]), "weights_ must be of shape"),
+        ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f * 0), "above 0 on its diagonal"),
+        ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f[:-1]), "triangle of a matrix"),
+        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "packed_factor must be"),
+        ("regressor", [*SVM, "blocks", "list", 0], changed("nothing"), "blocks of a head"),
+        ("regressor", [*LAST, "scaler", "state", "n_columns_"], changed(1), "kept_ must be ascending"),
+        ("regressor", [*LAST, "scaler", "state", "deviation_"], array(lambda d: d * 0), "deviation_ must hold"),
+        ("regressor", [*LAST, "similarities", "list", 0, "state", "unit"], changed(0.0), "unit must be"),
+        ("regressor", [*LAST, "similarities", "list", 0, "state", "columns"], array(lambda c: c + 9), "columns must"),
+        ("linear", [*SVM, "coefficients"], array(lambda c: c[:, :-1]), "coefficients must be of shape"),
+        ("linear", [*SVM, "coefficients"], array(lambda c: c[:2]), "there must be coefficients of classes"),
+        ("linear", [*SVM, "slope"], changed(0), "slope must be a finite number from"),
+    ],
+)  # fmt: skip
+def test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, name, place, change, message):
+    header, arrays = opened(saved[name])
+    items = header["state"]
+    *way, last = place
+    for key in way:
+        items = items[key]
+    change(items, last, arrays)
+    (tmp_path / "crafted.rwl").write_bytes(written(header, arrays))
+    kind = GraphRegressor if name == "regressor" else GraphClassifier
+    with pytest.raises(ModelFileError, match=message):
+        kind.load(tmp_path / "crafted.rwl")
+
+
+def test_parts_may_not_be_shared_to_make_work(saved, tmp_path):
+    header, arrays = opened(saved["regressor"])
+    head = header["state"]["_heads"]["list"][0]
+    processes = head["state"]["processes"]["list"]
+    processes.append({"same": processes[0]["number"]})
+    (tmp_path / "crafted.rwl").write_bytes(written(header, arrays))
+    with pytest.raises(ModelFileError, match="one process for numbers"):
+        GraphRegressor.load(tmp_path / "crafted.rwl")
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        pd.Series(["b", "a"] * 16), pd.Categorical(["b", "a"] * 16), np.array(["b", "a"] * 16, object),
+        [True, False] * 16, np.array([2, 7] * 16, np.int8), np.array([1.0, 2.0] * 16),
+        np.array(["x", "y"] * 16)[:, None],
+    ],
+    ids=lambda classes: type(classes).__name__,
+)  # fmt: skip
+def test_classes_keep_their_type(classes, tmp_path):
+    model = clone(CLASSIFIER).fit(GRAPHS, classes)
+    model.save(tmp_path / "model.rwl")
+    again = GraphClassifier.load(tmp_path / "model.rwl")
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.predict(GRAPHS[:4]).tolist() == model.predict(GRAPHS[:4]).tolist()
+    assert set(again.classes_.tolist()) == set(np.asarray(classes).ravel().tolist())
+
+
+def test_loading_fits_nothing(saved, tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise AssertionError("nothing is to be computed")
+
+    for kind in (GaussianProcess, RelaxedWeisfeilerLehman, WeisfeilerLehman):
+        monkeypatch.setattr(kind, "fit", refuse)
+    monkeypatch.setattr(RelaxedWeisfeilerLehman, "_apply", refuse)
+    monkeypatch.setattr(WeisfeilerLehman, "_apply", refuse)
+    (tmp_path / "model.rwl").write_bytes(saved["regressor"])
+    assert GraphRegressor.load(tmp_path / "model.rwl").report_.score > 0

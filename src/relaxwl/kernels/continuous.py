@@ -31,7 +31,8 @@ from relaxwl.kernels._compiled import count_ids
 from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.model_schema import labels, of, register, require, texts, vector
+from relaxwl.kernels.model_schema import MAX_DEPTH, fitted, labels, listed, require, texts, vector
+from relaxwl.kernels.model_schema import number as a_number
 from relaxwl.kernels.parts import Part, Parts, Whole
 
 KINDS = ("attributes", "structure", "labels")
@@ -66,10 +67,11 @@ CHUNK_NODES, CHUNK_ROWS, CHUNK_WALKS = 1 << 12, 1 << 9, 1 << 24
 Features = str | Callable[[Any], Any]
 # Columns of some graphs, what they are called, and codes of labels that occur.
 Table = tuple[Float64, list[str], Int32]
-register(attributes={
-    "raw_features_": texts, "label_values_": labels, "means_": vector(np.float64), "scales_": vector(np.float64),
-    "unit_": of(float), "centers_": of(list), "center_bounds_": of(list),
-})  # fmt: skip
+fitted(
+    "ContinuousWeisfeilerLehman", raw_features_=texts, label_values_=labels, means_=vector(np.float64),
+    scales_=vector(np.float64, least=0), unit_=a_number(0), centers_=listed(vector(np.float32, 2), MAX_DEPTH + 1, 1),
+    center_bounds_=listed(vector(np.int64), MAX_DEPTH + 1, 1),
+)  # fmt: skip
 
 
 class Columns(NamedTuple):

@@ -1,16 +1,18 @@
-"""What a model must fulfil that comes from a file: which classes and attributes there may be, and how they fit.
+"""The one schema of model files: every class that may be in a file, its fields, and a range for each of them.
 
-Compiled code does not check its indices, so all that it will index with is checked here, as a whole, when a model has
-been read. Packages above this one add their own classes by :func:`register`.
+Compiled code does not check its indices, so all that it will index with is checked here, when a model has been read:
+field by field, then object by object, then the model as a whole. Modules above this one add their own classes:
+:func:`record` for objects, :func:`fitted` for the attributes of estimators.
 """
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from relaxwl._validation import check_number, is_integer
+from relaxwl._validation import check_choice, is_integer
 from relaxwl.clustering.partitioners import (
     IdentityPartitioner,
     KMeansPartitioner,
@@ -18,7 +20,8 @@ from relaxwl.clustering.partitioners import (
     RadiusPartitioner,
 )
 from relaxwl.costs import Codebook, EditCost, UniformCosts
-from relaxwl.kernels.counting import EdgeCounter, ShortestPathCounter, SubtreeCounter
+from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.partition import Fed, Partition, Summary, Trees
 from relaxwl.unfolding import Rows, check_rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -26,27 +29,21 @@ from relaxwl.unfolding.tree import UNLABELLED
 
 Check = Callable[[Any, str], None]
 
-# Objects that a model may hold, beside estimators.
-KINDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Codebook, EdgeCounter, EdgeEncoding, Fed, IdentityPartitioner, KMeansPartitioner, KMedoidsPartitioner,
-        Partition, RadiusPartitioner, RootEncoding, Rows, ShortestPathCounter, SubtreeCounter,
-        UniformCosts,
-    )
-}  # fmt: skip
+# What a file may ask for: each depth, partition or class costs work in every prediction, however small the file.
+MAX_DEPTH, MAX_PARTITIONS, MAX_SAMPLES = 1000, 10_000, 10**7
+MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS = 64, 256, 1000, 10_000
+LARGEST = float(np.finfo(np.float64).max)
 # Attributes that are made anew when asked for, or not needed by a fitted model.
-NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_"})
-# Deeper than any model: a weight for each depth is made room for before anything else is looked at.
-MAX_DEPTH = 10_000
-# More samples of a graph than this would take for ever.
-MAX_SAMPLES = 10**7
+NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_", "labels_"})
 
 
 def require(holds: Any, message: str) -> None:
     """Raise what turns into a ``ModelFileError``."""
     if not holds:
         raise ValueError(message)
+
+
+# --------------------------------------------------------------------------------------------- checks of a field
 
 
 def of(kind: type | tuple[type, ...]) -> Check:
@@ -59,24 +56,96 @@ def of(kind: type | tuple[type, ...]) -> Check:
     return check
 
 
-def whole(most: int = 2**31 - 1) -> Check:
-    """Return a check of a whole number from 0 on."""
+def whole(most: int = 2**31 - 1, least: int = 0) -> Check:
+    """Return a check of a whole number within a range."""
 
     def check(value: Any, what: str) -> None:
-        require(is_integer(value) and 0 <= value <= most, f"{what} must be a whole number from 0 to {most}")
+        fits = is_integer(value) and least <= value <= most
+        require(fits, f"{what} must be a whole number from {least} to {most}")
 
     return check
 
 
-def vector(dtype: Any, ndim: int = 1) -> Check:
-    """Return a check of an array: its type, its number of axes, and that its numbers are finite."""
+def number(least: float = -math.inf, most: float = math.inf, *, nan: bool = False) -> Check:
+    """Return a check of a finite number within a range; with ``nan`` it may be missing."""
 
     def check(value: Any, what: str) -> None:
-        fits = isinstance(value, np.ndarray) and value.ndim == ndim and value.dtype == dtype
-        require(fits, f"{what} must be an array of {np.dtype(dtype).name} with {ndim} axes")
-        require(np.isfinite(value).all(), f"{what} must hold finite numbers")
+        real = isinstance(value, (int, float)) and not isinstance(value, bool)
+        fits = real and ((nan and value != value) or (abs(value) <= LARGEST and least <= value <= most))
+        bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
+        require(fits, f"{what} must be a finite number{bounds}")
 
     return check
+
+
+def text(value: Any, what: str) -> None:
+    """Check a text."""
+    require(isinstance(value, str), f"{what} must be a text")
+
+
+def choice(*values: Any) -> Check:
+    """Return a check of a value that is one of a few."""
+
+    def check(value: Any, what: str) -> None:
+        known = any(type(value) is type(one) and value == one for one in values)
+        require(known, f"{what} must be one of {', '.join(map(repr, values))}")
+
+    return check
+
+
+def vector(dtype: Any, ndim: int = 1, *, least: float = -math.inf, gaps: bool = False) -> Check:
+    """Return a check of an array: its type (or one of several), its axes, and that its numbers are finite and in range.
+
+    With ``gaps`` numbers may be missing.
+    """
+    dtypes = [np.dtype(one) for one in (dtype if isinstance(dtype, tuple) else (dtype,))]
+
+    def check(value: Any, what: str) -> None:
+        fits = isinstance(value, np.ndarray) and value.ndim == ndim and value.dtype in dtypes
+        names = " or ".join(one.name for one in dtypes)
+        require(fits, f"{what} must be an array of {names} with {ndim} axes")
+        finite = np.isfinite(value) | np.isnan(value) if gaps else np.isfinite(value)
+        require(finite.all(), f"{what} must hold finite numbers")
+        require(not (value < least).any(), f"{what} must hold numbers from {least:g} on")
+
+    return check
+
+
+def listed(check_item: Check, most: int = 2**31 - 1, least: int = 0, kind: Any = list) -> Check:
+    """Return a check of a list (or a tuple) of a number of items, each with a check."""
+
+    def check(value: Any, what: str) -> None:
+        fits = isinstance(value, kind) and least <= len(value) <= most
+        require(fits, f"{what} must be a {kind.__name__} of {least} to {most} items")
+        for item in value:
+            check_item(item, f"an item of {what}")
+
+    return check
+
+
+def mapped(check_item: Check, most: int = 2**31 - 1) -> Check:
+    """Return a check of a dictionary from texts to values, each with a check."""
+
+    def check(value: Any, what: str) -> None:
+        require(isinstance(value, dict) and len(value) <= most, f"{what} must be a dictionary of at most {most} items")
+        for key, item in value.items():
+            check_item(item, f"{what}[{key!r}]")
+
+    return check
+
+
+def optional(check_value: Check) -> Check:
+    """Return a check of a value that may be None, or of a field that may be absent."""
+
+    def check(value: Any, what: str) -> None:
+        if value is not None:
+            check_value(value, what)
+
+    check.optional = True  # type: ignore[attr-defined]
+    return check
+
+
+texts = listed(text)
 
 
 def labels(value: Any, what: str) -> None:
@@ -84,34 +153,13 @@ def labels(value: Any, what: str) -> None:
     require(value is None or (isinstance(value, tuple) and len(set(value)) == len(value)), f"{what} must be labels")
 
 
-def texts(value: Any, what: str) -> None:
-    """Check a list of texts."""
-    require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"{what} must be a list of texts")
-
-
-def rows_of_depths(value: Any, what: str) -> None:
-    """Check a list of rows; how they fit each other is checked with the whole model."""
-    require(isinstance(value, list) and value, f"{what} must be a list with rows for each depth")
-    for rows in value:
-        of(Rows)(rows, what)
-
-
 def counters(value: Any, what: str) -> None:
     """Check counters, also in lists."""
-    if isinstance(value, list):
-        for one in value:
+    for one in value if isinstance(value, list) else (value,):
+        if isinstance(one, list):
             counters(one, what)
-        return
-    of((SubtreeCounter, EdgeCounter, ShortestPathCounter))(value, what)
-    if isinstance(value, SubtreeCounter):
-        whole()(getattr(value, "n_columns", None), "n_columns")
-        return
-    whole()(getattr(value, "n_known", None), "n_known")
-    keys = getattr(value, "keys", None)
-    vector(np.int64)(keys, "keys")
-    require(
-        keys is not None and keys.min(initial=0) >= 0 and (keys[1:] > keys[:-1]).all(), "keys must ascend from 0 on"
-    )
+        else:
+            of((SubtreeCounter, EdgeCounter, ShortestPathCounter))(one, what)
 
 
 def unary_codes(value: Any, what: str) -> None:
@@ -128,72 +176,132 @@ def unary_codes(value: Any, what: str) -> None:
         require((steps > below).all(), f"the steps of {what} must ascend")
 
 
-# What estimators may hold beside their parameters.
-ATTRIBUTES: dict[str, Check] = {
-    "node_vocabulary_": labels,
-    "edge_vocabulary_": labels,
-    "rows_": rows_of_depths,
-    "partitions_": of(list),
-    "root_encoding_": of(RootEncoding),
-    "edge_encoding_": of(EdgeEncoding),
-    "_counters": counters,
-    "_counter": counters,
-    "_vertices": counters,
-    "_edges": counters,
-    "n_graphs_in_": whole(),
-    "unary_": unary_codes,
-    "directed_": of(bool),
-    "n_samples_": whole(MAX_SAMPLES),
-    "seed_": whole(2**63),
-    "graphlets_": vector(np.int64),
-    "trees_": texts,
-    "weights_": vector(np.float64),
-}
-
-_REFINED = ("node_vocabulary_", "rows_")
-# What a fitted kernel of a class is not used without.
-FITTED: dict[str, tuple[str, ...]] = {
-    "WeisfeilerLehman": (*_REFINED, "edge_vocabulary_", "_counters"),
-    "WLOptimalAssignment": (*_REFINED, "edge_vocabulary_", "_counters"),
-    "RelaxedWeisfeilerLehman": ("partitions_", "root_encoding_", "edge_encoding_", "_counters"),
-    "PersistentWL": _REFINED,
-    "GradualWL": ("node_vocabulary_", "centers_", "center_bounds_", "_counters"),
-    "ShortestPath": ("node_vocabulary_", "_counter"),
-    "VertexEdgeHistogram": ("node_vocabulary_", "edge_vocabulary_", "_vertices", "_edges"),
-    "GraphletSampling": ("graphlets_", "n_samples_", "seed_"),
-    "OddSth": ("node_vocabulary_", "tree_labels_", "tree_children_", "tree_starts_", "weights_"),
-}
+# ------------------------------------------------------------------------------------------------- objects
 
 
-def register(kind: type | None = None, attributes: dict[str, Check] | None = None) -> None:
-    """Let models hold objects of a class (arrays and plain values in its attributes), and estimators more attributes.
+class Record(NamedTuple):
+    """A class of objects in files: its fields, each with a check, and a check of how they fit together."""
 
-    A dataclass is restored by its fields, another class by its attributes; one with ``to_state`` and ``from_state``
-    by these. An estimator (a class with ``_validate_parameters``) need not be registered, only its fitted attributes,
-    each with a check that takes the value and its name; one with ``_check_loaded`` is asked to check itself as a whole.
+    kind: Any
+    fields: dict[str, Check]
+    fits: Callable[[Any], None] | None
+
+
+RECORDS: dict[str, Record] = {}
+# The fitted attributes of estimators, by the name of the class that brings them; derived classes have them too.
+FITTED: dict[str, dict[str, Check]] = {}
+
+
+def record(kind: type, fits: Callable[[Any], None] | None = None, **fields: Check) -> None:
+    """Let models hold objects of a class, with these fields; all must be there but optional ones.
+
+    A class with ``to_state`` and ``from_state`` is restored by these, a dataclass by its fields, and any other by its
+    attributes. ``fits`` raises a ``ValueError`` where the fields of an object do not fit each other.
     """
-    if kind is not None:
-        KINDS[kind.__name__] = kind
-    ATTRIBUTES.update(attributes or {})
+    RECORDS[kind.__name__] = Record(kind, fields, fits)
 
 
-def check_model(model: Any, fitted: Iterable[str]) -> None:
-    """Check a restored estimator: its parameters, each attribute in ``fitted``, and how all of it fits together."""
-    n_jobs = getattr(model, "n_jobs", None)
-    require(n_jobs is None or is_integer(n_jobs), f"n_jobs must be an integer or None, not {n_jobs!r}")
+def fitted(estimator: str, **attributes: Check) -> None:
+    """Say which fitted attributes the estimators of a class have, by its name; all must be there but optional ones.
+
+    Parameters are checked by the estimator's ``_validate_parameters``, and how all of it fits by ``_check_loaded``,
+    where it has one.
+    """
+    FITTED.setdefault(estimator, {}).update(attributes)
+
+
+def check_fields(values: dict[str, Any], fields: dict[str, Check], name: str) -> None:
+    """Check that all fields are there, no others, and each is in its range."""
+    unknown = values.keys() - fields.keys()
+    require(not unknown, f"{name} has no attribute {', '.join(sorted(unknown))}")
+    for field, check in fields.items():
+        if field in values:
+            check(values[field], field)
+        else:
+            require(hasattr(check, "optional"), f"{field} is missing")
+
+
+def attributes_of(kind: type) -> dict[str, Check]:
+    """Return the checks of the fitted attributes of a class of estimators."""
+    found: dict[str, Check] = {}
+    for base in reversed(kind.__mro__):
+        found |= FITTED.get(base.__name__, {})
+    return found
+
+
+def _ascending_keys(counter: Any) -> None:
+    keys = counter.keys
+    require(keys.min(initial=0) >= 0 and (keys[1:] > keys[:-1]).all(), "keys must ascend from 0 on")
+
+
+_jobs = optional(whole(most=2**31 - 1, least=-(2**31)))
+record(
+    Rows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
+    counts=vector((np.int32, np.float64)), n_children=whole(2**62), n_edge_codes=whole(),
+)  # fmt: skip
+record(Counts, indptr=vector((np.int32, np.int64)), indices=vector((np.int32, np.int64)),
+       data=vector(np.float64, least=0), n_columns=whole(2**62), unknown_squares=vector(np.float64, least=0),
+       unknown_sums=vector(np.float64, least=0))  # fmt: skip
+record(UniformCosts, n_labels=whole(), relabel=number(0), blank=number(0))
+record(Fed, known=of(Rows), distances=optional(of((np.ndarray, UniformCosts))))
+record(
+    Partition, depth=whole(MAX_DEPTH), index=whole(MAX_PARTITIONS), partitioner=of(object), centers=of(Rows),
+    fed=optional(of(Fed)), drawn=of(Rows), summary=of(tuple),
+)  # fmt: skip
+record(SubtreeCounter, n_columns=whole())
+record(EdgeCounter, _ascending_keys, n_known=whole(), keys=vector(np.int64), directed=optional(of(bool)))
+record(ShortestPathCounter, _ascending_keys, n_known=whole(), keys=vector(np.int64))
+record(RootEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), symbols=of(tuple))
+record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labelled=of(bool))
+record(
+    Codebook, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
+    relabel=of((int, float, EditCost)), missing=optional(number(0)),
+)  # fmt: skip
+record(IdentityPartitioner, rows_=optional(of(Rows)))
+record(
+    KMeansPartitioner, n_clusters=of((int, float, str)), center=text, init=text, max_iter=optional(whole()),
+    n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(Rows)),
+    n_iter_=optional(whole()),
+)  # fmt: skip
+record(
+    KMedoidsPartitioner, n_clusters=of((int, float, str)), max_iter=whole(), n_jobs=_jobs, centers_=optional(of(Rows)),
+)  # fmt: skip
+record(RadiusPartitioner, radius=number(0), n_jobs=_jobs, centers_=optional(of(Rows)))
+
+fitted(
+    "GraphKernel", n_graphs_in_=optional(whole()), directed_=optional(of(bool)), unary_=optional(unary_codes),
+)  # fmt: skip
+_refined = {"node_vocabulary_": labels, "rows_": listed(of(Rows), MAX_DEPTH + 1, 1)}
+fitted("WeisfeilerLehman", **_refined, edge_vocabulary_=labels, _counters=counters)
+fitted(
+    "RelaxedWeisfeilerLehman", partitions_=listed(listed(of(Partition), MAX_DEPTH + 1, 1), MAX_PARTITIONS, 1),
+    root_encoding_=of(RootEncoding), edge_encoding_=of(EdgeEncoding), _counters=counters,
+)  # fmt: skip
+fitted("PersistentWL", **_refined)
+fitted("ShortestPath", node_vocabulary_=labels, _counter=counters)
+fitted("VertexEdgeHistogram", node_vocabulary_=labels, edge_vocabulary_=labels, _vertices=counters, _edges=counters)
+fitted("GraphletSampling", graphlets_=vector(np.int64), n_samples_=whole(MAX_SAMPLES), seed_=whole(2**63))
+
+
+# ------------------------------------------------------------------------------------------------- whole models
+
+
+def check_model(model: Any, values: dict[str, Any]) -> None:
+    """Check an estimator made of ``values``: its parameters, its attributes, and how all of it fits together."""
+    parameters = model.get_params(deep=False).keys()
+    require(parameters <= values.keys(), f"{', '.join(sorted(parameters - values.keys()))} is missing")
+    _jobs(getattr(model, "n_jobs", None), "n_jobs")
     whole(MAX_DEPTH)(getattr(model, "max_depth", 0), "max_depth")
+    whole(MAX_PARTITIONS, 1)(getattr(model, "n_partitions", 1), "n_partitions")
+    if hasattr(model, "directions"):
+        check_choice("directions", model.directions, DIRECTIONS)
     model._validate_parameters()
-    for name in FITTED.get(type(model).__name__, ()):
-        require(hasattr(model, name), f"{name} is missing")
-    for name in sorted(fitted):
-        require(name in ATTRIBUTES, f"{type(model).__name__} has no attribute {name}")
-        ATTRIBUTES[name](getattr(model, name), name)
+    attributes = {name: value for name, value in values.items() if name not in parameters}
+    check_fields(attributes, attributes_of(type(model)), type(model).__name__)
     if hasattr(model, "rows_"):
         _check_refinement(model)
     if hasattr(model, "root_encoding_"):
         _check_relaxed(model)
-    if hasattr(model, "trees_"):
-        require(len(model.trees_) == len(model.weights_), "trees_ and weights_ must be as many")
     if hasattr(model, "_check_loaded"):
         model._check_loaded()
 
@@ -269,11 +377,7 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
 
 def _check_square(matrix: Any, size: int, what: str) -> None:
     if isinstance(matrix, UniformCosts):
-        whole()(matrix.n_labels, what)
         require(len(matrix) == size, f"{what} must be those of {size - 1} labels")
-        for name in ("relabel", "blank"):
-            check_number(name, getattr(matrix, name))
-            of(float)(getattr(matrix, name), name)
         return
     is_square = isinstance(matrix, np.ndarray) and matrix.shape == (size, size)
     require(is_square, f"{what} must be a matrix of {size} rows and columns")
@@ -291,65 +395,37 @@ def _check_summary(summary: Summary, size: int) -> None:
 
 
 def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
-    for encoding in (roots, edges):
-        of(EditCost)(encoding.cost, "the cost of an encoding")
-        labels(encoding.labels, "the labels of an encoding")
-    _check_edge_symbols(edges)
-    of(tuple)(roots.symbols, "symbols")
-    book: Any = roots.codebook
-    if book is None:
+    """Check that symbols of nodes and edges are labels, or point into the codebooks of their attributes."""
+    for book in (roots.codebook, edges.codebook):
+        if book is not None:
+            vector(np.float64, 2, gaps=book.missing is not None)(book.centers, "the codebook's centers")
+    if edges.codebook is not None:
+        for symbol in edges.labels or ():
+            paired = isinstance(symbol, tuple) and len(symbol) == 2
+            code: Any = symbol[1] if edges.labelled and paired else symbol  # type: ignore[index]
+            known = is_integer(code) and 0 <= code < len(edges.codebook)
+            require(known and paired == edges.labelled, "symbols of edges must have codes")
+    if roots.codebook is None:
         expected: Any = (UNLABELLED,) if roots.labels is None else roots.labels
         require(roots.symbols == expected, "symbols must be the labels")
-        return
-    _check_codebook(book)
-    if roots.labels is None:
-        require(roots.symbols == tuple(range(len(book))), "symbols must number the codebook's vectors")
-        return
-    known = set(roots.labels)
-    for symbol in roots.symbols:
-        paired = isinstance(symbol, tuple) and len(symbol) == 2 and symbol[0] in known and is_integer(symbol[1])
-        require(paired and 0 <= symbol[1] < len(book), "symbols must be labels with codes")  # type: ignore[index]
-
-
-def _check_codebook(book: Any) -> None:
-    of(Codebook)(book, "codebook")
-    check_number("blank", book.blank, zero=True)
-    if not isinstance(book.relabel, EditCost):
-        check_number("relabel", book.relabel, zero=True)
-    gaps = False
-    if book.missing is not None:
-        check_number("missing", book.missing)
-        gaps = np.isnan(book.centers)
-    vector(np.float64, 2)(np.where(gaps, 0.0, book.centers), "the codebook's centres")
-
-
-def _check_edge_symbols(edges: EdgeEncoding) -> None:
-    """Check that symbols of edges with attributes point into their codebook."""
-    of(bool)(edges.labelled, "labelled")
-    if edges.codebook is None:
-        return
-    _check_codebook(edges.codebook)
-    for symbol in edges.labels or ():
-        paired = isinstance(symbol, tuple) and len(symbol) == 2
-        code: Any = symbol[1] if edges.labelled and paired else symbol  # type: ignore[index]
-        known = is_integer(code) and 0 <= code < len(edges.codebook)
-        require(known and paired == edges.labelled, "symbols of edges must have codes")
+    elif roots.labels is None:
+        require(roots.symbols == tuple(range(len(roots.codebook))), "symbols must number the codebook's vectors")
+    else:
+        names = set(roots.labels)
+        for symbol in roots.symbols:
+            paired = isinstance(symbol, tuple) and len(symbol) == 2 and symbol[0] in names and is_integer(symbol[1])
+            require(paired and 0 <= symbol[1] < len(roots.codebook), "symbols must be labels with codes")  # type: ignore[index]
 
 
 def _known(partitioner: Any) -> Rows:
     """Return what a fitted partitioner of ours compares rows with."""
-    require(type(partitioner) in KINDS.values(), f"{type(partitioner).__name__} is no partitioner")
-    _check_partitioner(partitioner)
+    known = RECORDS.get(type(partitioner).__name__)
     name = "rows_" if isinstance(partitioner, IdentityPartitioner) else "centers_"
+    ours = known is not None and known.kind is type(partitioner) and name in known.fields
+    require(ours, f"{type(partitioner).__name__} is no partitioner")
     rows: Rows = getattr(partitioner, name, None)  # type: ignore[assignment]
     of(Rows)(rows, name)
     return rows
-
-
-def _check_partitioner(partitioner: Any) -> None:
-    n_jobs, radius = getattr(partitioner, "n_jobs", None), getattr(partitioner, "radius", 0.0)
-    require(n_jobs is None or is_integer(n_jobs), f"n_jobs must be an integer or None, not {n_jobs!r}")
-    require(isinstance(radius, (int, float)) and radius >= 0, f"radius must be a number from 0 on, not {radius!r}")
 
 
 def _check_numbers(found: list[Any], n_ids: list[int]) -> None:

@@ -1,107 +1,90 @@
-"""Fitted models in one file: arrays and JSON in a zip, checksummed, and nothing in it is ever executed.
+"""Fitted models in one file: JSON and arrays, compressed, with a checksum of all bytes; nothing in it is ever executed.
 
-The file holds ``model.json`` (format version, the model as a tree of plain values, a SHA-256 of this and of each array)
-and one ``.npy`` file for each array. What is shared is kept once. Objects are restored only if their class is known to
-:mod:`relaxwl.kernels.model_schema`, which also checks them: compiled code does not look where it reads. No pickle is
-read. A model may hold other models (a predictor its kernels), in lists, tuples and dictionaries of any depth.
+The file begins with a line that names the format and its version, and a line with the SHA-256 of all that follows: a
+zlib stream of the length of a JSON text (8 bytes, little-endian), the text, and the arrays one after the other. The
+text has the class and the state of the model as a tree of plain values, and the type and shape of each array. What is
+shared is kept once. Objects are restored only if their class is known to :mod:`relaxwl.kernels.model_schema`, which
+checks every field. A model may hold other models (a predictor its kernels), in lists, tuples and dictionaries.
 """
 
 import hashlib
-import io
 import json
-import lzma
 import os
-import struct
-import tokenize
-import zipfile
+import re
 import zlib
 from dataclasses import fields, is_dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import MEMORY_SHARE, available_memory
-from relaxwl._storage import atomic_write, member_pieces, require_regular
+from relaxwl._storage import atomic_write, require_regular
 from relaxwl.costs import EditCost
-from relaxwl.kernels import _format1
-from relaxwl.kernels._restoring import Reader
-from relaxwl.kernels.model_schema import KINDS, NOT_KEPT
+from relaxwl.kernels.model_schema import NOT_KEPT, RECORDS, check_fields, check_model
 
-FORMAT = "relaxwl-model"
-# Raised when a file of this version cannot be read by older code; what older versions wrote stays readable.
-VERSION = 2
+# Raised when older code cannot read what newer code writes.
+VERSION = 3
+MAGIC = b"relaxwl model "
 # What a file may unpack to: this much whatever its size, and this much for each of its bytes. Ours stay far below.
 FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
-# The largest tree of plain values that is read or written: in memory it takes some twenty times as much.
+# The longest text that is read or written: in memory its values take some twenty times as much.
 MAX_JSON_BYTES = 1 << 25
-
-# What the standard library raises on bytes that are no zip, or whose content, names or flags were damaged.
-READ_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    tokenize.TokenError,  # NumPy reads headers of arrays as Python reads literals
-    SyntaxError,
-    ArithmeticError,
-    MemoryError,
-    EOFError,
-    OSError,
-    LookupError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-)
+# Types of arrays, little-endian; texts beside these.
+TYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<f4", "<f8")
+TEXTS = re.compile(r"<U[0-9]{1,6}")
+CHUNK = 1 << 18
 # What a tree that describes no model leads to.
 CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or was written by a newer version."""
+    """A file that is no model, is damaged, or was written by another version."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file; an existing file is replaced only when all is written."""
     writer = _Writer()
     tree = {"class": type(model).__name__, "state": writer.attributes(model)}
-    header = {"format": FORMAT, "version": VERSION, "arrays": writer.checksums(), "model": tree}
-    header["checksum"] = _checksum(header)
-    text = json.dumps(header)
+    arrays = [np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for array in writer.arrays]
+    text = json.dumps({**tree, "arrays": [[array.dtype.str, array.shape] for array in arrays]}).encode()
     if len(text) > MAX_JSON_BYTES:
         raise ValueError(f"the labels and settings of this model take {len(text)} bytes, more than a model file holds")
-    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("model.json", text)
-        for name, content in writer.files():
-            archive.writestr(name, content)
+    with atomic_write(path) as file:
+        file.write(MAGIC + b"%d\n" % VERSION + bytes(64) + b"\n")
+        packer, digest = zlib.compressobj(1), hashlib.sha256()
+        parts: list[Any] = [
+            len(text).to_bytes(8, "little"),
+            text,
+            *(array.reshape(-1).view(np.uint8) for array in arrays),
+        ]
+        for part in parts:
+            for start in range(0, len(part), 1 << 24):
+                _write(file, digest, packer.compress(part[start : start + (1 << 24)]))
+        _write(file, digest, packer.flush())
+        file.seek(len(MAGIC) + len(b"%d\n" % VERSION))
+        file.write(digest.hexdigest().encode())
+        file.seek(0, os.SEEK_END)
 
 
-def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
-    """Read a fitted model; ``kinds`` are the classes that may come out, or lie inside what comes out."""
+def _write(file: BinaryIO, digest: Any, content: bytes) -> None:
+    digest.update(content)
+    file.write(content)
+
+
+def load_model(path: str | os.PathLike[str], kinds: dict[str, type], inside: dict[str, type] | None = None) -> Any:
+    """Read a fitted model of one of ``kinds``, with estimators of these and of ``inside`` in it."""
     path = Path(path)
     try:
-        require_regular(path)
-        with zipfile.ZipFile(path) as archive:
-            header = _header(archive, path)
-            arrays = [_array(archive, number, known, path) for number, known in enumerate(header["arrays"])]
+        header, arrays = _contents(path)
+        name, state = header["class"], header["state"]
+        if name not in kinds:
+            raise ModelFileError(f"{path} holds a {name}, not one of {', '.join(kinds)}")
+        return _Reader(arrays, {**(inside or {}), **kinds}).model(kinds[name], state)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
-    except ModelFileError:
-        raise
-    except MemoryError:
-        raise ModelFileError(f"{path} needs more memory than there is") from None
-    except (*READ_ERRORS, RecursionError) as error:
-        reason = str(error) or type(error).__name__
-        raise ModelFileError(f"{path} is not a relaxwl model, or it is damaged or cut off ({reason})") from None
-    try:
-        tree = header["model"]
-        if tree["class"] not in kinds:
-            raise ModelFileError(f"{path} holds a {tree['class']}, not one of {', '.join(kinds)}")
-        reader = (Reader if header["version"] > 1 else _format1.Reader)(arrays, kinds)
-        return reader.model(kinds[tree["class"]], tree["state"])
     except ModelFileError:
         raise
     except MemoryError:
@@ -111,65 +94,102 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type]) -> Any:
         raise ModelFileError(f"{path} does not hold a complete model: {reason}") from None
 
 
-def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    total = sum(member.file_size for member in archive.infolist())
-    limit = min(MEMORY_SHARE * available_memory(), FREE_BYTES + BYTES_PER_BYTE * path.stat().st_size)
-    if total > limit:
-        raise ModelFileError(f"{path} would unpack to {total / 2**20:.0f} MiB and the limit is {limit / 2**20:.0f} MiB")
-    if archive.getinfo("model.json").file_size > MAX_JSON_BYTES:
-        raise ModelFileError(f"{path} holds a model.json of more than {MAX_JSON_BYTES} bytes")
-    header = json.loads(_member(archive, "model.json"))
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{path} is not a relaxwl model")
-    if header["version"] > VERSION:
-        raise ModelFileError(
-            f"{path} was written in format {header['version']} by a newer relaxwl; this one reads formats up to "
-            f"{VERSION}: upgrade relaxwl to load it"
+def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+    """Return the tree and the arrays of a file whose checksum is right; sizes are known before anything is unpacked."""
+    size = require_regular(path)
+    limit = min(MEMORY_SHARE * available_memory(), FREE_BYTES + BYTES_PER_BYTE * size)
+    with path.open("rb") as file:
+        first = file.readline(100)
+        if first != MAGIC + b"%d\n" % VERSION:
+            raise ModelFileError(f"{path} {_other(first)}")
+        checksum, start = file.read(65), file.tell()
+        if hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n" != checksum:
+            raise ModelFileError(f"{path} is damaged or cut off: its content does not match its checksum")
+        file.seek(start)
+        content = _Unpacked(file, limit, path)
+        n_bytes = int.from_bytes(content.read(8), "little")
+        if n_bytes > MAX_JSON_BYTES:
+            raise ModelFileError(f"{path} holds a text of more than {MAX_JSON_BYTES} bytes")
+        header = json.loads(content.read(n_bytes))
+        if not isinstance(header, dict):
+            raise ModelFileError(f"{path} does not hold a complete model: there is no class")
+        arrays = []
+        for kind, shape in header["arrays"]:
+            if kind not in TYPES and not (isinstance(kind, str) and TEXTS.fullmatch(kind)):
+                raise ModelFileError(f"{path} holds an array of the type {kind!r}, which no model has")
+            if not all(type(length) is int and 0 <= length < 2**48 for length in shape):
+                raise ModelFileError(f"{path} holds an array of the shape {shape!r}")
+            dtype = np.dtype(kind)
+            array = np.frombuffer(content.read(prod(shape) * dtype.itemsize), dtype).reshape(shape)
+            # A copy: compiled code tells arrays that it may write from those that it may not.
+            arrays.append(array.astype(kind[1:]))
+        content.end()
+    return header, arrays
+
+
+def _other(first: bytes) -> str:
+    """Say what a file is that does not begin as ours do."""
+    version = re.fullmatch(MAGIC + rb"([0-9]{1,6})\n", first)
+    if version:
+        return (
+            f"was written in format {int(version[1])} by another version of relaxwl, and this one reads format "
+            f"{VERSION}: load it with that version, or fit and save the model anew"
         )
-    if header.get("checksum") != _checksum(header):
-        raise ModelFileError(f"{path} is damaged: model.json does not match its checksum")
-    return header
+    if first.startswith((b"PK", b'{"format": "relaxwl')):
+        return "was written by an early version of relaxwl, which this one does not read: fit and save the model anew"
+    return "is not a relaxwl model"
 
 
-def _checksum(header: dict[str, Any]) -> str:
-    """Return the SHA-256 of a header, its own checksum left out, in one fixed way of writing it."""
-    content = {name: value for name, value in header.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+class _Unpacked:
+    """Reads from a compressed stream as many bytes as are asked for, and never more than the limit in all."""
 
+    def __init__(self, file: BinaryIO, limit: float, path: Path) -> None:
+        self._file, self._limit, self._path = file, limit, path
+        self._unpacker, self._n_read = zlib.decompressobj(), 0
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    return b"".join(member_pieces(archive, archive.getinfo(name)))
+    def read(self, n_bytes: int) -> bytes:
+        self._n_read += n_bytes
+        if self._n_read > self._limit:
+            sizes = f"{self._n_read / 2**20:.0f} MiB and the limit is {self._limit / 2**20:.0f} MiB"
+            raise ModelFileError(f"{self._path} would unpack to {sizes}")
+        found = bytearray()
+        try:
+            while len(found) < n_bytes:
+                packed = self._unpacker.unconsumed_tail or self._file.read(CHUNK)
+                if not packed:
+                    raise ModelFileError(f"{self._path} ends before its content does")
+                found += self._unpacker.decompress(packed, n_bytes - len(found))
+        except zlib.error as error:
+            raise ModelFileError(f"{self._path} is damaged: {error}") from None
+        return bytes(found)
 
-
-def _array(archive: zipfile.ZipFile, number: int, checksum: str, path: Path) -> NDArray[Any]:
-    """Read one array; its size is compared with what it claims before anything is allocated."""
-    content = _member(archive, f"arrays/{number}.npy")
-    if hashlib.sha256(content).hexdigest() != checksum:
-        raise ModelFileError(f"{path} is damaged: array {number} does not match its checksum")
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(stream)
-    begin = stream.tell()
-    if dtype.hasobject or fortran or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - begin:
-        raise ModelFileError(f"{path} is damaged: array {number} is not what its header says")
-    # A copy: compiled code tells arrays that it may write from those that it may not.
-    return np.frombuffer(content, dtype, offset=begin).reshape(shape).copy()
+    def end(self) -> None:
+        """Check that there is nothing more."""
+        rest = self._unpacker.decompress(self._unpacker.unconsumed_tail or self._file.read(CHUNK), 1)
+        if rest or not self._unpacker.eof or self._unpacker.unused_data or self._file.read(1):
+            raise ModelFileError(f"{self._path} holds more than its model")
 
 
 class _Writer:
-    """Turns a model into plain values, arrays into numbered files; what is shared stays shared."""
+    """Turns a model into plain values and a list of arrays; what is shared stays shared."""
 
     def __init__(self) -> None:
-        self._arrays: list[NDArray[Any]] = []
+        self.arrays: list[NDArray[Any]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._objects: dict[int, int] = {}
         self._kept: list[Any] = []
 
     def attributes(self, item: Any) -> dict[str, Any]:
-        return {name: self.plain(value, name) for name, value in _state(item).items()}
+        """Return what is worth keeping of an object, by name."""
+        if hasattr(item, "to_state"):
+            state: dict[str, Any] = item.to_state()
+        else:
+            names = [field.name for field in fields(item)] if is_dataclass(item) else vars(item)
+            state = {name: getattr(item, name) for name in names if name not in NOT_KEPT}
+        return {name: self.plain(value, name) for name, value in state.items()}
 
     def plain(self, value: Any, name: str) -> Any:
+        """Return a value as JSON has it."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -182,7 +202,7 @@ class _Writer:
                 raise TypeError(f"{name} has keys that are no texts, which a model file cannot keep")
             return {"dict": {key: self.plain(item, f"{name}[{key!r}]") for key, item in value.items()}}
         if isinstance(value, np.ndarray):
-            return {"array": self._array(value)}
+            return {"array": self._array(value, name)}
         if isinstance(value, EditCost):
             return {"cost": value.to_dict()}
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -191,7 +211,8 @@ class _Writer:
 
     def _object(self, value: Any, name: str) -> Any:
         kind = type(value).__name__
-        if KINDS.get(kind) is not type(value) and not hasattr(value, "_validate_parameters"):
+        known = kind in RECORDS and RECORDS[kind].kind is type(value)
+        if not known and not hasattr(value, "_validate_parameters"):
             raise TypeError(
                 f"{name} holds a {kind}, which a model file cannot keep (it keeps arrays and plain values, no code); "
                 "use pickle or joblib.dump for this model"
@@ -202,31 +223,69 @@ class _Writer:
         self._kept.append(value)  # so that its id is not given to another object meanwhile
         return {"object": kind, "number": number, "state": self.attributes(value)}
 
-    def _array(self, array: NDArray[Any]) -> int:
-        if array.dtype.hasobject:
-            raise TypeError("a model file cannot keep an array of Python objects; use pickle or joblib.dump")
+    def _array(self, array: NDArray[Any], name: str) -> int:
+        kind = array.dtype.newbyteorder("<").str
+        if kind not in TYPES and not TEXTS.fullmatch(kind):
+            raise TypeError(f"{name} is an array of {array.dtype}, which a model file cannot keep; use joblib.dump")
         key = (array.__array_interface__["data"], array.shape, array.strides, array.dtype.str)
         if array.size == 0 or key not in self._numbers:
-            self._numbers[key] = len(self._arrays)
-            self._arrays.append(array)
+            self._numbers[key] = len(self.arrays)
+            self.arrays.append(array)
         return self._numbers[key]
 
-    def _content(self, number: int) -> bytes:
-        buffer = io.BytesIO()
-        np.save(buffer, np.ascontiguousarray(self._arrays[number]), allow_pickle=False)
-        return buffer.getvalue()
 
-    def checksums(self) -> list[str]:
-        return [hashlib.sha256(self._content(number)).hexdigest() for number in range(len(self._arrays))]
+class _Reader:
+    """Restores models; ``kinds`` are the classes of estimators that may be among them."""
 
-    def files(self) -> Any:
-        return ((f"arrays/{number}.npy", self._content(number)) for number in range(len(self._arrays)))
+    def __init__(self, arrays: list[NDArray[Any]], kinds: dict[str, type]) -> None:
+        self._arrays = arrays
+        self._kinds = kinds
+        self._objects: dict[int, Any] = {}
 
+    def model(self, kind: Any, state: dict[str, Any]) -> Any:
+        """Restore an estimator with its parameters and all that was fitted."""
+        model, values = kind(), self._attributes(state)
+        for name, value in values.items():
+            setattr(model, name, value)
+        check_model(model, values)
+        return model
 
-def _state(item: Any) -> dict[str, Any]:
-    """Return what is worth keeping of an object."""
-    if hasattr(item, "to_state"):
-        state: dict[str, Any] = item.to_state()
-        return state
-    names = [field.name for field in fields(item)] if is_dataclass(item) else vars(item)
-    return {name: getattr(item, name) for name in names if name not in NOT_KEPT}
+    def _attributes(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {name: self._value(plain) for name, plain in state.items()}
+
+    def _value(self, plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            return plain
+        if "list" in plain:
+            return [self._value(item) for item in plain["list"]]
+        if "tuple" in plain:
+            return tuple(self._value(item) for item in plain["tuple"])
+        if "dict" in plain:
+            return self._attributes(plain["dict"])
+        if "array" in plain:
+            return self._arrays[plain["array"]]
+        if "cost" in plain:
+            return EditCost.from_dict(plain["cost"])
+        if "same" in plain:
+            return self._objects[plain["same"]]
+        item = self._object(plain["object"], plain["state"])
+        # Known from now on only: nothing can hold itself, so no tree of objects is endless.
+        self._objects[plain["number"]] = item
+        return item
+
+    def _object(self, name: str, state: dict[str, Any]) -> Any:
+        if name in self._kinds:
+            return self.model(self._kinds[name], state)
+        kind, known, fits = RECORDS[name]
+        values = self._attributes(state)
+        check_fields(values, known, name)
+        make: Any = getattr(kind, "from_state", kind if is_dataclass(kind) else None)
+        if make is not None:
+            item = make(**values)
+        else:
+            item = kind()
+            for field, value in values.items():
+                setattr(item, field, value)
+        if fits is not None:
+            fits(item)
+        return item

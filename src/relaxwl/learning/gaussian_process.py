@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,6 +119,23 @@ class GaussianProcess:
         self._whitened_ones: Float64 = ones
         self._report()
         return self
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a model file keeps; of the factor, its lower triangle."""
+        names = ("weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_whitened_ones")
+        packed = self.factor_[np.tril_indices(len(self.factor_))]
+        return {name: getattr(self, name) for name in names} | {"packed_factor": packed}
+
+    @classmethod
+    def from_state(cls, packed_factor: Float64, **state: Any) -> Self:
+        """Return what :meth:`to_state` kept."""
+        process, size = cls(), len(state["dual_"])
+        if len(packed_factor) != size * (size + 1) // 2:
+            raise ValueError(f"packed_factor must be the triangle of a matrix of {size} rows")
+        process.factor_ = np.zeros((size, size), order="F")
+        process.factor_[np.tril_indices(size)] = packed_factor
+        vars(process).update(state)
+        return process
 
     def predict(
         self, kernels: Sequence[ArrayLike], diagonals: Sequence[ArrayLike], *, noise: bool = True

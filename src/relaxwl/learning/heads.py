@@ -182,6 +182,11 @@ class KernelSVM(Head):
         self.rows = self.machine.support
         return self
 
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.machine.n_classes
+
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
         return self.machine.decisions(average(blocks, self.parts))
@@ -276,6 +281,11 @@ class ProcessClassifier(_Processes):
         self._tried(float(np.mean(calibrator.predict(scores) == codes)))
         return self
 
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return 2 if len(self.processes) == 1 else len(self.processes)
+
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the score of each class; of two classes, half the score of the second, for and against."""
         scores = np.column_stack([_standardized(found) for found in self._predictions(blocks, own)])
@@ -352,6 +362,11 @@ class LinearClassifier(Linear):
         self.tried = (Tried("linear SVM", float(accuracy[best]), f"C = {LINEAR_PENALTIES[best]:g}"),)
         self.chosen = "linear SVM"
         return self
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return max(len(self.coefficients), 2)
 
     def decisions(self, features: csr_array) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""

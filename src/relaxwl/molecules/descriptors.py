@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._validation import GraphEstimator, check_number
 from relaxwl.datasets.smiles import import_rdkit
 from relaxwl.graphs.arrays import Float64
+from relaxwl.kernels.model_schema import listed, number, of, record, require, texts, vector
 from relaxwl.molecules.reading import as_molecules
 
 # A weighted mean of others of the list that takes a quarter of the time of all.
@@ -64,7 +65,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
         """Fit, and return the scaled descriptors of ``X``."""
-        return self._scaled(self._fit(X)[:, self._kept])
+        return self._scaled(self._fit(X))
 
     def transform(self, X: Any) -> Float64:
         """Return the scaled descriptors, one row a molecule."""
@@ -93,12 +94,12 @@ class Descriptors(TransformerMixin, GraphEstimator):
         if not len(table):
             raise ValueError("there are no molecules to fit descriptors on")
         values = _comparable(table)
-        self._kept: NDArray[np.bool_] = np.isfinite(values).all(axis=0) & (values != values[0]).any(axis=0)
-        self.names_ = [name for name, kept in zip(names, self._kept, strict=True) if kept]
-        self._ranks = [_ranked(column) for column in values[:, self._kept].T]
-        scores = self._scored(table[:, self._kept])
+        kept: NDArray[np.bool_] = np.isfinite(values).all(axis=0) & (values != values[0]).any(axis=0)
+        self.names_ = [name for name, is_kept in zip(names, kept, strict=True) if is_kept]
+        self._ranks = [_ranked(column) for column in values[:, kept].T]
+        scores = self._scored(table[:, kept])
         self.mean_, self.deviation_ = scores.mean(axis=0), scores.std(axis=0)
-        return table
+        return table[:, kept]
 
     def _scored(self, table: Float64) -> Float64:
         scores = np.empty_like(table)
@@ -111,6 +112,23 @@ class Descriptors(TransformerMixin, GraphEstimator):
         scaled[np.isnan(scaled)] = 0
         clipped: Float64 = np.clip(scaled, -self.clip, self.clip)
         return clipped
+
+
+def _check_descriptors(found: Descriptors) -> None:
+    require(found.names_ and len(set(found.names_)) == len(found.names_), "names_ must be different descriptors")
+    require(len(found.names_) == len(found.mean_) == len(found.deviation_), "mean_ must be those of names_")
+    require(len(found._ranks) == len(found.names_), "_ranks must be those of names_")
+    for pair in found._ranks:
+        require(len(pair) == 2, "_ranks must be pairs")
+        for part in pair:
+            vector(np.float64)(part, "_ranks")
+        require(len(pair[0]) == len(pair[1]) and (np.diff(pair[0]) > 0).all(), "_ranks must ascend")
+
+
+record(
+    Descriptors, _check_descriptors, clip=number(1e-9, 1e9), names_=texts, mean_=vector(np.float64),
+    deviation_=vector(np.float64, least=1e-100), _ranks=listed(of(tuple)),
+)  # fmt: skip
 
 
 def descriptors(X: Any) -> Float64:

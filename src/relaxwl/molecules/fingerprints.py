@@ -12,6 +12,7 @@ from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.model_schema import fitted, vector
 from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
 
@@ -81,6 +82,10 @@ class MorganFingerprints(CountKernel):
         check_integer("radius", self.radius)
         check_choice("atoms", self.atoms, ATOMS)
 
+    def _check_loaded(self) -> None:
+        if (np.diff(self.environments_) <= 0).any():
+            raise ValueError("environments_ must ascend")
+
     def _fit(self, X: Any) -> list[Counts]:
         self._validate_parameters()
         found = _environments(as_molecules(X), self._generator())
@@ -111,6 +116,9 @@ class MorganFingerprints(CountKernel):
         unknown = np.bincount(rows[~known], values[~known], minlength=n_rows).astype(np.float64)
         squares = np.bincount(rows[~known], values[~known] ** 2, minlength=n_rows).astype(np.float64)
         return Counts(matrix, squares, unknown)
+
+
+fitted("MorganFingerprints", environments_=vector(np.int64, least=0))
 
 
 def fingerprints(X: Any, radius: int = 2) -> csr_array:

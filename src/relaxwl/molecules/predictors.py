@@ -7,7 +7,6 @@ from relaxwl._memory import refuse_beyond_memory
 from relaxwl._validation import check_integer
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.kernels.model_schema import register
 from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
 from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
@@ -50,8 +49,10 @@ class MoleculePredictor(GraphPredictor):
         super()._validate_parameters()
         check_integer("max_depth", self.max_depth, least=1)
         check_integer("n_partitions", self.n_partitions, least=1)
-        unknown = [name for name in self.views if name not in VIEWS]
-        if isinstance(self.views, str) or unknown or not self.views:
+        if not isinstance(self.atom_labels, (str, list, tuple)) and not callable(self.atom_labels):
+            raise ValueError(f"atom_labels must be a text, a list of texts or a function, not {self.atom_labels!r}")
+        known = isinstance(self.views, (list, tuple)) and self.views and all(name in VIEWS for name in self.views)
+        if not known:
             raise ValueError(f"views must be some of {', '.join(VIEWS)}, not {self.views!r}")
 
     def _objects(self, X: Any, extra: Any) -> Objects:
@@ -164,6 +165,3 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     """
 
     _kernel_head: Any = ProcessClassifier
-
-
-register(Descriptors)

@@ -38,7 +38,10 @@ KERNEL_SHARE = 0.7
 # Objects that are scored at once.
 BATCH = 2048
 # What a model file keeps of every predictor, beside its parameters.
-KEPT = ("report_", "classes_", "kernel_weights_", "_head", "_blocks", "_novelty", "_takes_extra")
+KEPT = (
+    "report_", "classes_", "kernel_weights_", "names_", "columns_", "_heads", "_blocks", "_novelty", "_takes_extra",
+    "_known",
+)  # fmt: skip
 
 
 class GraphPredictor(GraphEstimator):
@@ -50,6 +53,10 @@ class GraphPredictor(GraphEstimator):
 
     report_: FitReport
     kernel_weights_: dict[str, float]
+    # Names of the training objects, and the columns of the table that they came from, where these are known.
+    names_: tuple[str | None, ...] | None = None
+    columns_: dict[str, Any] | None = None
+    _head_kinds: tuple[type, ...]
     _seed = 0
 
     things, nodes = "graphs", "nodes"
@@ -79,6 +86,8 @@ class GraphPredictor(GraphEstimator):
         objects = self._objects(X, extra)
         targets = self._targets(y, len(objects))
         self._seed, self._takes_extra = as_seed(self.random_state), objects.extra is not None
+        self._known: Float64 = np.asarray(targets, np.float64)[:, None]
+        self.names_ = getattr(objects.graphs, "names", None)
         deadline = Deadline(self.time_limit)
         large = self._is_large(len(objects))
         planned, left_out = self._views(objects, **({"effort": "quick"} if large else {}))
@@ -88,7 +97,7 @@ class GraphPredictor(GraphEstimator):
         self._blocks = KernelBlocks(planned, left_out)
         if large:
             features = self._blocks.fit_features(objects, self.verbose)
-            self._head = self._linear_head(self._options(deadline)).fit(features, targets)
+            self._heads = [self._linear_head(self._options(deadline)).fit(features, targets)]
         else:
             self._learn(self._fit_blocks(objects), targets, deadline)
             self.kernel_weights_ = self._head.weights
@@ -137,6 +146,11 @@ class GraphPredictor(GraphEstimator):
         state = {name: getattr(self, name) for name in KEPT if name in vars(self)}
         return {**self.get_params(deep=False), **state}
 
+    def _check_loaded(self) -> None:
+        from relaxwl.predictors.persistence import check_predictor
+
+        check_predictor(self)
+
     # ------------------------------------------------------------------------------------- objects and views
 
     def _validate_parameters(self) -> None:
@@ -181,7 +195,12 @@ class GraphPredictor(GraphEstimator):
 
     def _learn(self, blocks: dict[str, Float64], targets: Any, deadline: Deadline) -> None:
         """Let the head learn from the Gram matrices."""
-        self._head = self._kernel_head(self._options(deadline, blocks)).fit(blocks, targets)
+        self._heads = [self._kernel_head(self._options(deadline, blocks)).fit(blocks, targets)]
+
+    @property
+    def _head(self) -> Any:
+        """What has learned the target."""
+        return self._heads[0]
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
         """Take the clusters that are there for a measure of novelty, or make some."""

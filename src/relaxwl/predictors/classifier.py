@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from relaxwl._validation import ParameterError, as_classes
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.learning.heads import KernelSVM, LinearClassifier
+from relaxwl.learning.heads import KernelSVM, LinearClassifier, ProcessClassifier
 from relaxwl.predictors.base import GraphPredictor
 
 
@@ -114,6 +114,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     _kernel_head: Any = KernelSVM
     _linear_head: Any = LinearClassifier
+    _head_kinds = (KernelSVM, ProcessClassifier, LinearClassifier)
 
     def _targets(self, y: Any, n_objects: int) -> Int64:
         self.classes_, codes = as_classes(y, n_objects, self.things)

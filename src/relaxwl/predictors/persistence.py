@@ -1,14 +1,32 @@
-"""Predictors in model files: which classes and attributes they bring along, each with a check."""
+"""Predictors in model files: the part of the schema that is theirs, and how their parts must fit each other."""
 
 import os
 from typing import Any
 
 import numpy as np
 
-from relaxwl.kernels.base import CountKernel, descendants
+from relaxwl.kernels.base import SIMILARITIES, CountKernel, descendants
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.model_schema import of, register, require
-from relaxwl.kernels.persistence import ModelFileError, load_model
+from relaxwl.kernels.model_schema import (
+    MAX_BLOCKS,
+    MAX_CLASSES,
+    MAX_DEPTH,
+    MAX_TARGETS,
+    MAX_VIEWS,
+    choice,
+    fitted,
+    listed,
+    mapped,
+    number,
+    of,
+    optional,
+    record,
+    require,
+    text,
+    vector,
+    whole,
+)
+from relaxwl.kernels.persistence import load_model
 from relaxwl.kernels.registry import import_kernels
 from relaxwl.learning.gaussian_process import GaussianProcess
 from relaxwl.learning.heads import (
@@ -22,40 +40,214 @@ from relaxwl.learning.heads import (
 )
 from relaxwl.learning.voting import VotingMachine
 from relaxwl.predictors.blocks import KernelBlocks
-from relaxwl.predictors.novelty import Novelty
+from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, VectorView
+
+# What numbers are divided by: smaller ones would make others infinite.
+TINY = 1e-100
+POSITIVE = number(TINY, 1 / TINY)
 
 
 def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any:
     """Read a predictor of one of these classes; nothing in the file is executed."""
     import_kernels()
-    model = load_model(path, {kind.__name__: kind for kind in (*kinds, *descendants(CountKernel))})
-    if not isinstance(model, kinds):
-        names = " or ".join(kind.__name__ for kind in kinds)
-        raise ModelFileError(f"{path} holds a {type(model).__name__}, not a {names}")
-    return model
+    inside = {kind.__name__: kind for kind in descendants(CountKernel)}
+    return load_model(path, {kind.__name__: kind for kind in kinds}, inside)
+
+
+def _shaped(value: Any, shape: tuple[int, ...], what: str) -> None:
+    require(value.shape == shape, f"{what} must be of shape {shape}, not {value.shape}")
+
+
+def _ascending(value: Any, what: str, below: int) -> None:
+    inside = value.min(initial=0) >= 0 and value.max(initial=-1) < below and (value[1:] > value[:-1]).all()
+    require(inside, f"{what} must be ascending numbers from 0 to {below - 1}")
+
+
+# ---------------------------------------------------------------------------------------------------- views
+
+
+def _check_count_view(view: CountView) -> None:
+    require(len(view.blocks) == len(view.settings), "a view must have a block for each of its settings")
+    depth = whole(view.kernel.max_depth)
+    checks = {"similarity": choice(*SIMILARITIES), "max_depth": depth, "decay": number(TINY, 1000.0)}
+    for setting in view.settings:
+        require(len(setting) <= 1 and setting.keys() <= checks.keys(), "a setting must be one of a view")
+        for name, value in setting.items():
+            checks[name](value, name)
+    if view.training is not None:
+        shapes = [part.matrix.shape for part in view.training]
+        expected = [(shapes[0][0], columns) for columns in view.n_columns()]
+        require(shapes == expected, f"the counts of {view.name} must be those of its kernel")
+
+
+def _check_vector_view(view: VectorView) -> None:
+    similarities: Any = view.similarities
+    require(len(view.blocks) == len(similarities) == len(view.kernels), "a view must have a block for each kernel")
+    n_columns = view.n_columns()[0]
+    for one in similarities:
+        _ascending(one.columns, "columns", n_columns)
+    if view.training is not None:
+        _shaped(view.training, (len(view.training), n_columns), "the vectors")
+
+
+def _check_scaler(scaler: ColumnScaler) -> None:
+    _ascending(scaler.kept_, "kept_", scaler.n_columns_)
+    for name in ("mean_", "deviation_"):
+        _shaped(getattr(scaler, name), scaler.kept_.shape, name)
+
+
+def _check_blocks(blocks: KernelBlocks) -> None:
+    if blocks.scales:  # linear models have none
+        shapes = [len(scales) for scales in blocks.scales]
+        require(shapes == [len(view.blocks) for view in blocks.views], "there must be a scale for each similarity")
+
+
+_block = {"name": text, "blocks": listed(text, MAX_BLOCKS, 1, tuple)}
+record(
+    CountView, _check_count_view, **_block, kernel=of(CountKernel), settings=listed(of(dict), MAX_BLOCKS, 1, tuple),
+    source=choice("graphs", "molecules"), training=optional(listed(of(Counts), MAX_DEPTH + 1, 1)),
+)  # fmt: skip
+record(
+    VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "molecules"),
+    training=optional(vector(np.float64, 2)), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
+)  # fmt: skip
+record(Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE)
+record(
+    ColumnScaler, _check_scaler, n_columns_=whole(), kept_=vector(np.int64), mean_=vector(np.float64),
+    deviation_=vector(np.float64, least=TINY),
+)  # fmt: skip
+record(
+    KernelBlocks, _check_blocks, views=listed(of((CountView, VectorView)), MAX_VIEWS, 1),
+    scales=listed(listed(number(0, 1 / TINY), MAX_BLOCKS, 1), MAX_VIEWS),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------- heads
+
+
+def _check_machine(machine: VotingMachine) -> None:
+    n_pairs = machine.n_classes * (machine.n_classes - 1) // 2
+    different = len(np.unique(machine.support)) == len(machine.support)
+    require(different and machine.support.min(initial=0) >= 0, "support must be different numbers from 0 on")
+    _shaped(machine.coefficients, (n_pairs, len(machine.support)), "coefficients")
+    _shaped(machine.intercepts, (n_pairs,), "intercepts")
+
+
+def _check_svm(head: KernelSVM) -> None:
+    require(np.array_equal(head.rows, head.machine.support), "rows must be those of the support")
+
+
+def _check_process(process: GaussianProcess) -> None:
+    n_objects = len(process.dual_)
+    for name in ("_residuals", "_whitened_ones"):
+        _shaped(getattr(process, name), (n_objects,), name)
+    _shaped(process.factor_, (n_objects, n_objects), "factor_")
+    require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
+    require(process._whitened_ones.any(), "_whitened_ones must not vanish")
+
+
+def _check_processes(head: Any) -> None:
+    _ascending(head.rows, "rows", 2**62)
+    require(len(set(head.blocks)) == len(head.blocks), "blocks must differ")
+    for process in head.processes:
+        _shaped(process.weights_, (len(head.blocks),), "weights_")
+        _shaped(process.dual_, head.rows.shape, "dual_")
+    n_processes = len(head.processes)
+    if isinstance(head, ProcessClassifier):
+        require(n_processes != 2, "there must be one process for two classes")
+        _shaped(head.coefficients, (n_processes, n_processes), "coefficients")
+        _shaped(head.intercepts, (n_processes,), "intercepts")
+    else:
+        require(n_processes == 1, "there must be one process for numbers")
+
+
+def _check_linear(head: Any) -> None:
+    n_rows = len(head.coefficients)
+    require(n_rows == 1 or (isinstance(head, LinearClassifier) and n_rows > 2), "there must be coefficients of classes")
+    _shaped(head.intercepts, (n_rows,), "intercepts")
+
+
+def _distinct(value: Any, what: str) -> None:
+    require(len({id(one) for one in value}) == len(value), f"{what} must be different objects")
+
+
+_table, _line = vector(np.float64, 2), vector(np.float64)
+record(
+    VotingMachine, _check_machine, support=vector(np.int64), coefficients=_table, intercepts=_line,
+    n_classes=whole(MAX_CLASSES, 2),
+)  # fmt: skip
+record(
+    KernelSVM, _check_svm, machine=of(VotingMachine), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
+    rows=vector(np.int64), chosen=text, penalty=POSITIVE,
+)  # fmt: skip
+record(
+    GaussianProcess, _check_process, weights_=vector(np.float64, least=0), noise_=number(0), jitter_=number(0),
+    mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line, _whitened_ones=_line,
+)  # fmt: skip
+_processes = {
+    "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
+    "weights": mapped(number(0), MAX_BLOCKS), "rows": vector(np.int64), "chosen": text,
+}  # fmt: skip
+record(ProcessRegressor, _check_processes, **_processes)
+record(ProcessClassifier, _check_processes, **_processes, coefficients=_table, intercepts=_line)
+_linear = {"coefficients": _table, "intercepts": _line, "chosen": text}
+record(LinearClassifier, _check_linear, **_linear, slope=POSITIVE)
+record(LinearRegressor, _check_linear, **_linear, deviation=number(0))
+
+
+# ------------------------------------------------------------------------------------------------ predictors
 
 
 def _classes(value: Any, what: str) -> None:
-    known = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biufU"
-    require(known and len(value) > 1 and len(np.unique(value)) == len(value), f"{what} must be different classes")
+    known = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "bifU"
+    require(known and 2 <= len(value) <= MAX_CLASSES, f"{what} must be 2 to {MAX_CLASSES} classes")
+    require((value[1:] > value[:-1]).all(), f"{what} must be different classes, in order")
 
 
-for _kind in (
-    ColumnScaler, Counts, CountView, FitReport, GaussianProcess, KernelBlocks, KernelSVM, LinearClassifier,
-    LinearRegressor, Novelty, ProcessClassifier, ProcessRegressor, Similarity, Tried, VectorView, VotingMachine,
-):  # fmt: skip
-    register(_kind)
-register(
-    attributes={
-        "classes_": _classes,
-        "kernel_weights_": of(dict),
-        "report_": of(FitReport),
-        "_head": of(Head),
-        "_blocks": of(KernelBlocks),
-        "_novelty": of(Novelty),
-        "_takes_extra": of(bool),
-        "environments_": of(np.ndarray),
-    }
-)
+def _check_novelty(novelty: Novelty) -> None:
+    levels = novelty.kernel.partitions_
+    _shaped(novelty.units_, (min(len(levels), N_CHAINS) * (len(levels[0]) - 1),), "units")
+    require(novelty.usual_ == 0 or novelty.usual_ >= TINY, "usual must not be tiny")
+
+
+record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
+record(Tried, name=text, score=number(nan=True), detail=text)
+record(
+    FitReport, task=text, metric=text, tried=listed(of(Tried), 1000, 0, tuple), chosen=text, score=number(nan=True),
+    baseline=number(nan=True), baseline_name=text, kernels=listed(text, MAX_VIEWS, 0, tuple),
+    left_out=listed(text, 1000, 0, tuple), seconds=number(0),
+)  # fmt: skip
+fitted(
+    "GraphPredictor", report_=of(FitReport), kernel_weights_=optional(mapped(number(0), MAX_BLOCKS)),
+    names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
+    _heads=listed(of(Head), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty), _takes_extra=of(bool),
+    _known=vector(np.float64, 2, gaps=True),
+)  # fmt: skip
+fitted("GraphClassifier", classes_=_classes)
+
+
+def check_predictor(model: Any) -> None:
+    """Check that heads, blocks and training objects of a predictor that comes from a file fit each other."""
+    _distinct(model._heads, "heads")
+    _distinct([process for head in model._heads for process in getattr(head, "processes", [])], "processes")
+    blocks, n_objects = model._blocks, len(model._known)
+    takes = any(view.source == "extra" for view in blocks.views)
+    require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
+    require(model.names_ is None or len(model.names_) == n_objects, f"there must be {n_objects} names")
+    for head in model._heads:
+        of(model._head_kinds)(head, "a head")
+        if hasattr(head, "coefficients") and not hasattr(head, "processes"):
+            n_features = sum(sum(view.n_columns()) for view in blocks.views)
+            _shaped(head.coefficients, (len(head.coefficients), n_features), "coefficients")
+        else:
+            require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")
+            for view in blocks.views:
+                require(view.training is not None and view.n_training() == n_objects, f"{view.name} must have objects")
+            require(head.rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
+            used = head.parts if isinstance(head, KernelSVM) else head.blocks
+            require(set(used) <= set(blocks.names), "the blocks of a head must be those of the views")
+    if hasattr(model, "classes_"):
+        (head,) = model._heads
+        require(head.n_classes == len(model.classes_), f"the head must be one of {len(model.classes_)} classes")

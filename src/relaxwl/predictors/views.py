@@ -67,6 +67,12 @@ class View(Protocol):
     def without_nodes(self, objects: Objects) -> Any:
         """Return the representations of one object without each of its nodes, a row a node."""
 
+    def n_columns(self) -> list[int]:
+        """Return how many columns of explicit features there are, part by part."""
+
+    def n_training(self) -> int:
+        """Return the number of training objects that are kept."""
+
     def features(self, x: Any) -> csr_array:
         """Return explicit features for linear models."""
 
@@ -155,6 +161,19 @@ class CountView:
             counts: list[Counts] = self.kernel.counts_without_nodes(getattr(objects, self.source))
             return counts
         return counts_without_nodes(self.kernel, objects.graphs)
+
+    def n_columns(self) -> list[int]:
+        """Return how many columns the counts of each depth have."""
+        if hasattr(self.kernel, "environments_"):
+            return [len(self.kernel.environments_)]
+        if not hasattr(self.kernel, "_counters"):
+            return [int(bounds[-1]) for bounds in self.kernel.center_bounds_]
+        counters = self.kernel._counters if isinstance(self.kernel._counters[0], list) else [self.kernel._counters]
+        return [sum(counter.n_columns for counter in of_depth) for of_depth in zip(*counters, strict=True)]
+
+    def n_training(self) -> int:
+        """Return the number of training objects."""
+        return 0 if self.training is None else int(self.training[0].matrix.shape[0])
 
     def features(self, x: list[Counts]) -> csr_array:
         """Return the weighted counts."""
@@ -390,6 +409,14 @@ class VectorView:
             table: Float64 = self.scaler.without_nodes(getattr(objects, self.source))
             return table
         return np.repeat(self.represent(objects), objects.graphs.n_nodes, axis=0)
+
+    def n_columns(self) -> list[int]:
+        """Return how many columns the scaled table has."""
+        return [len(self.scaler.mean_)]
+
+    def n_training(self) -> int:
+        """Return the number of training objects."""
+        return 0 if self.training is None else len(self.training)
 
     def features(self, x: Float64) -> csr_array:
         """Return the vectors, so that their squared length is 1 on average."""

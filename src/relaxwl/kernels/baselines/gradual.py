@@ -15,7 +15,7 @@ from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines._features import label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, SubtreeCounter
 from relaxwl.kernels.limits import check_time
-from relaxwl.kernels.model_schema import of, register
+from relaxwl.kernels.model_schema import MAX_DEPTH, counters, fitted, labels, listed, of, vector
 from relaxwl.unfolding import Rows, refine
 
 # Rounds of k-means: it is nearly done after a few, and groups need not be optimal to be useful.
@@ -26,7 +26,10 @@ PAIRS_AT_ONCE = 1 << 20
 TIE = 1e-9
 
 
-register(attributes={"centers_": of(list), "center_bounds_": of(list)})
+fitted(
+    "GradualWL", node_vocabulary_=labels, centers_=listed(of(tuple), MAX_DEPTH),
+    center_bounds_=listed(vector(np.int64), MAX_DEPTH), _counters=counters,
+)  # fmt: skip
 
 
 class GradualWL(CountKernel):

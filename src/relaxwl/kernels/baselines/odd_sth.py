@@ -14,7 +14,7 @@ from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.limits import watched
-from relaxwl.kernels.model_schema import of, register, vector
+from relaxwl.kernels.model_schema import fitted, labels, vector
 from relaxwl.unfolding.refine import graph_spans
 
 # Vertices of one task, and tasks between two lines of progress.
@@ -24,9 +24,10 @@ CHUNKS_PER_LOOK = 16
 NAMED_SIZE = 24
 
 
-register(
-    attributes={"tree_labels_": vector(np.int32), "tree_starts_": vector(np.int64), "tree_children_": of(np.ndarray)}
-)
+fitted(
+    "OddSth", node_vocabulary_=labels, tree_labels_=vector(np.int32), tree_starts_=vector(np.int64),
+    tree_children_=vector(np.int32, 2), weights_=vector(np.float64),
+)  # fmt: skip
 
 
 class _Found(NamedTuple):
