@@ -88,6 +88,18 @@ def test_attributes_are_kept(tmp_path, labelled):
     assert str(loaded.partitions_[0][1].center_tree(0)) == str(kernel.partitions_[0][1].center_tree(0))
 
 
+@pytest.mark.parametrize(
+    ("scale", "message"), [((1.0,), "scale must be a number for each"), ((0.0, 1.0), "must be a finite number from")]
+)
+def test_scales_of_attributes_that_do_not_fit_are_refused(tmp_path, scale, message):
+    cost = EditCost.from_attributes(blank=1.0, n_codes=4)
+    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(with_attributes(TRAIN, 0))
+    object.__setattr__(kernel.root_encoding_.codebook, "scale", scale)
+    kernel.save(tmp_path / "model.rwl")
+    with pytest.raises(ModelFileError, match=message):
+        RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
+
+
 def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
     graphs = with_attributes(TRAIN, 0, labelled=True)
     attributes = graphs.node_attributes.copy()

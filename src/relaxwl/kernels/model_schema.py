@@ -234,6 +234,11 @@ def _ascending_keys(counter: Any) -> None:
     require(keys.min(initial=0) >= 0 and (keys[1:] > keys[:-1]).all(), "keys must ascend from 0 on")
 
 
+def _scaled_columns(book: Codebook) -> None:
+    fits = book.scale is None or len(book.scale) == book.centers.shape[1]
+    require(fits, f"scale must be a number for each of {book.centers.shape[1]} columns")
+
+
 _jobs = optional(whole(most=2**31 - 1, least=-(2**31)))
 record(
     Rows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
@@ -254,8 +259,9 @@ record(ShortestPathCounter, _ascending_keys, n_known=whole(), keys=vector(np.int
 record(RootEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), symbols=of(tuple))
 record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labelled=of(bool))
 record(
-    Codebook, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
+    Codebook, _scaled_columns, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
     relabel=of((int, float, EditCost)), missing=optional(number(0)),
+    scale=optional(listed(number(1e-100, 1e100), least=1, kind=tuple)),
 )  # fmt: skip
 record(IdentityPartitioner, rows_=optional(of(Rows)))
 record(
