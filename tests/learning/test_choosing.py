@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from relaxwl.learning import _compiled
 from relaxwl.learning.choosing import (
     FAVOURITE,
+    FEW_EXAMPLES,
     PENALTIES,
     Scores,
     chosen,
@@ -54,3 +56,21 @@ def test_slopes_make_probabilities_of_decisions():
     y = (rng.random(4000) < 1 / (1 + np.exp(-3 * decisions))).astype(np.int64)
     assert fit_slope(decision_table(decisions), y) == pytest.approx(3, rel=0.1)
     assert fit_slope(np.zeros((0, 2)), np.zeros(0, np.int64)) == 1
+
+
+@pytest.mark.parametrize(("n_examples", "compiled"), [(FEW_EXAMPLES, False), (FEW_EXAMPLES + 1, True)])
+def test_few_examples_are_scored_without_compiling_a_path(monkeypatch, n_examples, compiled):
+    rng = np.random.default_rng(0)
+    y = np.arange(n_examples) % 2
+    points = rng.normal(size=(n_examples, 3)) + y[:, None]
+    gram, folds = points @ points.T, inner_folds(y, 0)
+    expected = score_kernel("either", gram, y, folds)
+    called = []
+    path = _compiled.decision_path
+    monkeypatch.setattr(_compiled, "decision_path", lambda *args: called.append(1) or path(*args))
+    assert score_kernel("either", gram, y, folds) == expected
+    assert bool(called) == compiled
+    monkeypatch.setattr("relaxwl.learning.choosing.FEW_EXAMPLES", 0 if not compiled else 10**6)
+    other = score_kernel("either", gram, y, folds)
+    assert other.penalty == expected.penalty
+    assert other.best == pytest.approx(expected.best, abs=2 / n_examples)
