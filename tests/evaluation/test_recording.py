@@ -5,7 +5,6 @@ import pytest
 from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
-from evaluation.records import key
 from evaluation.toy_kernels import QUICK, Huge, Noise, Slow, Spy, comparable
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
 from relaxwl.evaluation.recording import SKETCH_SIDE, kernel_pca, sketch_gram
@@ -147,11 +146,11 @@ def test_blocks_are_sorted_by_class():
     y = np.arange(200) % 2
     gram = np.where(y[:, None] == y, 1.0, 0.2)
     np.fill_diagonal(gram, 1.0)
-    sketch = sketch_gram(gram, y, ["even", "odd"], key(), "title", {})
-    blocks = np.array(sketch.blocks)
+    sketch = sketch_gram(gram, y, ["even", "odd"])
+    blocks = np.array(sketch["blocks"])
     assert blocks.shape == (SKETCH_SIDE, SKETCH_SIDE)
     half = SKETCH_SIDE // 2
     assert (blocks[:half, :half] == 255).all()
     assert (blocks[:half, half:] == 0).all()
-    assert sketch.class_ends == [0.5, 1.0]
-    assert len(sketch.coordinates) == 200
+    assert sketch["class_ends"] == [0.5, 1.0]
+    assert len(sketch["coordinates"]) == 200

@@ -22,6 +22,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -250,50 +251,41 @@ def _receive(name: str, url: str, file: IO[bytes]) -> str:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
             announced = str(response.headers.get("Content-Length", ""))
             expected = int(announced) if re.fullmatch(r"[0-9]{1,18}", announced) else None
-            _check_size(expected or 0, url)
             if not is_watched():
                 size = "unknown size" if expected is None else f"{expected / 1e6:.1f} MB"
                 logger.info("downloading %s (%s)", name, size)
             with ProgressBar(name, expected, unit="B", unit_scale=True) as bar:
                 while chunk := response.read(_CHUNK_BYTES):
                     received += len(chunk)
-                    _check_size(received, url)
+                    if max(received, expected or 0) > MAX_DOWNLOAD_BYTES:
+                        most = f"{url} is larger than {MAX_DOWNLOAD_BYTES} bytes"
+                        raise DownloadError(f"{most}; download it yourself and use load_tu")
                     digest.update(chunk)
-                    _write(chunk, file, url)
+                    file.write(chunk)
                     bar.add(len(chunk))
     except urllib.error.HTTPError as error:
         error.close()
-        raise _status_error(name, url, error.code) from None
+        answer = f"the server answers with status {error.code}"
+        if error.code in TRANSIENT_STATUS:
+            raise _TransientError(answer) from None
+        if error.code in (404, 410):
+            raise ValueError(
+                f"there is no data set {name!r} at {url} ({answer}); see {LIST_URL} for the names"
+            ) from None
+        raise DownloadError(f"cannot download {url}: {answer}") from None
+    except DownloadError:
+        raise
     except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
         reason = getattr(error, "reason", None) or error
         raise _TransientError(str(reason) or type(reason).__name__) from None
     except (ValueError, OverflowError, LookupError) as error:  # a redirect to what is no address
         raise DownloadError(f"cannot download {url}: the server leads to an address that is none ({error})") from None
+    except OSError as error:
+        reason = error.strerror
+        raise DownloadError(f"cannot download {url}: what comes cannot be kept in the cache ({reason})") from None
     if expected is not None and received < expected:
         raise _TransientError(f"the connection was cut after {received} of {expected} bytes")
     return digest.hexdigest()
-
-
-def _write(chunk: bytes, file: IO[bytes], url: str) -> None:
-    try:
-        file.write(chunk)
-    except OSError as error:
-        raise DownloadError(
-            f"cannot download {url}: what comes cannot be kept in the cache ({error.strerror})"
-        ) from None
-
-
-def _status_error(name: str, url: str, status: int) -> Exception:
-    if status in TRANSIENT_STATUS:
-        return _TransientError(f"the server answers with status {status}")
-    if status in (404, 410):
-        return ValueError(f"there is no data set {name!r} at {url} (status {status}); see {LIST_URL} for the names")
-    return DownloadError(f"cannot download {url}: the server answers with status {status}")
-
-
-def _check_size(size: int, url: str) -> None:
-    if size > MAX_DOWNLOAD_BYTES:
-        raise DownloadError(f"{url} is larger than {MAX_DOWNLOAD_BYTES} bytes; download it yourself and use load_tu")
 
 
 # ------------------------------------------------------------------------------------------------------- checking
@@ -311,28 +303,22 @@ def check_archive(file: IO[bytes], name: str, source: str) -> None:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             problem = _danger(members, size)
-            damaged = None if problem else _first_damaged(archive, members)
+            if problem is not None:
+                raise DownloadError(f"what {source} sent is unsafe: {problem}; nothing was kept")
+            for info in members:
+                try:
+                    deque(member_pieces(archive, info), 0)
+                except zipfile.BadZipFile:
+                    damaged = f"{info.filename} fails its checksum"
+                    raise DownloadError(f"what {source} sent is damaged: {damaged}; nothing was kept") from None
+    except DownloadError:
+        raise
     except ZIP_ERRORS as error:
         raise DownloadError(f"what {source} sent is not a readable zip file ({error}); nothing was kept") from None
-    if problem is not None:
-        raise DownloadError(f"what {source} sent is unsafe: {problem}; nothing was kept")
-    if damaged is not None:
-        raise DownloadError(f"what {source} sent is damaged: {damaged} fails its checksum; nothing was kept")
     stems = find_data_sets([info.filename.replace("\\", "/") for info in members])
     if [PurePosixPath(stem).name for stem in stems] != [name]:
         held = ", ".join(stems) or "no data set"
         raise DownloadError(f"what {source} sent holds {held} instead of {name}; nothing was kept")
-
-
-def _first_damaged(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> str | None:
-    """Return the first member that fails its checksum."""
-    for info in members:
-        try:
-            for _ in member_pieces(archive, info):
-                pass
-        except zipfile.BadZipFile:
-            return info.filename
-    return None
 
 
 def _danger(members: list[zipfile.ZipInfo], size: int) -> str | None:

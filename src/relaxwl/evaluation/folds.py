@@ -221,23 +221,19 @@ def _given_fold(fold: Any, n_graphs: int, where: str) -> Split:
         parts = {"test": fold["test"], "train": chosen["train"], "validation": chosen["validation"]}
     except (KeyError, IndexError, TypeError):
         raise ValueError(f"{where}: there must be 'test' and 'model_selection' with 'train' and 'validation'") from None
-    positions = {name: _positions(part, n_graphs, f"{where}, {name}") for name, part in parts.items()}
-    together = np.concatenate(list(positions.values()))
+    for name, part in parts.items():
+        positions = np.asarray(part)
+        if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
+            raise ValueError(f"{where}, {name}: must be a list of positions of graphs")
+        if positions.min() < 0 or positions.max() >= n_graphs:
+            lie = f"{where}, {name}: positions must lie from 0 to {n_graphs - 1}"
+            raise ValueError(f"{lie}; the folds are those of another data set")
+        parts[name] = np.sort(positions.astype(np.int64))
+    together = np.concatenate(list(parts.values()))
     if len(np.unique(together)) != len(together):
         raise ValueError(f"{where}: a graph is in two of its parts, or twice in one")
-    train = np.union1d(positions["train"], positions["validation"])
-    return Split(train, positions["test"], ((positions["train"], positions["validation"]),))
-
-
-def _positions(part: Any, n_graphs: int, where: str) -> Int64:
-    positions = np.asarray(part)
-    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
-        raise ValueError(f"{where}: must be a list of positions of graphs")
-    if positions.min() < 0 or positions.max() >= n_graphs:
-        raise ValueError(
-            f"{where}: positions must lie from 0 to {n_graphs - 1}; the folds are those of another data set"
-        )
-    return np.sort(positions.astype(np.int64))
+    train = np.union1d(parts["train"], parts["validation"])
+    return Split(train, parts["test"], ((parts["train"], parts["validation"]),))
 
 
 # ------------------------------------------------------------------------------------------------ drawn folds

@@ -100,9 +100,8 @@ class Recorder:
     def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
         """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
         parameters = {name: _plain(value) for name, value in choice.parameters.items()}
-        names = [str(label) for label in self.data.classes]
-        classes = self.data.y[positions]
-        return sketch_gram(np.asarray(choice.gram), classes, names, self.key, self.contestant.title, parameters)
+        picture = sketch_gram(np.asarray(choice.gram), self.data.y[positions], list(map(str, self.data.classes)))
+        return GramSketch(key=self.key, title=self.contestant.title, parameters=parameters, **picture)
 
 
 class Keeper:
@@ -163,38 +162,27 @@ def _now() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of what the numbers depend on."""
-    return {
-        "relaxwl": relaxwl.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "platform": platform.platform(),
-    }
+    modules: dict[str, Any] = {"relaxwl": relaxwl, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    system = {"python": platform.python_version(), "platform": platform.platform()}
+    return {name: module.__version__ for name, module in modules.items()} | system
 
 
 # ------------------------------------------------------------------------------------------- pictures of Gram matrices
 
 
-def sketch_gram(
-    gram: Float64, y: Int64, class_names: Sequence[str], key: Key, title: str, parameters: dict[str, Any]
-) -> GramSketch:
-    """Return the picture of a Gram matrix; ``y`` are class codes that index ``class_names``."""
+def sketch_gram(gram: Float64, y: Int64, class_names: Sequence[str]) -> dict[str, Any]:
+    """Return the picture of a Gram matrix, as fields of a :class:`GramSketch`; ``y`` indexes ``class_names``."""
     cosine = cosine_normalized(gram)
-    order = np.argsort(y, kind="stable")
     coordinates, explained = kernel_pca(cosine)
-    sizes = np.bincount(y, minlength=len(class_names))
-    return GramSketch(
-        key=key,
-        title=title,
-        parameters=parameters,
-        blocks=_blocks(cosine, order).tolist(),
-        class_names=[printable(name) for name in class_names],
-        class_ends=[float(end) for end in np.cumsum(sizes) / max(len(y), 1)],
-        coordinates=np.round(coordinates, 4).tolist(),
-        classes=y.tolist(),
-        explained=[round(float(share), 4) for share in explained],
-    )
+    ends = np.cumsum(np.bincount(y, minlength=len(class_names))) / max(len(y), 1)
+    return {
+        "blocks": _blocks(cosine, np.argsort(y, kind="stable")).tolist(),
+        "class_names": [printable(name) for name in class_names],
+        "class_ends": ends.tolist(),
+        "coordinates": np.round(coordinates, 4).tolist(),
+        "classes": y.tolist(),
+        "explained": [round(float(share), 4) for share in explained],
+    }
 
 
 def cosine_normalized(gram: Float64) -> Float64:

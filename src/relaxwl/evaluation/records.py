@@ -156,12 +156,7 @@ class GramSketch:
 
 
 Record = FoldRecord | GivenUp | DatasetRecord | GramSketch
-RECORD_TYPES: dict[str, type[Record]] = {
-    "fold": FoldRecord,
-    "given-up": GivenUp,
-    "dataset": DatasetRecord,
-    "gram-sketch": GramSketch,
-}
+RECORD_TYPES: dict[str, Any] = dict(zip(("fold", "given-up", "dataset", "gram-sketch"), get_args(Record), strict=True))
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
 # What may occur only once in a store; time limits may differ, so that a longer one can be tried.
 IDENTITY: dict[type[Record], tuple[str, ...]] = {
@@ -272,8 +267,7 @@ def record_from_json(line: str | bytes) -> Record:
     kind = values.pop("type", None) if isinstance(values, dict) else None
     if not isinstance(kind, str) or kind not in RECORD_TYPES:
         raise ValueError(f"it is not a record of type {', '.join(RECORD_TYPES)}")
-    record_type: Any = RECORD_TYPES[kind]
-    hints = _hints(record_type)
+    hints = _hints(RECORD_TYPES[kind])
     wrong = hints.keys() ^ values.keys()
     if wrong:
         raise ValueError(f"the fields {', '.join(sorted(wrong))} are missing or unknown")
@@ -282,7 +276,7 @@ def record_from_json(line: str | bytes) -> Record:
             raise ValueError(f"its field {name} cannot be {str(values[name])[:60]!r}")
     if "key" in values:
         values["key"] = Key(**values["key"])
-    record: Record = record_type(**values)
+    record: Record = RECORD_TYPES[kind](**values)
     if isinstance(record, (FoldRecord, GivenUp)):
         _check_sense(record)
     return record

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,7 @@ class Results(Sequence[Record]):
     def __len__(self) -> int:
         return len(self._records)
 
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Results": ...
-    def __getitem__(self, index: int | slice) -> "Record | Results":
+    def __getitem__(self, index: Any) -> Any:
         return Results(self._records[index]) if isinstance(index, slice) else self._records[index]
 
     def __repr__(self) -> str:
