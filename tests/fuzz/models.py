@@ -15,7 +15,14 @@ import numpy as np
 from fuzz.limits import read_or_refused
 from fuzz.mutations import changed_array, changed_bytes, changed_value
 from kernels.models import opened, written
-from relaxwl import EditCost, GraphClassifier, GraphRegressor, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import (
+    ContinuousWeisfeilerLehman,
+    EditCost,
+    GraphClassifier,
+    GraphRegressor,
+    RelaxedWeisfeilerLehman,
+    WeisfeilerLehman,
+)
 from relaxwl.kernels.registry import get_kernel, load_kernel
 from relaxwl.predictors import base
 from relaxwl.predictors.persistence import load_predictor
@@ -121,6 +128,7 @@ def kernels() -> list[tuple[Any, bytes]]:
         (relaxed(edge_labels=True, normalize=True), bonded),
         (relaxed(similarity="intersection", n_clusters=[0.5, 3]), plain),
         (relaxed(cost=EditCost.from_attributes(blank=1.0, n_codes=4)), attributed),
+        (ContinuousWeisfeilerLehman(max_depth=1, n_partitions=2, similarity="dot", random_state=0), attributed),
         *((get_kernel(name).make(random_state=0), plain) for name in BASELINES),
     ]
     return [(graphs, _saved(kernel.fit(graphs))) for kernel, graphs in made]
