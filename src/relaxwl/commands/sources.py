@@ -2,7 +2,6 @@
 
 import re
 import sys
-import warnings
 from argparse import Namespace
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,7 +23,7 @@ from relaxwl.datasets import (
     read_tu,
 )
 from relaxwl.datasets.molecules import read_columns, read_targets
-from relaxwl.datasets.smiles import MAX_ATOMS, MoleculeCollection, from_rdkit
+from relaxwl.datasets.smiles import MAX_ATOMS, MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
@@ -279,12 +278,7 @@ def _open_table(name: str, options: Columns) -> MoleculeSource:
     )
     if not table.molecules:
         raise UserError(f"{name} holds no molecule that can be read")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # reading the table has told of them
-        graphs = from_rdkit(table.molecules, errors=errors)
-    pairs = zip(table.smiles, table.molecules, strict=True)
-    molecules = MoleculeCollection.of(graphs, [text if read else None for text, read in pairs])
-    return MoleculeSource(table, molecules.with_names(table.names))
+    return MoleculeSource(table, table.graphs(errors))
 
 
 def _whole_numbers(y: NDArray[Any]) -> NDArray[Any]:

@@ -19,9 +19,10 @@ from relaxwl.datasets.smiles import (
     ERRORS,
     MAX_ATOMS,
     AtomLabels,
+    AtomStyle,
     MoleculeCollection,
     MoleculeError,
-    graphs_of,
+    collected,
     import_rdkit,
     read_smiles,
     shortened,
@@ -66,6 +67,13 @@ class MoleculeTable:
     lines: list[int]
     columns: dict[str, list[str]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+
+    def graphs(self, errors: str, **options: Any) -> MoleculeCollection:
+        """Return the molecules as graphs; ``options`` are those of :func:`relaxwl.molecules.from_rdkit`."""
+        graphs: MoleculeCollection = collected(
+            self.molecules, self.smiles, AtomStyle.of(**options), errors, names=self.names
+        )
+        return graphs
 
 
 def load_molecules(
@@ -114,11 +122,7 @@ def load_molecules(
     (('ethanol', 'methane'), [-5.0, 2.0])
     """
     table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms, name=name)
-    graphs = graphs_of(table.molecules, errors, atom_labels=atom_labels, **options)
-    read = [
-        text if molecule is not None else None for text, molecule in zip(table.smiles, table.molecules, strict=True)
-    ]
-    return MoleculeCollection.of(graphs, read).with_names(table.names), table.y
+    return table.graphs(errors, atom_labels=atom_labels, **options), table.y
 
 
 def read_molecules(

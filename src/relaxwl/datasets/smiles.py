@@ -163,25 +163,15 @@ def from_smiles(
     >>> graphs[0].node_labels, graphs[0].edge_labels
     (['C', 'C', 'O'], ['single', 'single'])
     """
-    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
+    style = AtomStyle.of(atom_labels, bond_labels, hydrogens, stereo, isotopes)
     texts = strings if isinstance(strings, str) else list(strings)
     molecules = read_smiles(texts, errors, max_atoms=max_atoms)
     names = [text if isinstance(text, str) else "" for text in texts]
-    return _collected(molecules, texts, style, errors, return_index, names)
+    return collected(molecules, texts, style, errors, return_index, names)
 
 
-def from_rdkit(
-    molecules: Iterable[Any],
-    *,
-    atom_labels: AtomLabels = "element",
-    bond_labels: bool = True,
-    hydrogens: bool = False,
-    stereo: bool = False,
-    isotopes: bool = False,
-    errors: str = "raise",
-    return_index: bool = False,
-) -> Any:
-    """Make a collection of RDKit molecules; the arguments are those of :func:`from_smiles`.
+def from_rdkit(molecules: Iterable[Any], *, errors: str = "raise", return_index: bool = False, **options: Any) -> Any:
+    """Make a collection of RDKit molecules; the arguments are those of :func:`from_smiles`, without ``max_atoms``.
 
     None stands for a molecule that RDKit could not read, and is treated as ``errors`` says.
 
@@ -191,30 +181,12 @@ def from_rdkit(
     >>> from_rdkit([Chem.MolFromSmiles("CC=O")], atom_labels="rich")[0].node_labels
     ['C H3', 'C H1', 'O H0']
     """
-    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
+    style = AtomStyle.of(**options)
     check_choice("errors", errors, ERRORS)
     found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
     read = _told(found, errors)
     names = common_names([one.GetProp("_Name") if one is not None and one.HasProp("_Name") else "" for one in read])
-    return _collected(read, read, style, errors, return_index, names)
-
-
-def graphs_of(
-    molecules: list[Any],
-    errors: str,
-    *,
-    atom_labels: AtomLabels = "element",
-    bond_labels: bool = True,
-    hydrogens: bool = False,
-    stereo: bool = False,
-    isotopes: bool = False,
-) -> Any:
-    """Return RDKit molecules as graphs; of None, for what could not be read, no more is said.
-
-    To switch the warnings of :func:`from_rdkit` off would switch off those of other threads.
-    """
-    style = AtomStyle.of(atom_labels, stereo, isotopes, bond_labels, hydrogens)
-    return _collected(molecules, molecules, style, errors)
+    return collected(read, read, style, errors, return_index, names)
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -359,7 +331,12 @@ class AtomStyle:
 
     @classmethod
     def of(
-        cls, atom_labels: AtomLabels, stereo: bool, isotopes: bool, bond_labels: bool, hydrogens: bool
+        cls,
+        atom_labels: AtomLabels = "element",
+        bond_labels: bool = True,
+        hydrogens: bool = False,
+        stereo: bool = False,
+        isotopes: bool = False,
     ) -> "AtomStyle":
         """Check what the user asks for."""
         if callable(atom_labels):
@@ -407,14 +384,15 @@ def _joined_label(features: list[Callable[[Any], str]]) -> Callable[[Any], str]:
     return lambda atom: " ".join(part for part in (feature(atom) for feature in features) if part)
 
 
-def _collected(
+def collected(
     molecules: list[Any],
     sources: Sequence[Any],
     style: AtomStyle,
     errors: str,
     return_index: bool = False,
     names: Sequence[str] | None = None,
-) -> MoleculeCollection | tuple[MoleculeCollection, Int64]:
+) -> Any:
+    """Return molecules as graphs that remember their sources; of None, for what could not be read, no more is said."""
     builder = CollectionBuilder()
     for parts in _all_parts(molecules, style, errors):
         builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)

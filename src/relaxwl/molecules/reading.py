@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError, is_rdkit_molecule, read_smiles
-from relaxwl.graphs import GraphCollection
+from relaxwl.graphs import Graph, GraphCollection
 
 
 def as_molecules(X: Any) -> list[Any]:
@@ -24,6 +24,8 @@ def as_molecules(X: Any) -> list[Any]:
     if isinstance(X, str) or not isinstance(X, Iterable):
         raise TypeError(f"expected a list of SMILES or RDKit molecules, not {type(X).__name__}")
     items = list(X)
+    if items and all(isinstance(item, Graph) and isinstance(item.collection, MoleculeCollection) for item in items):
+        return as_molecules([item.collection.sources[item.index] for item in items])
     are_molecules = [is_rdkit_molecule(item) for item in items]
     if not any(are_molecules):
         return read_smiles(items)
