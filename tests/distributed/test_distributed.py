@@ -10,12 +10,14 @@ import time
 
 import numpy as np
 import pytest
+from scipy.sparse import vstack
 from sklearn.base import clone
 
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.distributed import ShardError, fitting, predict
+from relaxwl.distributed.tasks import Cluster
 from relaxwl.kernels import levels
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
@@ -55,11 +57,12 @@ def client(cluster):
         yield client
 
 
-@pytest.fixture(autouse=True)
-def small_pieces(monkeypatch):
+@pytest.fixture(autouse=True, params=[4])
+def small_pieces(monkeypatch, request):
     """Let a few hundred trees make several partitions and chunks."""
     monkeypatch.setattr(levels, "CHUNK_ROWS", 300)
     monkeypatch.setattr(levels, "FEW_ROWS", 100)
+    monkeypatch.setattr(levels, "FEW_CHUNKS", request.param)
     monkeypatch.setattr(kmeans, "MANY_ROWS", 200)
 
 
@@ -74,6 +77,11 @@ def test_data_sets(client, tmp_path, shared):
         shards = shard(tmp_path / name, graphs, n_shards)
         assert same_model(KERNEL, shards, tmp_path), name
         assert same_model(WeisfeilerLehman(2, "edge"), shards, tmp_path), name
+
+
+@pytest.mark.parametrize("small_pieces", [0], indirect=True)
+def test_pieces_of_many_chunks(client, tmp_path, graphs):
+    assert same_model(KERNEL, shard(tmp_path / "s", graphs, 5), tmp_path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,6 +148,17 @@ def test_a_shard_that_vanishes(client, tmp_path, graphs):
         def emit(self, record):
             (tmp_path / "s" / "part-000001.npz").unlink(missing_ok=True)
 
+    def keep_none():
+        from relaxwl.distributed import fitting
+
+        fitting.KEPT_BYTES = 0
+
+    def keep():
+        from relaxwl.distributed import fitting
+
+        fitting.KEPT_BYTES = 1 << 26
+
+    client.run(keep_none)
     logger = logging.getLogger("relaxwl")
     handler = Vanishing()
     logger.addHandler(handler)
@@ -148,6 +167,7 @@ def test_a_shard_that_vanishes(client, tmp_path, graphs):
             clone(KERNEL).set_params(verbose=1).fit(shards)
     finally:
         logger.removeHandler(handler)
+        client.run(keep)
     wait_until(lambda: not tasks_of(client), "tasks are left")
 
 
@@ -276,3 +296,110 @@ def test_no_client_is_left_in_the_model(client, tmp_path, graphs):
     kernel = clone(KERNEL).fit(shard(tmp_path / "s", graphs, 2))
     assert not any("distributed" in str(type(value)) for value in vars(kernel).values())
     assert fitting.current_tasks().__class__.__name__ == "Cluster"
+
+
+def test_a_worker_of_another_version_that_joins_later(client, tmp_path, graphs, monkeypatch):
+    def pretend(version):
+        import relaxwl
+
+        before, relaxwl.__version__ = relaxwl.__version__, version
+        return before
+
+    shards = shard(tmp_path / "s", graphs, 2)
+    monkeypatch.setattr(Cluster, "check", lambda self, folder: None)
+    (before, *_) = client.run(pretend, "0.0").values()
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"a worker has relaxwl 0\.0, and the client relaxwl .*; install the same"
+        ):
+            clone(KERNEL).fit(shards)
+    finally:
+        client.run(pretend, before)
+
+
+def test_all_workers_lost_for_good(tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 5)
+    with (
+        dask.config.set({"relaxwl.no-workers-timeout": "3s"}),
+        start_cluster(2, memory_limit=0) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(dawdle)
+        leaving = threading.Timer(2, cluster.scale, [0])
+        leaving.start()
+        with pytest.raises(RuntimeError, match="all workers are lost, and none has come back for 3 s"):
+            clone(KERNEL).fit(shards)
+        leaving.join()
+
+
+def test_a_scheduler_that_closes(tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 5)
+    with start_cluster(2, memory_limit=0) as cluster, distributed.Client(cluster, timeout="5s") as client:
+        client.run(dawdle)
+        closing = threading.Timer(2, cluster.close, kwargs={"timeout": 30})
+        closing.start()
+        with pytest.raises(RuntimeError, match="the connection to the Dask scheduler was lost"):
+            clone(KERNEL).fit(shards)
+        closing.join()
+
+
+def dawdle():
+    """Let refining take its time on a worker."""
+    import time
+
+    from relaxwl.kernels import levels
+
+    def slow(*arguments):
+        time.sleep(60)
+
+    levels.refine_part = slow
+
+
+SECOND = """
+import sys
+from distributed import Client
+from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl.clustering import kmeans
+from relaxwl.distributed import ShardedCollection
+from relaxwl.kernels import levels
+kmeans.MANY_ROWS, levels.CHUNK_ROWS, levels.FEW_ROWS = 200, 300, 100
+client = Client(sys.argv[1])
+print("at work", flush=True)
+for _ in range(3):
+    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+kernel.save(sys.argv[3])
+"""
+
+
+def test_two_clients_at_once(client, cluster, tmp_path, graphs):
+    shards = shard(tmp_path / "s", graphs, 5)
+    command = [sys.executable, "-c", SECOND, cluster.scheduler_address, str(tmp_path / "s"), str(tmp_path / "2.rwl")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "at work\n"
+        mine = [clone(KERNEL).fit(shards) for _ in range(3)]
+        assert process.wait(timeout=240) == 0
+    expected = clone(KERNEL).set_params(random_state=0).fit(graphs)
+    other = RelaxedWeisfeilerLehman.load(tmp_path / "2.rwl")
+    for kernel in (*mine, other):
+        assert (kernel.transform(graphs) != expected.transform(graphs)).nnz == 0
+
+
+def test_a_worker_killed_in_transform(client, tmp_path, graphs):
+    def poison():
+        import os
+        import signal
+
+        from relaxwl.distributed import applying
+
+        def die(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        applying._features = die
+
+    shards = shard(tmp_path / "s", graphs, 5)
+    kernel = clone(KERNEL).fit(graphs)
+    before = set(client.run(os.getpid).values())
+    client.run(poison, workers=[sorted(client.scheduler_info()["workers"])[0]])
+    blocks = [block.compute() for block in kernel.transform(shards).to_delayed().ravel()]
+    assert (vstack(blocks).tocsr() != kernel.transform(graphs)).nnz == 0
+    wait_until(lambda: not all(is_alive(pid) for pid in before), "no worker died")

@@ -43,6 +43,8 @@ class Client:
 
 
 class Future:
+    status = "finished"
+
     def __init__(self, result):
         self.result = result
         self.released = False

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
-from relaxwl.distributed.shards import ShardedCollection
+from relaxwl.distributed.shards import ARRAYS, ShardedCollection
 from relaxwl.distributed.tasks import Cluster, current_tasks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
@@ -20,6 +21,10 @@ from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, Parts, Tasks
 from relaxwl.kernels.unary import distinct_counts, unary_steps
 
 Prepared = TypeVar("Prepared")
+# Shards that a process keeps from one depth to the next take about so many bytes at most; those that came first stay.
+KEPT_BYTES = 1 << 26
+_kept: dict[tuple[str, str], GraphCollection] = {}
+_lock = Lock()
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,24 @@ class ShardPart:
     again: bool = False
 
     def prepared(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
-        """Read the shard, and return what a function makes of its graphs."""
-        return prepare(self.shard.read_again(0) if self.again else self.shard[0])
+        """Read the shard, unless this process has kept it, and return what a function makes of its graphs."""
+        place = str(self.shard.folder.absolute())
+        key = place, self.shard.manifest.parts[0].sha256
+        with _lock:
+            graphs = _kept.get(key)
+        if graphs is None:
+            graphs = self.shard.read_again(0) if self.again else self.shard[0]
+            with _lock:
+                if any(folder != place for folder, _ in _kept):  # of an earlier fit
+                    _kept.clear()
+                if sum(map(_nbytes, (graphs, *_kept.values()))) <= KEPT_BYTES:
+                    _kept[key] = graphs
+        return prepare(graphs)
+
+
+def _nbytes(graphs: GraphCollection) -> int:
+    arrays = (getattr(graphs, name) for name in ARRAYS)
+    return sum(array.nbytes for array in arrays if array is not None)
 
 
 class ShardParts(Parts):

@@ -7,6 +7,7 @@ other tasks, also within lists.
 
 import pickle
 import secrets
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from relaxwl.kernels.parts import Handle, Here, Tasks
 
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13
+# How long a fit goes on without any worker after it had some, and how often this is looked at, in seconds.
+TIMEOUT, DEFAULT_TIMEOUT, WATCH_SECONDS = "relaxwl.no-workers-timeout", "300s", 2.0
 
 
 class _Result:
@@ -39,9 +42,13 @@ class _Call:
     """A function and its arguments, with places for what other tasks return; Dask does not look into it."""
 
     def __init__(self, function: Callable[..., Any], arguments: list[Any]) -> None:
-        self.function, self.arguments = function, arguments
+        self.function, self.arguments, self.version = function, arguments, _version()
 
     def __call__(self, *taken: Any) -> Any:
+        if _version() != self.version:  # of a worker that has joined since the fit began
+            raise RuntimeError(
+                f"a worker has relaxwl {_version()}, and the client relaxwl {self.version}; install the same on all"
+            )
         return _alone(self.function, *_filled(self.arguments, taken))
 
 
@@ -75,6 +82,12 @@ class Cluster:
         self._numbers = count()
         self._waiting: dict[str, tuple[Any, ...]] = {}
         self._handles: weakref.WeakValueDictionary[str, _Result] = weakref.WeakValueDictionary()
+        self._last_seen: float | None = None  # when there was a worker
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads of all workers."""
+        return max(1, int(sum(self._client.nthreads().values())))
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
         """Have a task done once its result, or that of one that takes it, is asked for."""
@@ -92,14 +105,42 @@ class Cluster:
         if not asked:
             return list(handles)
         self._send()
+        distributed = import_module("distributed")
         try:
+            self._wait([one.future for one in asked])
             answers = iter(self._client.gather([one.future for one in asked]))
             return [next(answers) if isinstance(one, _Result) else one for one in handles]
-        except import_module("distributed").KilledWorker as error:
+        except distributed.KilledWorker as error:
             raise RuntimeError(
                 f"workers died again and again in one task ({error}); this is so when they have too little memory: "
                 "write smaller shards (graphs_per_shard), or give each worker more memory or fewer threads"
             ) from error
+        except (distributed.CancelledError, OSError) as error:
+            if self._client.status == "running":
+                raise
+            raise RuntimeError("the connection to the Dask scheduler was lost; start it again, then the fit") from error
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait until all futures are done or one has failed; not for ever where all workers are lost.
+
+        For how long is up to ``relaxwl.no-workers-timeout`` in the configuration of Dask. Before the first worker
+        comes, as on a cluster with a queue, Dask waits for as long as it is told to.
+        """
+        wait, config = import_module("distributed").wait, import_module("dask").config
+        allowed = import_module("dask.utils").parse_timedelta(config.get(TIMEOUT, DEFAULT_TIMEOUT))
+        while pending := [future for future in futures if future.status == "pending"]:
+            try:
+                wait(pending, timeout=min(WATCH_SECONDS, allowed), return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                if self._client.status == "running" and self._client.nthreads():
+                    self._last_seen = time.monotonic()
+                elif self._last_seen is not None and time.monotonic() - self._last_seen > allowed:
+                    raise RuntimeError(
+                        f"all workers are lost, and none has come back for {allowed:g} s; start workers and fit again, "
+                        f"or set {TIMEOUT} in the configuration of Dask to wait for longer"
+                    ) from None
+            if any(future.status not in ("pending", "finished") for future in futures):
+                return  # who asks for it is told
 
     def _send(self) -> None:
         graph, self._waiting = self._waiting, {}
@@ -139,7 +180,7 @@ class Cluster:
 
     def check(self, folder: Path) -> None:
         """Compare versions, and see whether workers can read the folder."""
-        place, wanted = str(folder.absolute()), str(import_module("relaxwl").__version__)
+        place, wanted = str(folder.absolute()), _version()
 
         async def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
             from asyncio import to_thread
@@ -151,7 +192,9 @@ class Cluster:
             except ImportError:
                 return None, False
 
-        for worker, (version, sees) in self._client.run(look, on_error="ignore").items():
+        found = self._client.run(look, on_error="ignore")
+        self._last_seen = time.monotonic() if found else None
+        for worker, (version, sees) in found.items():
             if version != wanted:
                 has = "no relaxwl" if version is None else f"relaxwl {version}"
                 raise RuntimeError(
@@ -179,6 +222,10 @@ def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """Do a task in one thread: how many run side by side is the worker's affair."""
     with one_thread(), kept_memory():
         return function(*arguments)
+
+
+def _version() -> str:
+    return str(import_module("relaxwl").__version__)
 
 
 def _itself(value: Any) -> Any:

@@ -26,8 +26,10 @@ from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, Here, Part, Parts, Task
 from relaxwl.unfolding import Rows, canonical_order, join_rows, leaves, refine
 from relaxwl.unfolding.refine import merge_rows
 
-# Rows of one chunk, as the parts have them.
-CHUNK_ROWS = 1 << 18
+# Rows of one chunk, as the parts have them: no more, and if all threads have one no fewer.
+CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 18, 1 << 14
+# Up to this number of chunks tasks take all that parts and chunks have; of more they take pieces, made by other tasks.
+FEW_CHUNKS = 4
 # Rows of all parts together that are brought here.
 FEW_ROWS = 1 << 14
 # A chunk is this many times as large as the stretch between two rows of the sample that it is cut by.
@@ -150,10 +152,11 @@ class Level:
 
     def _shuffled(self, n_rows: int, samples: list[Rows]) -> list[Handle]:
         """Bring equal rows of all parts together, in chunks."""
-        submit, n_chunks = self._tasks.submit, -(-n_rows // CHUNK_ROWS)
-        if n_chunks == 1:
-            return [submit("merge", merge_found, self._found)]
+        submit = self._tasks.submit
+        n_chunks = max(-(-n_rows // CHUNK_ROWS), min(self._tasks.n_threads, n_rows // LEAST_CHUNK_ROWS), 1)
         borders = self._tasks.share(splitters(samples, n_chunks))
+        if n_chunks <= FEW_CHUNKS:
+            return [submit("merge", merge_cut, self._found, borders, place) for place in range(n_chunks)]
         cuts = [submit("cut", cut, one, borders) for one in self._found]
         return [
             submit("merge", merge, [submit("piece", getitem, pieces, place) for pieces in cuts])
@@ -217,6 +220,11 @@ class Level:
         else:
             values = placed.labels
         pairs = list(zip(self._chunks, values, strict=True))
+        if not self.is_here and len(pairs) <= FEW_CHUNKS:
+            return [
+                submit("return", spread_all, found, self._chunks, values, part)
+                for part, found in enumerate(self._found)
+            ]
         return [
             self._parts.tasks.submit("return", spread, found, [submit("piece", answer, *pair, part) for pair in pairs])
             for part, found in enumerate(self._found)
@@ -314,9 +322,10 @@ def cut(found: Found, borders: Rows) -> list[Distinct]:
     return [rows.span(start, stop) for start, stop in pairwise(cuts)]
 
 
-def merge_found(found: list[Found]) -> Chunk:
-    """Return the distinct rows of all parts, and for each part which of them its rows are."""
-    return merge([rows for rows, _ in found])
+def merge_cut(found: list[Found], borders: Rows, place: int) -> Chunk:
+    """Cut the rows of all parts, and merge those of one chunk."""
+    cuts = [[0, *rows.rows.count_before(borders).tolist(), len(rows)] for rows, _ in found]
+    return merge([rows.span(*bounds[place : place + 2]) for (rows, _), bounds in zip(found, cuts, strict=True)])
 
 
 def merge(parts: list[Distinct]) -> Chunk:
@@ -367,6 +376,11 @@ def row_numbers(start: int, stop: int) -> tuple[Int32]:
 def answer(chunk: Chunk, placed: tuple[Any, ...], part: int) -> NDArray[Any]:
     """Return the clusters of the rows of a part in a chunk."""
     return np.asarray(placed[0][chunk[1][part]])
+
+
+def spread_all(found: Found, chunks: list[Chunk], placed: list[tuple[Any, ...]], part: int) -> NDArray[Any]:
+    """Return the cluster of each node of a part, given those of all rows."""
+    return spread(found, [answer(chunk, one, part) for chunk, one in zip(chunks, placed, strict=True)])
 
 
 def spread(found: Found, values: list[NDArray[Any]]) -> NDArray[Any]:

@@ -29,6 +29,10 @@ FAN_IN = 16
 class Tasks(Protocol):
     """Runs functions, here or on workers."""
 
+    @property
+    def n_threads(self) -> int:
+        """Number of functions that can run at the same time."""
+
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
         """Have a function called; arguments may be handles, also within lists. ``name`` is shown to who watches."""
 
@@ -41,6 +45,8 @@ class Tasks(Protocol):
 
 class Here:
     """Functions called in this process, each at once: a handle is the result."""
+
+    n_threads = 1
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
         """Call a function."""
