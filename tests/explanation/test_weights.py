@@ -13,7 +13,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from explanation.planted import planted
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
-from relaxwl.explanation.weights import PENALTIES, RIDGES, fit_regression, fit_weights
+from relaxwl.explanation.weights import fit_regression, fit_weights
+from relaxwl.learning.choosing import PENALTIES, RIDGES
 
 
 def test_given_model():

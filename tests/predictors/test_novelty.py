@@ -25,6 +25,15 @@ def test_a_graph_is_as_novel_alone_as_among_others(fitted):
     np.testing.assert_allclose(alone, together)
 
 
+def test_the_fit_is_measured_by_what_it_found():
+    kernel = RelaxedWeisfeilerLehman(2, 6, max_iter=0, random_state=0).fit(GRAPHS)
+    novelty = Novelty(kernel)
+    found = novelty._fitted_distances(GRAPHS)
+    np.testing.assert_array_equal(found, novelty._distances(GRAPHS))
+    kernel.partitions_[0][1].summary  # noqa: B018 - now they are summed up
+    np.testing.assert_array_equal(novelty._fitted_distances(GRAPHS), found)
+
+
 def test_hubs_of_unknown_labels_are_strange_and_nothing_is_not(fitted):
     star = (30, [(0, leaf) for leaf in range(1, 30)], ["unheard of"] * 30)
     strange, empty = fitted.score(GraphCollection.from_edges([star, (0, [], [])]))

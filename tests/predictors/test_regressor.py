@@ -58,7 +58,7 @@ def test_vectors_beside_the_graphs_join():
 
 
 def test_many_graphs_get_linear_regression(monkeypatch):
-    monkeypatch.setattr(GraphRegressor, "_most_in_matrices", 30)
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 30)
     model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
     assert isinstance(model._head, LinearRegressor)
     assert "a linear model on features" in str(model.report_)

@@ -14,13 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.learning.choosing import PENALTIES, RIDGES
 from relaxwl.learning.svm import QuietSVC
 
-# With kernels scaled to mean diagonal 1 the useful penalties lie here.
-PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3, 5))
 DEFAULT_PENALTY = 1.0  # where there are too few graphs to choose
-# Of a regression on the same kernels, the largest first: of equals the smoothest wins.
-RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6
 

@@ -23,6 +23,9 @@ from relaxwl._execution import map_chunks
 from relaxwl._progress import report
 from relaxwl.learning.choosing import (
     FAVOURITE,
+    N_LINEAR,
+    PENALTIES,
+    RIDGES,
     Scores,
     chosen,
     decision_table,
@@ -42,9 +45,6 @@ Blocks = Mapping[str, Float64]
 
 # Folds whose decisions say how sure a classifier is.
 CALIBRATION_FOLDS = 5
-# Penalties of linear models of features of length 1; larger ones take longer and longer.
-LINEAR_PENALTIES = tuple(2.0**power for power in (-5, -3, -1, 1, 3))
-RIDGES = tuple(10.0**power for power in (-3, -2, -1, 0, 1))
 LINEAR_FOLDS = 3
 # Kernels that make up less than this share of a covariance are not named in reports.
 LEAST_SHARE = 0.005
@@ -342,10 +342,10 @@ class LinearClassifier(Linear):
         folds = inner_folds(codes, options.seed, LINEAR_FOLDS, 1)
         n_classes = int(codes.max()) + 1
         held_out = np.concatenate([test for _, test in folds])
-        weights = compute_sample_weight(options.class_weight, codes)
-        accuracy = np.zeros(len(LINEAR_PENALTIES))
+        weights, penalties = compute_sample_weight(options.class_weight, codes), PENALTIES[:N_LINEAR]
+        accuracy = np.zeros(len(penalties))
         tables: list[Float64] = []
-        for place, C in enumerate(LINEAR_PENALTIES):
+        for place, C in enumerate(penalties):
 
             def decide(fold: tuple[Int64, Int64], C: float = C) -> Float64:
                 train, test = fold
@@ -357,9 +357,9 @@ class LinearClassifier(Linear):
             report(options.verbose, "linear SVM with C = %g: %.1f %% right", C, 100 * accuracy[place])
         best = int(accuracy.argmax())
         self.slope = fit_slope(tables[best], codes[held_out]) if tables[best].shape[1] == n_classes else 1.0
-        fitted = self._model(LINEAR_PENALTIES[best]).fit(features, codes)
+        fitted = self._model(penalties[best]).fit(features, codes)
         self.coefficients, self.intercepts = fitted.coef_, fitted.intercept_
-        self.tried = (Tried("linear SVM", float(accuracy[best]), f"C = {LINEAR_PENALTIES[best]:g}"),)
+        self.tried = (Tried("linear SVM", float(accuracy[best]), f"C = {penalties[best]:g}"),)
         self.chosen = "linear SVM"
         return self
 

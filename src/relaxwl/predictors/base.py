@@ -27,8 +27,9 @@ from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.views import CountView, Objects, View, as_table, extra_view
 
-# From so many graphs on, or where Gram matrices do not fit into memory, linear models on explicit features.
-LINEAR_FROM = 10_000
+# Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
+# process takes the cube of their number, and the features are those of the same kernels.
+LINEAR_FROM = 5_000
 # Blocks of kernels whose features linear models take.
 LINEAR_BLOCKS = ("exact", "coarse", "fine", "extra")
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
@@ -67,7 +68,6 @@ class GraphPredictor(GraphEstimator):
     verbose: int
     _kernel_head: Any
     _linear_head: Any
-    _most_in_matrices: float = float("inf")
 
     def fit(self, X: Any, y: Any, extra: Any = None) -> Self:
         """Learn from objects and what is known of them.
@@ -179,7 +179,7 @@ class GraphPredictor(GraphEstimator):
     def _is_large(self, n_objects: int) -> bool:
         """Say whether there are too many objects for Gram matrices, in memory or in time."""
         needed = 8.0 * N_MATRICES * n_objects**2
-        return n_objects > min(LINEAR_FROM, self._most_in_matrices) or needed > MEMORY_SHARE * available_memory()
+        return n_objects > LINEAR_FROM or needed > MEMORY_SHARE * available_memory()
 
     def _fit_blocks(self, objects: Objects) -> dict[str, Float64]:
         """Fit all kernels, without targets; return the Gram matrix of each block."""

@@ -19,8 +19,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     It fits exact and relaxed Weisfeiler-Lehman kernels (along shortest paths too, where that is affordable) once on all
     training graphs, without their classes; averages them in a few ways; chooses among these averages and the penalties
-    of a support vector machine by inner folds; and learns from decisions out of fold how sure it may be. From some
-    10,000 graphs on it is a linear model on explicit features, and ``report_`` says so.
+    of a support vector machine by inner folds; and learns from decisions out of fold how sure it may be. Beyond
+    5,000 graphs it is a linear model on explicit features, and ``report_`` says so.
 
     Parameters
     ----------

@@ -7,6 +7,8 @@ import numpy as np
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
+from relaxwl.kernels.levels import refined
+from relaxwl.kernels.partition import Members
 
 # Partitions that are looked at: the distances to the centers of further ones say little more.
 N_CHAINS = 4
@@ -39,7 +41,7 @@ class Novelty:
 
     def fit(self, graphs: GraphCollection) -> Self:
         """Measure the graphs that the kernel was fitted on."""
-        by_node = self._distances(graphs)
+        by_node = self._fitted_distances(graphs)
         means = by_node.mean(axis=1) if by_node.shape[1] else np.ones(len(by_node))
         self.units_: Float64 = np.where(means > 0, means, 1.0)
         own = self._mean_of_graphs(graphs, by_node)
@@ -49,6 +51,23 @@ class Novelty:
     def score(self, graphs: GraphCollection) -> Float64:
         """Return 1 for graphs that are farther than 95 % of the fitted graphs, and in proportion for others."""
         return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
+
+    def _fitted_distances(self, graphs: GraphCollection) -> Float64:
+        """Return what :meth:`_distances` returns for the graphs of the fit, from what the fit has found.
+
+        Trees are refined again, which is cheap, but not assigned: their clusters and distances are still known.
+        """
+        encoded, rows = self.kernel._encoder(graphs), []
+        for levels in self.kernel.partitions_[:N_CHAINS]:
+            ids, n_below = None, 0
+            for partition in levels:
+                members = partition.members_
+                if not isinstance(members, Members) or not self.kernel.approximate:
+                    return self._distances(graphs)  # somebody has looked at them, and they were summed up
+                _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
+                ids, n_below = members.labels[row_of_node], len(partition)
+                rows += [members.distances[row_of_node]] if partition.depth else []
+        return np.array(rows).reshape(len(rows), graphs.n_nodes)
 
     def _distances(self, graphs: GraphCollection) -> Float64:
         """Return the distances (n_chains · n_depths, n_nodes) of nodes' trees to their centers."""

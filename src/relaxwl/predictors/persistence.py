@@ -239,7 +239,7 @@ def check_predictor(model: Any) -> None:
     for head in model._heads:
         of(model._head_kinds)(head, "a head")
         if hasattr(head, "coefficients") and not hasattr(head, "processes"):
-            n_features = sum(sum(view.n_columns()) for view in blocks.views)
+            n_features = sum(view.n_features() for view in blocks.views)
             _shaped(head.coefficients, (len(head.coefficients), n_features), "coefficients")
         else:
             require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")

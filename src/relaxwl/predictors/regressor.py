@@ -99,7 +99,6 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     _kernel_head = ProcessRegressor
     _linear_head = LinearRegressor
     _head_kinds = (ProcessRegressor, LinearRegressor)
-    _most_in_matrices = 5_000  # a Gaussian process takes the cube of the number of objects
 
     def _targets(self, y: Any, n_objects: int) -> Float64:
         return as_numbers(y, n_objects, self.things)

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
-from relaxwl.explanation.groupings import count_groups, groupings
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -68,7 +67,10 @@ class View(Protocol):
         """Return the representations of one object without each of its nodes, a row a node."""
 
     def n_columns(self) -> list[int]:
-        """Return how many columns of explicit features there are, part by part."""
+        """Return how many columns representations have, part by part."""
+
+    def n_features(self) -> int:
+        """Return the number of explicit features."""
 
     def n_training(self) -> int:
         """Return the number of training objects that are kept."""
@@ -164,35 +166,39 @@ class CountView:
 
     def n_columns(self) -> list[int]:
         """Return how many columns the counts of each depth have."""
-        if hasattr(self.kernel, "environments_"):
-            return [len(self.kernel.environments_)]
-        if not hasattr(self.kernel, "_counters"):
-            return [int(bounds[-1]) for bounds in self.kernel.center_bounds_]
-        counters = self.kernel._counters if isinstance(self.kernel._counters[0], list) else [self.kernel._counters]
-        return [sum(counter.n_columns for counter in of_depth) for of_depth in zip(*counters, strict=True)]
+        return [len(starts) - 1 for starts, _ in self.kernel.unary_]
+
+    def n_features(self) -> int:
+        """Return the number of explicit features."""
+        return sum(len(steps) for _, steps in self.kernel.unary_)
 
     def n_training(self) -> int:
         """Return the number of training objects."""
         return 0 if self.training is None else int(self.training[0].matrix.shape[0])
 
     def features(self, x: list[Counts]) -> csr_array:
-        """Return the weighted counts."""
-        features: csr_array = self.kernel._weighted_counts(x)
+        """Return the counts in a unary code, whose dot products are the normalized intersection kernel."""
+        features: csr_array = self.kernel.unary_features(x)
         return features
 
     def node_features(self, objects: Objects) -> csr_array:
-        """Give each node of a cluster an equal share of what the cluster counts."""
-        features = self.features(self.represent(objects))
-        found = groupings(self.kernel, objects.graphs)
-        counts = count_groups(found, features.shape[1])
-        unit = np.zeros(features.shape[1] + 1)  # the last is for nodes that no feature counts
-        unit[features.indices] = features.data
-        unit[counts.indices] /= counts.data
-        columns = np.concatenate([grouping.column_of_node() for grouping in found])
-        nodes = np.tile(np.arange(objects.graphs.n_nodes), len(found))
-        known = columns >= 0
-        content = (unit[columns[known]], (nodes[known], columns[known]))
-        return csr_array(content, shape=(objects.graphs.n_nodes, features.shape[1]))
+        """Give each node of a cluster an equal share of what the cluster's features have."""
+        features, sizes = self.features(self.represent(objects)), _cluster_sizes(self.kernel)
+        nodes, clusters, first = [], [], 0
+        for depth, of_depth in enumerate(zip(*self.kernel.node_groups(objects.graphs), strict=True)):
+            for ids, size in zip(of_depth, sizes[depth], strict=True):
+                known = np.flatnonzero(ids < size)
+                nodes.append(known)
+                clusters.append(ids[known] + first)
+                first += size
+        node, cluster = np.concatenate(nodes), np.concatenate(clusters)
+        shares = 1.0 / np.bincount(cluster, minlength=first)[cluster]
+        members = csr_array((shares, (node, cluster)), shape=(objects.graphs.n_nodes, first))
+        owners = np.repeat(np.arange(first), np.concatenate([np.diff(starts) for starts, _ in self.kernel.unary_]))
+        of_clusters = csr_array(
+            (features.data, (owners[features.indices], features.indices)), shape=(first, features.shape[1])
+        )
+        return csr_array(members @ of_clusters)
 
     # ------------------------------------------------------------------------------------------------ clusters
 
@@ -413,6 +419,10 @@ class VectorView:
     def n_columns(self) -> list[int]:
         """Return how many columns the scaled table has."""
         return [len(self.scaler.mean_)]
+
+    def n_features(self) -> int:
+        """Return the number of explicit features."""
+        return len(self.scaler.mean_)
 
     def n_training(self) -> int:
         """Return the number of training objects."""
