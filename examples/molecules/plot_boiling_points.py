@@ -62,8 +62,8 @@ plt.show()
 print(f"{np.mean(np.abs(mean - y[test]) < 1.645 * std):.0%} of the measurements are within their 90 % interval")
 
 # %%
-# **New molecules.** ``novelty`` above 1 marks molecules whose atoms are farther from the clusters of the model than those
-# of 95 % of the training molecules. Their predictions are extrapolations.
+# **New molecules.** ``novelty`` above 1 marks molecules whose atoms are farther from the clusters of the model than
+# those of 95 % of the training molecules. Their predictions are extrapolations.
 
 for name, text in {"1-nonanol": "CCCCCCCCCO", "2-methylfuran": "Cc1ccco1", "sodium chloride": "[Na+].[Cl-]"}.items():
     value, spread = (array[0] for array in model.predict([text], return_std=True))
