@@ -35,12 +35,16 @@ def bounds_of_the_search(search, centers):
         out[0, row] = bounds[:k] / slack
         deep = np.empty(row_side.functions.shape[1])
         compiled.embed_row(*span, rows.points, rows.counts, row_side.functions, deep)
+        nearest = np.empty(search.ground.n_points + 1)
+        compiled.fill_nearest(*span, rows.points, search.costs.ground, nearest)
         for center in range(k):
             root_cost = search.ground.roots[root, measures.roots[center]]
             out[1, row, center] = root_cost + compiled.pivot_bound(deep, side.deep[center], np.inf)
             out[2, row, center] = root_cost + compiled.center_side_bound(
                 *span, rows.points, total, center, measures, side.totals[center], search.costs.ground
             )
+            among = center, measures, side.totals[center], search.costs.ground
+            assert compiled.nearest_bound(nearest, total, *among) + root_cost == out[2, row, center]
     return out[:, :, side.places]
 
 

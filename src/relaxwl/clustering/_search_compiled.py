@@ -34,6 +34,8 @@ N_COUNTERS = 6
 BLOCK = 16
 # Pivots of the first bound come in groups that one sweep over the centres serves together.
 GROUP = 4
+# Points that are looked up faster, all of them, than those of one centre.
+NEAREST_WORTH = 64
 # Centres that are bounded again before the first one is solved, so that it is a good one.
 TRIES = 4
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
@@ -347,6 +349,31 @@ def center_side_bound(begin, end, points, total, center, centers, center_total, 
     return bound
 
 
+@njit(nogil=True, cache=True)
+def fill_nearest(begin, end, points, ground, nearest):
+    """Write the cost of every point, ⊥ last, from the nearest point of the row."""
+    for place in range(len(nearest)):
+        nearest[place] = np.inf
+    for entry in range(begin, end):
+        point = points[entry]
+        for other in range(len(nearest)):  # side by side in memory: the compiler uses vector registers
+            cost = float(point_cost(ground, point, other))
+            nearest[other] = cost if cost < nearest[other] else nearest[other]
+
+
+@njit(nogil=True, cache=True)
+def nearest_bound(nearest, total, center, centers, center_total, ground):
+    """Return what `center_side_bound` returns, given the costs from the nearest points of the row."""
+    blank = len(nearest) - 1
+    bound = 0.0
+    for entry in range(centers.indptr[center], centers.indptr[center + 1]):
+        least = nearest[centers.points[entry]]
+        if center_total > total:
+            least = min(least, float(point_cost(ground, blank, centers.points[entry])))
+        bound += centers.counts[entry] * least
+    return bound + (total - center_total) * nearest[blank] if total > center_total else bound
+
+
 # ------------------------------------------------------------------------------------------------------- search
 
 
@@ -455,6 +482,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         widest = max(widest, rows.indptr[subset[place] + 1] - rows.indptr[subset[place]])
     vectors, indices, tables = make_scratch(widest)
     blank = blank_point(costs.ground)
+    nearest = np.empty(blank + 1, np.float64)
     root, total, n_lighter = -1, -1.0, 0
     for position in range(start, stop):
         row = subset[position]
@@ -493,6 +521,10 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         other = max(float(least) - VANISHING, 0.0) / slack
         if size > 0 and not embedded:
             embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
+        # Many centres are compared faster with the row as a whole, unless there are far more points.
+        filled = len(nearest) <= NEAREST_WORTH * size
+        if filled:
+            fill_nearest(begin, end, rows.points, costs.ground, nearest)
         left = 0
         for candidate in range(size):
             center = candidates[candidate]
@@ -506,9 +538,14 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
                 if value > limit:
                     counters[BY_PIVOTS] += 1
                 else:
-                    value = max(value, root_cost + center_side_bound(
-                        begin, end, rows.points, total, center, centers, center_side.totals[center], costs.ground,
-                    ))  # fmt: skip
+                    center_total = center_side.totals[center]
+                    if filled:
+                        bound = nearest_bound(nearest, total, center, centers, center_total, costs.ground)
+                    else:
+                        bound = center_side_bound(
+                            begin, end, rows.points, total, center, centers, center_total, costs.ground
+                        )
+                    value = max(value, root_cost + bound)
                     if value > limit:
                         counters[BY_CENTER_SIDE] += 1
             if value > limit:
