@@ -10,6 +10,7 @@ import numpy as np
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, MoleculeSource, Source, open_source
+from relaxwl.graphs.arrays import Int64
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 from relaxwl.predictors.persistence import load_predictor
@@ -32,7 +33,8 @@ def run_fit(arguments: Namespace, console: Console) -> None:
         model = GRAPHS[task](effort=arguments.effort, time_limit=arguments.time_limit, **common)
     console.note(f"{source.name}: {source.graphs!r}")
     with console.bar(source.name):
-        model.fit(source.graphs, y)
+        model.fit(_objects(model, source), y)
+    model.names_ = getattr(source.graphs, "names", None)
     model.set_params(verbose=0).save(arguments.output)
     report = model.report_
     console.result(
@@ -71,7 +73,7 @@ def run_predict(arguments: Namespace, console: Console) -> None:
 def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
     """Write a page about the nodes behind the predictions for the first graphs, and return how many these are."""
     places = source.readable[:n_graphs]
-    graphs = source.graphs[places]
+    graphs = _objects(model, source, places)
     write_effects(
         model.explain(graphs),
         path,
@@ -81,6 +83,16 @@ def _write_page(model: Any, source: Source, path: str, n_graphs: int) -> int:
         truth=None if source.y is None or source.y.ndim != 1 else source.y[places].tolist(),
     )
     return len(graphs)
+
+
+def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:
+    """Return what a model takes, all or at some places: molecules as they were read, so that none is read again."""
+    if isinstance(source, MoleculeSource) and isinstance(model, tuple(MOLECULES.values())):
+        molecules = source.table.molecules
+        return molecules if places is None else [molecules[place] for place in places.tolist()]
+    if places is None or len(places) == len(source.graphs):
+        return source.graphs
+    return source.graphs[places]
 
 
 def _rows(source: Source, answers: list[Any]) -> list[list[Any]]:
@@ -108,7 +120,7 @@ def _task(task: str, source: Source) -> tuple[str, Any]:
 
 def _answers(model: Any, source: Source) -> dict[str, Any]:
     """Return the columns of answers for the graphs that could be read."""
-    graphs = source.graphs if len(source.readable) == len(source.graphs) else source.graphs[source.readable]
+    graphs = _objects(model, source, source.readable)
     novelty = model.novelty(graphs)
     if isinstance(model, GraphRegressor):
         mean, deviation = model.predict(graphs, return_std=True)
