@@ -14,10 +14,13 @@ from relaxwl.learning.choosing import (
     inner_folds,
     score_kernel,
 )
+from relaxwl.learning.scoring import get_score
+
+ACCURACY = get_score(None, "classification")
 
 
-def scores(name, best):
-    return Scores(name, best, FAVOURITE)
+def scores(name, best, n_examples):
+    return Scores(name, best, FAVOURITE, np.sqrt(best * (1 - best) / n_examples))
 
 
 def test_folds_hold_out_each_example_of_common_classes_equally_often():
@@ -31,21 +34,21 @@ def test_folds_hold_out_each_example_of_common_classes_equally_often():
 
 
 def test_the_first_keeps_its_place_unless_another_is_clearly_better():
-    assert chosen([scores("all", 0.80), scores("other", 0.83)], 100).name == "all"
-    assert chosen([scores("all", 0.80), scores("other", 0.85)], 100).name == "other"
-    assert chosen([scores("all", 0.80), scores("other", 0.83)], 10_000).name == "other"
+    assert chosen([scores("all", 0.80, 100), scores("other", 0.83, 100)]).name == "all"
+    assert chosen([scores("all", 0.80, 100), scores("other", 0.85, 100)]).name == "other"
+    assert chosen([scores("all", 0.80, 10_000), scores("other", 0.83, 10_000)]).name == "other"
 
 
 def test_the_favourite_penalty_keeps_its_place_unless_another_is_clearly_better():
-    assert clearly_best(np.array([0.80, 0.83, 0.84]), 1, 100) == 1
-    assert clearly_best(np.array([0.80, 0.83, 0.84]), 1, 10_000) == 2
-    assert clearly_best(np.array([1.0, 1.0]), 1, 5) == 1
+    assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.04), 1) == 1
+    assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.004), 1) == 2
+    assert clearly_best(np.array([1.0, 1.0]), np.zeros(2), 1) == 1
     rng = np.random.default_rng(0)
     y = (np.arange(60) % 3 == 0).astype(np.int64)
     points = y + rng.normal(scale=0.1, size=60)
-    easy = score_kernel("easy", np.outer(points, points), y, inner_folds(y, 0))
+    easy = score_kernel("easy", np.outer(points, points), y, inner_folds(y, 0), ACCURACY)
     assert (easy.best, easy.penalty) == (1.0, FAVOURITE)
-    small = score_kernel("small", 1e-3 * np.outer(points, points), y, inner_folds(y, 0))
+    small = score_kernel("small", 1e-3 * np.outer(points, points), y, inner_folds(y, 0), ACCURACY)
     assert small.penalty > FAVOURITE
     assert small.penalty in PENALTIES
 
@@ -64,13 +67,13 @@ def test_few_examples_are_scored_without_compiling_a_path(monkeypatch, n_example
     y = np.arange(n_examples) % 2
     points = rng.normal(size=(n_examples, 3)) + y[:, None]
     gram, folds = points @ points.T, inner_folds(y, 0)
-    expected = score_kernel("either", gram, y, folds)
+    expected = score_kernel("either", gram, y, folds, ACCURACY)
     called = []
     path = _compiled.decision_path
     monkeypatch.setattr(_compiled, "decision_path", lambda *args: called.append(1) or path(*args))
-    assert score_kernel("either", gram, y, folds) == expected
+    assert score_kernel("either", gram, y, folds, ACCURACY) == expected
     assert bool(called) == compiled
     monkeypatch.setattr("relaxwl.learning.choosing.FEW_EXAMPLES", 0 if not compiled else 10**6)
-    other = score_kernel("either", gram, y, folds)
+    other = score_kernel("either", gram, y, folds, ACCURACY)
     assert other.penalty == expected.penalty
     assert other.best == pytest.approx(expected.best, abs=2 / n_examples)

@@ -47,7 +47,7 @@ def test_effects_of_linear_models_add_up(monkeypatch, n_classes):
         assert found.adds_up
         assert found.prediction == predicted[place]
         assert found.effects.shape == (TEST[place].n_nodes,)
-        weights, intercepts = model._head.coefficients, model._head.intercepts
+        weights, intercepts = model._heads[0].coefficients, model._heads[0].intercepts
         sign, row = (1.0 if found.prediction else -1.0, 0) if n_classes == 2 else (1.0, found.prediction)
         assert found.rest == pytest.approx(sign * (intercepts[row] + weights[row][-2:] @ scaled[place]))
         assert found.clusters() == []
@@ -58,7 +58,7 @@ def test_effects_of_linear_regressions_add_up(monkeypatch):
     model = GraphRegressor(effort="quick", random_state=0).fit(GRAPHS, GRAPHS.edge_counts.astype(float))
     for found, value in zip(model.explain(TEST), model.predict(TEST), strict=True):
         assert found.value == pytest.approx(value)
-        assert found.rest == pytest.approx(model._head.intercepts[0])
+        assert found.rest == pytest.approx(model._heads[0].intercepts[0])
 
 
 def test_clusters_stand_beside_the_picture():

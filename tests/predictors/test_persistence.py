@@ -144,7 +144,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("classifier", [*COUNTS, "unknown_squares"], array(lambda u: u - 1), "unknown_squares must hold"),
         ("classifier", [*COUNTS, "unknown_sums"], array(lambda u: u * np.nan), "unknown_sums must hold finite"),
         ("classifier", [*COUNTS, "n_columns"], changed(10**6), "must be those of its kernel"),
-        ("classifier", ["_known"], array(lambda known: known[:-1]), "must have objects"),
+        ("classifier", ["n_objects_in_"], changed(31), "must have objects"),
         ("classifier", ["names_"], changed({"tuple": ["a"]}), "there must be 32 names"),
         ("classifier", ["_heads"], changed({"list": []}), "_heads must be a list of 1 to"),
         ("classifier", ["_takes_extra"], changed(1), "_takes_extra must be a bool"),

@@ -60,7 +60,7 @@ def test_vectors_beside_the_graphs_join():
 def test_many_graphs_get_linear_regression(monkeypatch):
     monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 30)
     model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
-    assert isinstance(model._head, LinearRegressor)
+    assert isinstance(model._heads[0], LinearRegressor)
     assert "a linear model on features" in str(model.report_)
     mean, deviation = model.predict(GRAPHS[TEST], return_std=True)
     assert model.score(GRAPHS[TEST], Y[TEST]) > 0.3

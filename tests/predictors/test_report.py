@@ -6,7 +6,10 @@ from relaxwl.predictors import FitReport
 from relaxwl.predictors.report import Tried
 
 TRIED = (Tried("all", 0.812, "C = 4"), Tried("exact", 0.5))
-REPORT = FitReport("9 graphs", "accuracy", TRIED, "all", 0.812, 0.25, "largest class", ("WL", "R-WL*"), ("paths",), 2.0)
+REPORT = FitReport(
+    "9 graphs", "accuracy", "cross-validated", TRIED, "all", 0.812, True, 0.25, "largest class", ("WL", "R-WL*"),
+    ("paths",), (), 2.0,
+)  # fmt: skip
 
 
 def test_what_was_chosen_is_marked_and_numbers_stand_below_each_other():

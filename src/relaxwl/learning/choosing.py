@@ -1,19 +1,19 @@
 """The choice among a few Gram matrices and penalties by inner folds, and probabilities from decisions out of fold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
-from sklearn.utils.class_weight import compute_sample_weight
 
 from relaxwl._execution import map_chunks
+from relaxwl.learning.scoring import Score
 from relaxwl.learning.svm import MAX_ITERATIONS, TOLERANCE, QuietSVC, score_path
+from relaxwl.learning.voting import VotingMachine
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -39,11 +39,12 @@ SLOPES = (-4.0, 5.0)
 
 @dataclass(frozen=True)
 class Scores:
-    """The share of right predictions of one kernel over all inner folds, with the penalty that was chosen for it."""
+    """The score of one kernel over all inner folds (larger is better), its standard error, and the chosen penalty."""
 
     name: str
     best: float
     penalty: float
+    error: float = 0.0
 
 
 def inner_folds(y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | None = None) -> Folds:
@@ -72,65 +73,65 @@ def plain_folds(n: int, seed: int, n_folds: int) -> Folds:
 
 
 def score_kernel(
-    name: str, gram: Float64, y: Int64, folds: Folds, class_weight: Any = None, n_jobs: int | None = None
+    name: str,
+    gram: Float64,
+    y: Int64,
+    folds: Folds,
+    score: Score,
+    weights: Float64 | None = None,
+    n_jobs: int | None = None,
 ) -> Scores:
     """Return how a support vector machine does on one Gram matrix; ``y`` are class codes from 0 on.
 
-    With class weights right predictions count by them: who wants few errors in one class wants them here as well.
+    Weights of the examples count in fitting and in the score: a user who wants few errors in one class wants them here
+    as well. The score is negated where smaller values are better.
     """
-    weights = compute_sample_weight(class_weight, y)
-    solver = "libsvm" if len(y) <= FEW_EXAMPLES else "path"
-
-    def correct(fold: tuple[Int64, Int64]) -> NDArray[Any]:
-        train, test = fold
-        if class_weight is None:
-            return score_path(gram, y, train, test, 1.0, PENALTIES, solver).correct
-        machines = [machine(gram[np.ix_(train, train)], y[train], C, class_weight) for C in PENALTIES]
-        values = gram[np.ix_(test, train)]
-        return np.array([weights[test] @ (fitted.predict(values) == y[test]) for fitted in machines])
-
-    counts = np.sum(map_chunks(correct, folds, n_jobs), axis=0)
-    accuracy = counts / sum(weights[test].sum() for _, test in folds)
-    place = clearly_best(accuracy, PENALTIES.index(FAVOURITE), len(y))
-    return Scores(name, float(accuracy[place]), PENALTIES[place])
+    if score.name == "accuracy" and weights is None:
+        solver = "libsvm" if len(y) <= FEW_EXAMPLES else "path"
+        correct = map_chunks(lambda fold: score_path(gram, y, *fold, 1.0, PENALTIES, solver).correct, folds, n_jobs)
+        values = np.sum(correct, axis=0) / sum(len(test) for _, test in folds)
+        errors = np.sqrt(values * (1 - values) / len(y))
+    else:
+        found = np.array(map_chunks(lambda fold: _fold_scores(gram, y, *fold, score, weights), folds, n_jobs))
+        values = np.nan_to_num(np.nanmean(found, axis=0), nan=-np.inf)
+        errors = np.nan_to_num(np.nanstd(found, axis=0) / np.sqrt(max(len(found), 1)))
+    place = clearly_best(values, errors, PENALTIES.index(FAVOURITE))
+    return Scores(name, float(values[place]), PENALTIES[place], float(errors[place]))
 
 
-def clearly_best(accuracies: Float64, favourite: int, n_examples: int) -> int:
+def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Score, weights: Float64 | None) -> Float64:
+    """Return the score of each penalty on the held-out part of a fold, negated where smaller is better."""
+    own = None if weights is None else weights[train]
+    found = []
+    for C in PENALTIES:
+        model = VotingMachine.of(machine(gram[np.ix_(train, train)], y[train], C, own))
+        table = model.decisions(gram[np.ix_(test, train[model.support])])
+        if score.name == "log_loss":
+            table = softmax(fit_slope(table, y[test]) * table, axis=1)
+        found.append(score.sign * score(y[test], table, None if weights is None else weights[test]))
+    return np.array(found)
+
+
+def clearly_best(values: Float64, errors: Float64, favourite: int) -> int:
     """Return the place of the best, or that of the favourite where the best is not clearly better.
 
     What one of several wins by a little it wins by chance, so it has to win by a standard error.
     """
-    own = accuracies[favourite]
-    best = int(accuracies.argmax())
-    return best if accuracies[best] - own > np.sqrt(own * (1 - own) / n_examples) else favourite
+    best = int(values.argmax())
+    return best if values[best] - values[favourite] > errors[favourite] else favourite
 
 
-def chosen(scores: Sequence[Scores], n_examples: int) -> Scores:
+def chosen(scores: Sequence[Scores]) -> Scores:
     """Return the best, or the first of all, the average of everything, where the best is not clearly better."""
-    return scores[clearly_best(np.array([one.best for one in scores]), 0, n_examples)]
+    values, errors = (np.array([getattr(one, name) for one in scores]) for name in ("best", "error"))
+    return scores[clearly_best(values, errors, 0)]
 
 
-def machine(gram: Float64, y: Int64, C: float, class_weight: Any = None) -> SVC:
+def machine(gram: Float64, y: Int64, C: float, weights: Float64 | None = None) -> SVC:
     """Fit LIBSVM on a Gram matrix; its decisions have one column for each class, or one for two classes."""
-    fitted: SVC = QuietSVC(
-        kernel="precomputed", C=C, class_weight=class_weight, max_iter=MAX_ITERATIONS, tol=TOLERANCE
-    ).fit(gram, y)
+    model = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE)
+    fitted: SVC = model.fit(gram, y, sample_weight=weights)
     return fitted
-
-
-def decisions_out_of_fold(
-    decide: Callable[[Int64, Int64], Float64], y: Int64, n_classes: int, folds: Folds, n_jobs: int | None = None
-) -> tuple[Float64, Int64]:
-    """Return decisions (m, n_classes) on examples that the machines had not seen, and these examples' classes.
-
-    ``decide(train, test)`` fits on some examples and returns the decisions on others, in the form of
-    :func:`decision_table`. Folds that lack a class in training are of no use here.
-    """
-    useful = [(train, test) for train, test in folds if len(np.unique(y[train])) == n_classes]
-    found = map_chunks(lambda fold: decide(*fold), useful, n_jobs)
-    if not found:
-        return np.zeros((0, n_classes)), np.zeros(0, np.int64)
-    return np.concatenate(found), np.concatenate([y[test] for _, test in useful])
 
 
 def decision_table(decisions: Float64) -> Float64:

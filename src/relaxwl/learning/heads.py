@@ -7,7 +7,8 @@ class, or one for the number), and in ``tried`` and ``chosen`` what the report t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,20 +17,20 @@ from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
-from sklearn.utils.class_weight import compute_sample_weight
 
 from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
+from relaxwl._validation import ParameterError
 from relaxwl.learning.choosing import (
     FAVOURITE,
     N_LINEAR,
     PENALTIES,
     RIDGES,
+    Folds,
     Scores,
     chosen,
     decision_table,
-    decisions_out_of_fold,
     fit_slope,
     inner_folds,
     machine,
@@ -37,6 +38,7 @@ from relaxwl.learning.choosing import (
     score_kernel,
 )
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
+from relaxwl.learning.scoring import Score, get_score
 from relaxwl.learning.voting import VotingMachine
 
 Float64 = NDArray[np.float64]
@@ -67,8 +69,8 @@ class Options:
     ----------
     seed : int
         Of the folds.
-    class_weight : dict, "balanced" or None
-        Weights of the classes, by code.
+    score : Score, optional
+        What settings are chosen by, and what the report tells; accuracy or RMSE by default.
     n_jobs, verbose
         Threads, and whether to log.
     done : float
@@ -80,8 +82,8 @@ class Options:
         2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
     """
 
+    score: Score | None = None
     seed: int = 0
-    class_weight: Any = None
     n_jobs: int | None = None
     verbose: int = 0
     done: float = 0.0
@@ -93,16 +95,51 @@ class Options:
         return self.done + part * (1 - self.done)
 
 
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Nonconformity scores of examples under models that did not see them, for conformal prediction.
+
+    Attributes
+    ----------
+    folds : int64 array (n,)
+        The fold of each example.
+    scores : float64 array (n,)
+        One minus the probability of its class, or its absolute error in units of its standard deviation.
+    codes : int64 array (n,)
+        Its class code; 0 for numbers.
+    """
+
+    folds: Int64
+    scores: Float64
+    codes: Int64
+
+
 class Head:
-    """What heads have in common; see the module."""
+    """What heads have in common; see the module.
+
+    ``calibration`` holds nonconformity scores out of fold, and ``fold_outputs`` returns what the models of these folds
+    say of new objects: probabilities (n_objects, n_folds, n_classes), or means and standard deviations (n_objects,
+    n_folds). They may compare with more training objects than predictions do: ``calibration_rows``.
+    """
 
     rows: Int64
     tried: tuple[Tried, ...]
     chosen: str
+    calibration: Calibration
+    n_examples: int
+    metric: Score
+    task = "classification"
+    validation = "cross-validated"
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
+        self.metric = self.options.score or get_score(None, self.task)
         self.left_out: list[str] = []
+
+    @property
+    def calibration_rows(self) -> Int64:
+        """The training objects that the models of the folds compare with."""
+        return self.rows
 
     @property
     def score(self) -> float:
@@ -111,7 +148,9 @@ class Head:
 
     def to_state(self) -> dict[str, Any]:
         """Return what predictions need."""
-        return {name: value for name, value in vars(self).items() if name not in ("options", "left_out", "tried")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("options", "metric", "left_out", "tried")
+        }
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
@@ -133,6 +172,7 @@ class KernelSVM(Head):
     """A support vector machine on an average of blocks; inner folds choose the average and the penalty."""
 
     machine: VotingMachine
+    fold_models: list[VotingMachine]
     slope: float
     parts: dict[str, float]
 
@@ -141,8 +181,8 @@ class KernelSVM(Head):
         """How much each block counts."""
         return {name: 1 / number for name, number in self.parts.items()}
 
-    def fit(self, blocks: Blocks, codes: Int64) -> Self:
-        """Learn from Gram matrices and class codes from 0 on."""
+    def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
+        """Learn from Gram matrices, class codes from 0 on, and weights of the examples."""
         options = self.options
         averages = options.averages or {"all": dict.fromkeys(blocks, len(blocks))}
         folds = inner_folds(codes, options.seed)
@@ -153,31 +193,36 @@ class KernelSVM(Head):
                 self.left_out.append(f"choice of {name}: the time limit of {limit:g} s was reached")
                 continue
             gram = average(blocks, parts)
-            scores.append(score_kernel(name, gram, codes, folds, options.class_weight, options.n_jobs))
-            told = (name, 100 * scores[-1].best, scores[-1].penalty)
-            share = options.share(place / len(averages))
-            report(options.verbose, "%s: %.1f %% right with C = %g", *told, share=share)
+            scores.append(score_kernel(name, gram, codes, folds, self.metric, weights, options.n_jobs))
+            told = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
+            report(options.verbose, "%s: %s %.4g with C = %g", *told, share=options.share(place / len(averages)))
         first = next(iter(averages))
-        best = chosen(scores, len(codes)) if scores else Scores(first, float("nan"), FAVOURITE)
+        best = chosen(scores) if scores else Scores(first, float("nan"), FAVOURITE)
         if not scores:
             self.left_out.append(f"choosing: no class but at most one has three examples; C = {FAVOURITE:g}")
-        self.tried = tuple(Tried(one.name, one.best, f"C = {one.penalty:g}") for one in scores or [best])
+        sign = self.metric.sign
+        self.tried = tuple(Tried(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
         self.chosen, self.penalty = best.name, best.penalty
         self.parts = dict(averages[best.name])
         gram = average(blocks, self.parts)
-        n_classes = int(codes.max()) + 1
 
         def fitted(train: Int64) -> VotingMachine:
-            return VotingMachine.of(
-                machine(gram[np.ix_(train, train)], codes[train], self.penalty, options.class_weight)
-            )
+            own = None if weights is None else weights[train]
+            model = VotingMachine.of(machine(gram[np.ix_(train, train)], codes[train], self.penalty, own))
+            return replace(model, support=train[model.support])
 
-        def decide(train: Int64, test: Int64) -> Float64:
-            part = fitted(train)
-            return part.decisions(gram[np.ix_(test, train[part.support])])
-
+        n_classes = int(codes.max()) + 1
         folds = inner_folds(codes, options.seed + 1, CALIBRATION_FOLDS, 1)
-        self.slope = fit_slope(*decisions_out_of_fold(decide, codes, n_classes, folds, options.n_jobs))
+        folds = [(train, test) for train, test in folds if len(np.unique(codes[train])) == n_classes]
+        self.fold_models = map_chunks(lambda fold: fitted(fold[0]), folds, options.n_jobs)
+        tables = [
+            model.decisions(gram[np.ix_(test, model.support)])
+            for model, (_, test) in zip(self.fold_models, folds, strict=True)
+        ]
+        table = np.concatenate([np.zeros((0, n_classes)), *tables])
+        self.calibration, held_out = _calibrated(folds, codes)
+        self.slope = fit_slope(table, codes[held_out])
+        _score_classes(self.calibration, self.probabilities(table))
         self.machine = fitted(np.arange(len(codes)))
         self.rows = self.machine.support
         return self
@@ -186,6 +231,18 @@ class KernelSVM(Head):
     def n_classes(self) -> int:
         """The number of classes."""
         return self.machine.n_classes
+
+    @property
+    def calibration_rows(self) -> Int64:
+        """The training objects that the models of the folds compare with."""
+        supports = [np.zeros(0, np.int64), *(model.support for model in self.fold_models)]
+        return np.asarray(np.unique(np.concatenate(supports)), np.int64)
+
+    def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
+        """Return the class probabilities by the model of each fold; columns of blocks are ``calibration_rows``."""
+        gram, rows = average(blocks, self.parts), self.calibration_rows
+        tables = [model.decisions(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
+        return np.stack([self.probabilities(table) for table in tables], axis=1)
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
@@ -207,10 +264,33 @@ class _Processes(Head):
     blocks: list[str]
     weights: dict[str, float]
 
-    def _fit(self, blocks: Blocks, targets: list[Float64]) -> None:
-        """Fit a process for each vector of targets; blocks without any weight are forgotten."""
+    fold_duals: Float64
+    fold_means: Float64
+    validation = "leave-one-out after tuning"
+
+    def _fit(self, blocks: Blocks, targets: list[Float64], weights: Float64 | None) -> None:
+        """Fit a process for each vector of targets; blocks without any weight are forgotten.
+
+        Afterwards each process is conditioned, with the weights found, on all folds but one in turn.
+        """
+        if weights is not None and np.ptp(weights) > 0:
+            raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
         matrices, names = list(blocks.values()), list(blocks)
         found = [self._fitted(matrices, y) for y in targets]
+        n = len(targets[0])
+        folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS) if n > 1 else []
+        self.fold_duals = np.zeros((len(found), len(folds), n))
+        self.fold_means = np.zeros((len(found), len(folds)))
+        for number, (process, y) in enumerate(zip(found, targets, strict=True)):
+            counted = [place for place, weight in enumerate(process.weights_) if weight]
+            for place, (train, _) in enumerate(folds):
+                part = [matrices[one][np.ix_(train, train)] for one in counted] or [np.zeros((len(train),) * 2)]
+                given = process.weights_[counted] if counted else np.zeros(1)
+                fitted = GaussianProcess().condition(part, y[train], given, process.noise_)
+                self.fold_duals[number, place, train] = fitted.dual_
+                self.fold_means[number, place] = fitted.mean_
+        self.calibration, _ = _calibrated(folds, np.zeros(n, np.int64))
+        self._folds = folds
         self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
         self.rows = np.arange(len(targets[0]))
         used = [place for place, name in enumerate(names) if self.weights[name] > 0] or list(range(len(names)))
@@ -241,15 +321,42 @@ class _Processes(Head):
         cross, diagonals = [blocks[name] for name in self.blocks], [own[name] for name in self.blocks]
         return [process.predict(cross, diagonals) for process in self.processes]
 
+    def _fold_means(self, blocks: Blocks) -> Float64:
+        """Return the means of each process by the model of each fold: (n_objects, n_folds, n_processes)."""
+        found = []
+        for process, duals, means in zip(self.processes, self.fold_duals, self.fold_means, strict=True):
+            pairs = zip(process.weights_, self.blocks, strict=True)
+            cross = np.sum([weight * blocks[name] for weight, name in pairs], axis=0)
+            found.append(cross @ duals.T + means)
+        return np.stack(found, axis=2)
+
+    def _held_out_means(self, blocks: Blocks) -> tuple[Float64, Int64]:
+        """Return the means of the training objects by the models of their folds, and their order."""
+        means = self._fold_means(blocks)
+        held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in self._folds)])
+        del self._folds
+        return np.asarray(means[held_out, self.calibration.folds]), held_out
+
 
 class ProcessRegressor(_Processes):
     """A Gaussian process, which weighs the blocks by their marginal likelihood."""
 
-    def fit(self, blocks: Blocks, y: Float64) -> Self:
+    task = "regression"
+
+    def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and numbers."""
-        self._fit(blocks, [y])
-        self._tried(float(np.sqrt(np.mean((y - self.processes[0].leave_one_out().mean) ** 2))))
+        self._fit(blocks, [y], weights)
+        left_out = self.processes[0].leave_one_out()
+        self._tried(self.metric(y, left_out.mean))
+        means, held_out = self._held_out_means(blocks)
+        self.calibration.scores[:] = np.abs(y[held_out] - means[:, 0]) / np.sqrt(left_out.variance[held_out])
         return self
+
+    def fold_outputs(self, blocks: Blocks, own: Blocks) -> tuple[Float64, Float64]:
+        """Return means by the model of each fold, and standard deviations, which hardly depend on the fold."""
+        means = self._fold_means(blocks)[:, :, 0]
+        stds = np.sqrt(self.predict(blocks, own).variance)
+        return means, np.broadcast_to(stds[:, None], means.shape)
 
     def predict(self, blocks: Blocks, own: Blocks) -> Prediction:
         """Return mean and variance of a new measurement of each object."""
@@ -269,16 +376,20 @@ class ProcessClassifier(_Processes):
     coefficients: Float64
     intercepts: Float64
 
-    def fit(self, blocks: Blocks, codes: Int64) -> Self:
+    def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on."""
         n_classes = int(codes.max()) + 1
-        self._fit(
-            blocks, [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        )
-        scores = np.column_stack([_standardized(process.leave_one_out()) for process in self.processes])
+        targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
+        self._fit(blocks, targets, weights)
+        left_out = [process.leave_one_out() for process in self.processes]
+        scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
-        self._tried(float(np.mean(calibrator.predict(scores) == codes)))
+        self._tried(self.metric(codes, self.probabilities(self._table(scores))))
+        means, held_out = self._held_out_means(blocks)
+        spread = np.column_stack([np.sqrt(1 + prediction.variance[held_out]) for prediction in left_out])
+        self.calibration.codes[:] = codes[held_out]
+        _score_classes(self.calibration, self.probabilities(self._table(means / spread)))
         return self
 
     @property
@@ -286,9 +397,19 @@ class ProcessClassifier(_Processes):
         """The number of classes."""
         return 2 if len(self.processes) == 1 else len(self.processes)
 
+    def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
+        """Return class probabilities by the model of each fold."""
+        spread = np.column_stack([np.sqrt(1 + found.variance) for found in self._predictions(blocks, own)])
+        scores = self._fold_means(blocks) / spread[:, None]
+        tables = [self.probabilities(self._table(scores[:, fold])) for fold in range(scores.shape[1])]
+        return np.stack(tables, axis=1)
+
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the score of each class; of two classes, half the score of the second, for and against."""
-        scores = np.column_stack([_standardized(found) for found in self._predictions(blocks, own)])
+        return self._table(np.column_stack([_standardized(found) for found in self._predictions(blocks, own)]))
+
+    def _table(self, scores: Float64) -> Float64:
+        """Return one column for each class."""
         return decision_table(scores[:, 0]) if len(self.processes) == 1 else scores
 
     def probabilities(self, decisions: Float64) -> Float64:
@@ -316,6 +437,14 @@ class Linear(Head):
 
     coefficients: Float64
     intercepts: Float64
+    fold_coefficients: Float64
+    fold_intercepts: Float64
+
+    def _fold_values(self, features: csr_array) -> Float64:
+        """Return the sums that the features make under the model of each fold: (n_objects, n_folds, n_outputs)."""
+        flat = self.fold_coefficients.reshape(-1, features.shape[1])
+        values = np.asarray(features @ flat.T).reshape(features.shape[0], *self.fold_intercepts.shape)
+        return np.asarray(values + self.fold_intercepts)
 
     def values(self, features: csr_array) -> Float64:
         """Return the sums that the features make, and their opposites where two classes share one."""
@@ -336,37 +465,54 @@ class LinearClassifier(Linear):
 
     slope: float
 
-    def fit(self, features: csr_array, codes: Int64) -> Self:
-        """Learn from features and class codes from 0 on."""
+    def fit(self, features: csr_array, codes: Int64, weights: Float64 | None = None) -> Self:
+        """Learn from features, class codes from 0 on, and weights of the examples."""
         options = self.options
         folds = inner_folds(codes, options.seed, LINEAR_FOLDS, 1)
-        n_classes = int(codes.max()) + 1
-        held_out = np.concatenate([test for _, test in folds])
-        weights, penalties = compute_sample_weight(options.class_weight, codes), PENALTIES[:N_LINEAR]
-        accuracy = np.zeros(len(penalties))
-        tables: list[Float64] = []
-        for place, C in enumerate(penalties):
+        self.calibration, held_out = _calibrated(folds, codes)
+        scores, models, tables, penalties = [], [], [], PENALTIES[:N_LINEAR]
 
-            def decide(fold: tuple[Int64, Int64], C: float = C) -> Float64:
-                train, test = fold
-                fitted = self._model(C).fit(features[train], codes[train])
-                return decision_table(fitted.decision_function(features[test]))
+        def fitted(C: float, train: Int64) -> Float64:
+            # Newton steps in the primal converge within a few dozen iterations, where dual ascent may not and warns.
+            model = LinearSVC(C=C, dual=False, max_iter=10_000)
+            model.fit(features[train], codes[train], sample_weight=None if weights is None else weights[train])
+            return np.column_stack([model.coef_, model.intercept_])
 
-            tables.append(np.concatenate(map_chunks(decide, folds, options.n_jobs)))
-            accuracy[place] = np.average(tables[-1].argmax(axis=1) == codes[held_out], weights=weights[held_out])
-            report(options.verbose, "linear SVM with C = %g: %.1f %% right", C, 100 * accuracy[place])
-        best = int(accuracy.argmax())
-        self.slope = fit_slope(tables[best], codes[held_out]) if tables[best].shape[1] == n_classes else 1.0
-        fitted = self._model(penalties[best]).fit(features, codes)
-        self.coefficients, self.intercepts = fitted.coef_, fitted.intercept_
-        self.tried = (Tried("linear SVM", float(accuracy[best]), f"C = {penalties[best]:g}"),)
+        for C in penalties if folds else ():
+            models.append(map_chunks(partial(fitted, C), [train for train, _ in folds], options.n_jobs))
+            parts = zip(models[-1], folds, strict=True)
+            sums = [features[test] @ model[:, :-1].T + model[:, -1] for model, (_, test) in parts]
+            tables.append(np.concatenate([decision_table(one[:, 0] if one.shape[1] == 1 else one) for one in sums]))
+            table = tables[-1]
+            if self.metric.name == "log_loss":
+                table = softmax(fit_slope(table, codes[held_out]) * table, axis=1)
+            own = None if weights is None else weights[held_out]
+            scores.append(self.metric.sign * self.metric(codes[held_out], table, own))
+            told = (C, self.metric.title, self.metric.sign * scores[-1])
+            report(options.verbose, "linear SVM with C = %g: %s %.4g", *told)
+        best = int(np.nan_to_num(scores, nan=-np.inf).argmax()) if scores else N_LINEAR // 2
+        self.slope = fit_slope(tables[best], codes[held_out]) if scores else 1.0
         self.chosen = "linear SVM"
+        score = self.metric.sign * scores[best] if scores else float("nan")
+        self.tried = (Tried(self.chosen, score, f"C = {penalties[best]:g}"),)
+        final = fitted(penalties[best], np.arange(len(codes)))
+        of_folds = np.stack(models[best]) if scores else np.zeros((0, *final.shape))
+        self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
+        if scores:
+            _score_classes(self.calibration, self.probabilities(tables[best]))
+        self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
         return self
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
         return max(len(self.coefficients), 2)
+
+    def fold_outputs(self, features: csr_array) -> Float64:
+        """Return class probabilities by the model of each fold."""
+        values = self._fold_values(features)
+        table = np.concatenate([-values, values], axis=2) / 2 if values.shape[2] == 1 else values
+        return np.asarray(softmax(self.slope * table, axis=2))
 
     def decisions(self, features: csr_array) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
@@ -381,36 +527,48 @@ class LinearClassifier(Linear):
     def _signs(self) -> Float64:
         return np.array([-1.0, 1.0]) if len(self.coefficients) == 1 else np.ones(len(self.coefficients))
 
-    def _model(self, C: float) -> LinearSVC:
-        return LinearSVC(C=C, class_weight=self.options.class_weight, random_state=0, max_iter=2000)
-
 
 class LinearRegressor(Linear):
     """Ridge regression, its penalty by inner folds; the deviation is that of predictions out of fold."""
 
     deviation: float
+    task = "regression"
 
-    def fit(self, features: csr_array, y: Float64) -> Self:
-        """Learn from features and numbers."""
+    def fit(self, features: csr_array, y: Float64, weights: Float64 | None = None) -> Self:
+        """Learn from features, numbers, and weights of the examples."""
         options = self.options
         folds = plain_folds(len(y), options.seed, LINEAR_FOLDS)
-        errors: dict[float, float] = {}
+        self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
+        scores: dict[float, float] = {}
+        models, predicted = {}, {}
+
+        def fitted(ridge: float, train: Int64) -> Ridge:
+            own = None if weights is None else weights[train]
+            return Ridge(alpha=ridge, solver="lsqr").fit(features[train], y[train], sample_weight=own)
+
         for ridge in RIDGES:
-
-            def residuals(fold: tuple[Int64, Int64], ridge: float = ridge) -> Float64:
-                train, test = fold
-                return np.asarray(y[test] - _ridge(ridge).fit(features[train], y[train]).predict(features[test]))
-
-            found = np.concatenate(map_chunks(residuals, folds, options.n_jobs))
-            errors[ridge] = float(np.sqrt(np.mean(found**2)))
-            report(options.verbose, "ridge regression with penalty %g: RMSE %.4g", ridge, errors[ridge])
-        best = min(errors, key=lambda ridge: errors[ridge])
-        self.deviation = errors[best]
-        fitted = _ridge(best).fit(features, y)
-        self.coefficients, self.intercepts = fitted.coef_[None], np.array([fitted.intercept_])
-        self.tried = tuple(Tried(f"ridge {ridge:g}", error) for ridge, error in errors.items())
+            models[ridge] = map_chunks(partial(fitted, ridge), [train for train, _ in folds], options.n_jobs)
+            parts = zip(models[ridge], folds, strict=True)
+            predicted[ridge] = np.concatenate([model.predict(features[test]) for model, (_, test) in parts])
+            own = None if weights is None else weights[held_out]
+            scores[ridge] = self.metric(y[held_out], predicted[ridge], own)
+            report(options.verbose, "ridge regression, penalty %g: %s %.4g", ridge, self.metric.title, scores[ridge])
+        best = max(scores, key=lambda ridge: np.nan_to_num(self.metric.sign * scores[ridge], nan=-np.inf))
+        errors = np.abs(y[held_out] - predicted[best])
+        self.deviation = float(np.sqrt(np.mean(errors**2)))
+        self.calibration.scores[:] = errors / (self.deviation or 1.0)
+        self.fold_coefficients = np.stack([model.coef_[None] for model in models[best]])
+        self.fold_intercepts = np.array([[model.intercept_] for model in models[best]])
+        final = fitted(best, np.arange(len(y)))
+        self.coefficients, self.intercepts = final.coef_[None], np.array([final.intercept_])
+        self.tried = tuple(Tried(f"ridge {ridge:g}", score) for ridge, score in scores.items())
         self.chosen = f"ridge {best:g}"
         return self
+
+    def fold_outputs(self, features: csr_array) -> tuple[Float64, Float64]:
+        """Return means by the model of each fold, and the one standard deviation."""
+        means = self._fold_values(features)[:, :, 0]
+        return means, np.full(means.shape, self.deviation or 1.0)
 
     def predict(self, features: csr_array) -> Prediction:
         """Return the predictions, and the same variance for all of them."""
@@ -418,5 +576,13 @@ class LinearRegressor(Linear):
         return Prediction(mean, np.full(len(mean), self.deviation**2))
 
 
-def _ridge(penalty: float) -> Ridge:
-    return Ridge(alpha=penalty, solver="lsqr")
+def _calibrated(folds: Folds, codes: Int64) -> tuple[Calibration, Int64]:
+    """Return a calibration whose scores are still to be filled in, and its examples in the order of the folds."""
+    held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
+    numbers = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
+    return Calibration(numbers, np.zeros(len(held_out)), codes[held_out].copy()), held_out
+
+
+def _score_classes(calibration: Calibration, probabilities: Float64) -> None:
+    """Fill in one minus the probability of each example's class."""
+    calibration.scores[:] = 1 - probabilities[np.arange(len(probabilities)), calibration.codes]

@@ -43,6 +43,9 @@ class Score:
     greater_is_better: bool
     of: Callable[[Any, Any, Any], float]
 
+    def __reduce__(self) -> Any:
+        return get_score, (self.name, self.task)
+
     @property
     def sign(self) -> int:
         """1 where larger values are better, else -1."""

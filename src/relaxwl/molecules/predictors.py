@@ -33,6 +33,8 @@ class MoleculePredictor(GraphPredictor):
         max_depth: int = 4,
         n_partitions: int = 30,
         atom_labels: AtomLabels = "element",
+        scoring: str | None = None,
+        calibration: str = "cv",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -41,6 +43,8 @@ class MoleculePredictor(GraphPredictor):
         self.max_depth = max_depth
         self.n_partitions = n_partitions
         self.atom_labels = atom_labels
+        self.scoring = scoring
+        self.calibration = calibration
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

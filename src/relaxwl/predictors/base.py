@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -12,19 +13,30 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._deadline import Deadline
 from relaxwl._execution import spans
 from relaxwl._memory import MEMORY_SHARE, available_memory
-from relaxwl._validation import GraphEstimator, as_seed, check_choice
+from relaxwl._progress import report
+from relaxwl._validation import (
+    GraphEstimator,
+    ParameterError,
+    as_seed,
+    check_choice,
+    check_flag,
+    check_integer,
+    is_integer,
+)
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import descendants
 from relaxwl.kernels.persistence import save_model
-from relaxwl.learning.heads import Linear, Options
+from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options
+from relaxwl.learning.scoring import Score, get_score, rare_class_warning
 from relaxwl.predictors.blocks import KernelBlocks, averages
 from relaxwl.predictors.effects import ClusterEffect, NodeEffects, merged_clusters
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
-from relaxwl.predictors.report import FitReport
+from relaxwl.predictors.report import FitReport, FitReports
+from relaxwl.predictors.targets import Target, read_targets
 from relaxwl.predictors.views import CountView, Objects, View, as_table, extra_view
 
 # Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
@@ -40,9 +52,11 @@ KERNEL_SHARE = 0.7
 BATCH = 2048
 # What a model file keeps of every predictor, beside its parameters.
 KEPT = (
-    "report_", "classes_", "kernel_weights_", "names_", "columns_", "_heads", "_blocks", "_novelty", "_takes_extra",
-    "_known",
+    "report_", "classes_", "target_names_", "kernel_weights_", "n_objects_in_", "names_", "columns_", "_heads",
+    "_blocks", "_novelty", "_takes_extra", "_split", "_is_table",
 )  # fmt: skip
+# Share of the training objects that calibration="split" sets aside.
+SPLIT_SHARE = 0.25
 
 
 class GraphPredictor(GraphEstimator):
@@ -52,7 +66,7 @@ class GraphPredictor(GraphEstimator):
     (``_views``).
     """
 
-    report_: FitReport
+    report_: FitReport | FitReports
     kernel_weights_: dict[str, float]
     # Names of the training objects, and the columns of the table that they came from, where these are known.
     names_: tuple[str | None, ...] | None = None
@@ -63,31 +77,60 @@ class GraphPredictor(GraphEstimator):
     things, nodes = "graphs", "nodes"
     time_limit: float | None = None
     class_weight: Any = None
+    scoring: str | None = None
+    calibration: str = "cv"
+    skip_targets: bool = False
     n_jobs: int | None
     random_state: Any
     verbose: int
     _kernel_head: Any
     _linear_head: Any
+    _task: str
+    _is_table: bool
 
-    def fit(self, X: Any, y: Any, extra: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, extra: Any = None, sample_weight: Any = None) -> Self:
         """Learn from objects and what is known of them.
 
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
             The objects.
-        y : array-like (n_objects,)
-            Their classes, or their numbers.
+        y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
+            Their classes, or their numbers. In a table of several targets NaN, None and ``pandas.NA`` are gaps: every
+            kernel is fitted once, and each target is learned from the objects that have it.
         extra : array-like (n_objects, n_columns), optional
             Numbers that are known of each object besides: kernels on them join the others.
+        sample_weight : array-like (n_objects,), optional
+            Weights of the objects in fitting and in the choice of settings.
+
+        Returns
+        -------
+        self
         """
         self._started = time.perf_counter()
         self._validate_parameters()
         objects = self._objects(X, extra)
-        targets = self._targets(y, len(objects))
+        targets, self._is_table = read_targets(
+            y, len(objects), self.things, self._task == "classification", self.skip_targets
+        )
+        weights = self._object_weights(sample_weight, len(objects))
         self._seed, self._takes_extra = as_seed(self.random_state), objects.extra is not None
-        self._known: Float64 = np.asarray(targets, np.float64)[:, None]
-        self.names_ = getattr(objects.graphs, "names", None)
+        self._split: list[Calibration] = []
+        if self.calibration == "cv":
+            return self._fit(objects, targets, weights)
+        if len(objects) < 8:
+            raise ParameterError(f"calibration='split' needs at least 8 {self.things}, not {len(objects)}")
+        n_apart = max(1, round(SPLIT_SHARE * len(objects)))
+        apart = np.zeros(len(objects), bool)
+        apart[np.random.default_rng(self._seed).permutation(len(objects))[:n_apart]] = True
+        proper, held_out = np.flatnonzero(~apart), np.flatnonzero(apart)
+        known = [target.take(proper) for target in targets]
+        self._fit(objects.take(proper), known, None if weights is None else weights[proper])
+        self._split = [self._split_scores(objects, target, number, held_out) for number, target in enumerate(targets)]
+        return self
+
+    def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
+        """Fit kernels once, and a head for each target."""
         deadline = Deadline(self.time_limit)
         large = self._is_large(len(objects))
         planned, left_out = self._views(objects, **({"effort": "quick"} if large else {}))
@@ -95,14 +138,34 @@ class GraphPredictor(GraphEstimator):
             planned = [view for view in planned if set(view.blocks) <= set(LINEAR_BLOCKS)]
             left_out.append(f"Gram matrices: {len(objects)} {self.things} are too many, so a linear model on features")
         self._blocks = KernelBlocks(planned, left_out)
-        if large:
-            features = self._blocks.fit_features(objects, self.verbose)
-            self._heads = [self._linear_head(self._options(deadline)).fit(features, targets)]
-        else:
-            self._learn(self._fit_blocks(objects), targets, deadline)
-            self.kernel_weights_ = self._head.weights
+        self.n_objects_in_ = len(objects)
+        self.names_ = getattr(objects.graphs, "names", None)
+        self._keep_targets(targets)
+        inputs: Any = self._blocks.fit_features(objects, self.verbose) if large else self._fit_blocks(objects)
+        self._heads: list[Any] = []
+        for number, target in enumerate(targets):
+            if target.is_constant:
+                self._heads.append(None)
+                continue
+            own = self._target_weights(target, weights)
+            options = self._options(deadline, None if large else inputs)
+            kind = self._linear_head if large else self._kernel_head
+            head = kind(options).fit(_rows(inputs, target.rows), target.values, own)
+            head.n_examples = len(target.values)
+            if not large:
+                _renumber(head, target.rows)
+            self._heads.append(head)
+            if self._is_table:
+                report(self.verbose, "%s: fitted", target.name, share=options.share((number + 1) / len(targets)))
+        learned = [head for head in self._heads if head is not None]
+        if not large:
+            names = dict.fromkeys(name for head in learned for name in head.weights)
+            self.kernel_weights_ = {
+                name: float(np.mean([head.weights.get(name, 0.0) for head in learned])) for name in names
+            }
         self._fit_novelty(objects.graphs)
-        self.report_ = self._report(targets)
+        reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
+        self.report_ = FitReports(tuple(self.target_names_), tuple(reports)) if self._is_table else reports[0]
         if not large:
             used = [block for block, weight in self.kernel_weights_.items() if weight > 0]
             self._blocks.keep(used or self._blocks.names)
@@ -117,14 +180,61 @@ class GraphPredictor(GraphEstimator):
         check_is_fitted(self)
         return self._novelty.score(self._objects(X, None).graphs)
 
-    def explain(self, X: Any, extra: Any = None) -> list[NodeEffects]:
+    def kneighbors(self, X: Any, n_neighbors: int = 5, extra: Any = None) -> tuple[Float64, Int64]:
+        """Return the nearest training objects in the similarity that the model found.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects to find neighbors of.
+        n_neighbors : int
+            How many to find for each, at most as many as there were in fitting.
+        extra : array-like, optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        distances : float64 array (n_objects, n_neighbors)
+            1 minus the normalized similarity, ascending.
+        indices : int64 array (n_objects, n_neighbors)
+            Positions of the neighbors among the objects of the fit.
+        """
+        check_is_fitted(self)
+        check_integer("n_neighbors", n_neighbors, least=1, most=self.n_objects_in_)
+        if any(isinstance(head, Linear) for head in self._heads):
+            raise ValueError(
+                f"a linear model of {self.n_objects_in_} {self.things} does not keep them; relaxwl.GraphIndex finds "
+                "neighbors among so many"
+            )
+        everybody = self._blocks.training(np.arange(self.n_objects_in_))
+        weights = {name: weight for name, weight in self.kernel_weights_.items() if weight > 0}
+        weights = weights or dict.fromkeys(self._blocks.names, 1.0)
+
+        def summed(blocks: Any) -> Float64:
+            return np.asarray(sum(weight * blocks[name] for name, weight in weights.items()))
+
+        lengths = np.sqrt(np.maximum(summed(self._blocks.own(everybody)), 1e-300))
+        distances, indices = [np.zeros((0, n_neighbors))], [np.zeros((0, n_neighbors), np.int64)]
+        for batch in self._batches(X, extra):
+            represented = self._blocks.represent(batch)
+            own = np.sqrt(np.maximum(summed(self._blocks.own(represented)), 1e-300))
+            similarity = summed(self._blocks.matrices(represented, everybody)) / own[:, None] / lengths
+            order = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
+            indices.append(order)
+            distances.append(np.maximum(1 - np.take_along_axis(similarity, order, axis=1), 0.0))
+        return np.concatenate(distances), np.concatenate(indices)
+
+    def explain(self, X: Any, extra: Any = None, target: Any = None) -> list[NodeEffects]:
         """Return, for each object, what its nodes do to what is predicted for it.
+
+        ``target`` names one of several targets, or its number.
 
         The effect of a node is the change of the predicted number, or of the decision for the predicted class, when its
         counts are taken out; see :class:`relaxwl.predictors.NodeEffects`, which also says when effects add up.
         :func:`relaxwl.reports.write_effects` makes a page of them.
         """
-        return [self._explained(one) for one in self._batches(X, extra, 1)]
+        number = self._target_number(target)
+        return [self._explained(one, number) for one in self._batches(X, extra, 1)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted predictor, kernels and all, to one file of arrays and JSON; see :meth:`load`."""
@@ -158,6 +268,9 @@ class GraphPredictor(GraphEstimator):
             check_choice("effort", self.effort, EFFORTS)
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
+        check_choice("calibration", self.calibration, ("cv", "split"))
+        check_flag("skip_targets", self.skip_targets)
+        get_score(self.scoring, self._task)
 
     def _objects(self, X: Any, extra: Any) -> Objects:
         """Read graphs, as the parameters say."""
@@ -187,20 +300,10 @@ class GraphPredictor(GraphEstimator):
         return self._blocks.fit(objects, limit, self.verbose)
 
     def _options(self, deadline: Deadline, blocks: Any = None) -> Options:
-        n_views = len(self._blocks.views)
-        return Options(
-            self._seed, self._class_weights(), self.n_jobs, self.verbose, n_views / (n_views + 1), deadline,
-            None if blocks is None else averages(blocks),
-        )  # fmt: skip
-
-    def _learn(self, blocks: dict[str, Float64], targets: Any, deadline: Deadline) -> None:
-        """Let the head learn from the Gram matrices."""
-        self._heads = [self._kernel_head(self._options(deadline, blocks)).fit(blocks, targets)]
-
-    @property
-    def _head(self) -> Any:
-        """What has learned the target."""
-        return self._heads[0]
+        n_views, score = len(self._blocks.views), get_score(self.scoring, self._task)
+        done = n_views / (n_views + 1)
+        combinations = None if blocks is None else averages(blocks)
+        return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline, combinations)
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
         """Take the clusters that are there for a measure of novelty, or make some."""
@@ -213,35 +316,67 @@ class GraphPredictor(GraphEstimator):
 
     # ------------------------------------------------------------------------------------------- what is predicted
 
-    def _targets(self, y: Any, n_objects: int) -> Any:
-        """Check what is to be learned, and return codes of classes or numbers."""
+    def _keep_targets(self, targets: list[Target]) -> None:
+        """Keep the names of the targets, and their classes."""
+        self.target_names_ = [target.name for target in targets]
+
+    def _object_weights(self, sample_weight: Any, n_objects: int) -> Float64 | None:
+        """Return weights of the objects as numbers, or None."""
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, np.float64)
+        if weights.shape != (n_objects,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ParameterError(
+                f"sample_weight must be {n_objects} finite numbers >= 0, one for each object, not all 0"
+            )
+        return weights
+
+    def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
+        """Return the weights of the objects that have a target, those of classes included; None where all are 1."""
+        return None if weights is None else weights[target.rows]
+
+    def _target_number(self, target: Any) -> int:
+        """Return the place of a target, given by name or place; it may be left out where there is one alone."""
+        check_is_fitted(self)
+        names = self.target_names_
+        if target is None and len(names) == 1:
+            return 0
+        place = names.index(target) if target in names else target
+        if not is_integer(place) or not 0 <= place < len(names):
+            raise ParameterError(f"target must be one of {', '.join(names)} (or its number), not {target!r}")
+        if self._heads[place] is None:
+            raise ParameterError(f"target {names[place]!r} had one class alone in fitting, so there is no model of it")
+        return int(place)
+
+    def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
+        """Return the nonconformity scores of the objects that were set aside, under the model of the others."""
         raise NotImplementedError
 
-    def _class_weights(self) -> Any:
-        """Return weights of classes by code."""
-        return None
-
-    def _baseline(self, targets: Any) -> tuple[str, str, float, str]:
-        """Return the task in words, the metric, and the score and name of who does not look at the objects."""
+    def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
+        """Return the task in words, and the score and name of a predictor that does not look at the objects."""
         raise NotImplementedError
 
-    def _predicted(self, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
+    def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
         """Return the predictions, and which column of the head's values each of them is about."""
         raise NotImplementedError
 
-    def _report(self, targets: Any) -> FitReport:
-        task, metric, baseline, name = self._baseline(targets)
-        head = self._head
+    def _report(self, head: Any, target: Target) -> FitReport:
+        score = head.metric
+        task, baseline, name = self._baseline(target, score)
+        warning = rare_class_warning(target.values, score) if target.classes is not None else None
         return FitReport(
-            f"{len(targets)} {self.things}, {task}",
-            metric,
+            f"{len(target.values)} {self.things}, {task}",
+            score.title if self._target_weights(target, None) is None else f"weighted {score.title}",
+            head.validation,
             head.tried,
             head.chosen,
             head.score,
+            score.greater_is_better,
             baseline,
             name,
             tuple(view.name for view in self._blocks.views),
             (*self._blocks.left_out, *head.left_out),
+            (warning,) if warning else (),
             time.perf_counter() - self._started,
         )
 
@@ -257,36 +392,44 @@ class GraphPredictor(GraphEstimator):
         for start, stop in spans(len(objects), BATCH if size is None else size):
             yield objects.take(np.arange(start, stop))
 
-    def _arrays(self, objects: Objects) -> tuple[Any, ...]:
-        """Return what the head predicts from: features, or blocks with the training objects and of each alone."""
-        if isinstance(self._head, Linear):
-            return (self._blocks.features(objects),)
-        return self._compared(self._blocks.represent(objects))
+    def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> list[tuple[Any, ...]]:
+        """Return what the heads of some targets predict from: features, or blocks with the training objects."""
+        heads = [self._heads[number] for number in numbers]
+        if heads and isinstance(heads[0], Linear):
+            return [(self._blocks.features(objects),)] * len(heads)
+        return self._compared(self._blocks.represent(objects), heads, calibrating) if heads else []
 
-    def _compared(self, represented: list[Any]) -> tuple[Any, ...]:
-        training = self._blocks.training(self._head.rows)
-        return self._blocks.matrices(represented, training), self._blocks.own(represented)
+    def _compared(self, represented: list[Any], heads: Sequence[Any], calibrating: bool = False) -> list[Any]:
+        """Return blocks between represented and training objects, and of each alone, as each head takes them."""
+        wanted = [head.calibration_rows if calibrating else head.rows for head in heads]
+        rows = wanted[0] if len(heads) == 1 else np.unique(np.concatenate(wanted))
+        blocks, own = self._blocks.matrices(represented, self._blocks.training(rows)), self._blocks.own(represented)
+        if len(heads) == 1:
+            return [(blocks, own)]
+        places = [np.searchsorted(rows, some) for some in wanted]
+        return [({name: block[:, some] for name, block in blocks.items()}, own) for some in places]
 
-    def _explained(self, one: Objects) -> NodeEffects:
+    def _explained(self, one: Objects, number: int) -> NodeEffects:
         """Return what the nodes of one object do to what is predicted for it."""
-        arrays = self._arrays(one)
-        (prediction,), (column,) = self._predicted(arrays)
-        value = float(self._head.values(*arrays)[0, column])
-        linear = isinstance(self._head, Linear)
+        head = self._heads[number]
+        (arrays,) = self._inputs(one, [number])
+        (prediction,), (column,) = self._predicted(number, arrays)
+        value = float(head.values(*arrays)[0, column])
+        linear = isinstance(head, Linear)
         if linear:
-            effects = self._blocks.node_features(one) @ self._head.directions[column]
+            effects = self._blocks.node_features(one) @ head.directions[column]
         elif one.graphs.n_nodes:
             without = [view.without_nodes(one) for view in self._blocks.views]
-            effects = value - self._head.values(*self._compared(without))[:, column]
+            effects = value - head.values(*self._compared(without, [head])[0])[:, column]
         else:
             effects = np.zeros(0)
         molecule = None if one.molecules is None else one.molecules[0]
-        clusters = partial(self._cluster_effects, one, int(column), value)
+        clusters = partial(self._cluster_effects, one, head, int(column), value)
         return NodeEffects(one.graphs[0], prediction, value, np.asarray(effects), linear, molecule, clusters)
 
-    def _cluster_effects(self, one: Objects, column: int, value: float) -> list[ClusterEffect]:
+    def _cluster_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ClusterEffect]:
         """Return what the clusters of an object's nodes do to a prediction, the strongest first."""
-        if isinstance(self._head, Linear):
+        if isinstance(head, Linear):
             return []
         represented, effects = self._blocks.represent(one), []
         # Relaxed kernels come last and are asked first: their trees are the centers of clusters.
@@ -296,10 +439,27 @@ class GraphPredictor(GraphEstimator):
             clusters, less = view.without_clusters(one)
             same = np.zeros(len(clusters), np.int64)
             others = [other.take(whole, same) for other, whole in zip(self._blocks.views, represented, strict=True)]
-            without = self._head.values(*self._compared([*others[:place], less, *others[place + 1 :]]))[:, column]
+            changed = self._compared([*others[:place], less, *others[place + 1 :]], [head])[0]
+            without = head.values(*changed)[:, column]
             effects += [
                 ClusterEffect(cluster.nodes, view.tree(cluster, one.graphs), cluster.depth, value - left)
                 for cluster, left in zip(clusters, without.tolist(), strict=True)
                 if left != value
             ]
         return merged_clusters(effects)
+
+
+def _rows(inputs: Any, rows: Int64) -> Any:
+    """Return Gram matrices, or features, of some of the training objects."""
+    if not isinstance(inputs, dict):
+        return inputs if len(rows) == inputs.shape[0] else inputs[rows]
+    whole = all(len(rows) == len(matrix) for matrix in inputs.values())
+    return inputs if whole else {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
+
+
+def _renumber(head: Any, rows: Int64) -> None:
+    """Let a head that learned from some of the training objects know them by their places among all."""
+    head.rows = rows[head.rows]
+    if isinstance(head, KernelSVM):
+        head.machine = replace(head.machine, support=rows[head.machine.support])
+        head.fold_models = [replace(model, support=rows[model.support]) for model in head.fold_models]

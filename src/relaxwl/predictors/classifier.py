@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import ParameterError, as_classes
+from relaxwl._validation import ParameterError
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.learning.heads import KernelSVM, LinearClassifier, ProcessClassifier
+from relaxwl.learning.conformal import class_sets
+from relaxwl.learning.heads import Calibration, KernelSVM, LinearClassifier, ProcessClassifier
+from relaxwl.learning.scoring import Score, get_score
 from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.targets import Target, check_coverage, known_values
+from relaxwl.predictors.views import Objects
 
 
 class GraphClassifier(ClassifierMixin, GraphPredictor):
@@ -29,8 +34,16 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as in scikit-learn; right predictions count by them in the choice of combination and
-        penalty, too.
+        Weights of the classes, as in scikit-learn; they count in the choice of combination and penalty, too. With
+        several targets, one for all of them or a dict by the name of the target.
+    scoring : str, optional
+        What settings are chosen by, what reports show, and what ``score`` returns: "accuracy" (default),
+        "balanced_accuracy", "roc_auc", "average_precision", "mcc" or "log_loss".
+    calibration : {"cv", "split"}
+        How :meth:`predict_set` is calibrated: by decisions out of fold, or exactly, by a quarter of the objects that
+        are set aside and not learned from.
+    skip_targets : bool
+        With several targets, keep those with one class alone, which are predicted as that class, instead of refusing.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -42,8 +55,10 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     Attributes
     ----------
-    classes_ : array
-        The classes.
+    classes_ : array, or list of arrays
+        The classes, of each target where there are several.
+    target_names_ : list of str
+        Names of the targets.
     kernel_weights_ : dict
         How much each block of kernels counts.
     report_ : FitReport
@@ -65,6 +80,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         effort: str = "balanced",
         time_limit: float | None = None,
         class_weight: Any = None,
+        scoring: str | None = None,
+        calibration: str = "cv",
+        skip_targets: bool = False,
         node_label: str | None = None,
         edge_label: str | None = None,
         node_attributes: str | Sequence[str] | None = None,
@@ -79,6 +97,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.effort = effort
         self.time_limit = time_limit
         self.class_weight = class_weight
+        self.scoring = scoring
+        self.calibration = calibration
+        self.skip_targets = skip_targets
         self.node_label = node_label
         self.edge_label = edge_label
         self.node_attributes = node_attributes
@@ -91,58 +112,161 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.verbose = verbose
 
     def predict(self, X: Any, extra: Any = None) -> NDArray[Any]:
-        """Return the class of each object: the most probable one."""
-        probabilities = self.predict_proba(X, extra)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        """Return the most probable class of each object: (n_objects,), or (n_objects, n_targets)."""
+        tables = self._probabilities(X, extra)
+        found = [self._classes[number][table.argmax(axis=1)] for number, table in enumerate(tables)]
+        if not self._is_table:
+            return np.asarray(found[0])
+        kinds = {classes.dtype.kind for classes in self._classes}
+        return np.column_stack(found if len(kinds) == 1 else [one.astype(object) for one in found])
 
-    def predict_proba(self, X: Any, extra: Any = None) -> Float64:
-        """Return the probability of each class, calibrated on decisions out of fold: (n_objects, n_classes)."""
-        decisions = self._decisions(X, extra)
-        return np.asarray(self._head.probabilities(decisions))
+    def predict_proba(self, X: Any, extra: Any = None) -> Any:
+        """Return the probability of each class: (n_objects, n_classes), or a list of such arrays, one per target.
 
-    def decision_function(self, X: Any, extra: Any = None) -> Float64:
-        """Return the decisions: (n_objects,) for two classes, positive for the second, else (n_objects, n_classes)."""
-        table = self._decisions(X, extra)
-        return table[:, 1] - table[:, 0] if len(self.classes_) == 2 else table
+        Probabilities are calibrated on decisions out of fold. After n examples none is below about 1 / (n + 2).
+        """
+        tables = self._probabilities(X, extra)
+        return tables if self._is_table else tables[0]
+
+    def decision_function(self, X: Any, extra: Any = None, target: Any = None) -> Float64:
+        """Return the decisions: (n_objects,) for two classes, positive for the second, else (n_objects, n_classes).
+
+        ``target`` names one of several targets, or its number.
+        """
+        number = self._target_number(target)
+        parts = [self._heads[number].decisions(*self._inputs(batch, [number])[0]) for batch in self._batches(X, extra)]
+        table = np.concatenate([np.zeros((0, len(self._classes[number]))), *parts])
+        return table[:, 1] - table[:, 0] if len(self._classes[number]) == 2 else table
+
+    def predict_set(
+        self, X: Any, coverage: float = 0.9, conditional: str | None = None, target: Any = None, extra: Any = None
+    ) -> NDArray[np.bool_]:
+        """Return, for each object, the classes that together hold its class with a probability of ``coverage``.
+
+        Conformal prediction from decisions out of fold (CV+), or from objects that were set aside
+        (``calibration="split"``); see the user guide for what is guaranteed.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        coverage : float
+            Probability between 0 and 1.
+        conditional : {None, "class"}
+            "class" keeps the coverage within every class, which matters where classes are rare.
+        target : str or int, optional
+            One of several targets.
+        extra : array-like, optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        bool array (n_objects, n_classes)
+            Which classes belong to the set. A set may be empty: no class is likely enough for such an object.
+        """
+        number = self._target_number(target)
+        check_coverage(coverage)
+        if conditional not in (None, "class"):
+            raise ParameterError(f"conditional must be None or 'class', not {conditional!r}")
+        calibration = self._split[number] if self._split else self._heads[number].calibration
+        parts = [np.zeros((0, len(self._classes[number])), bool)]
+        for batch in self._batches(X, extra):
+            (arrays,) = self._inputs(batch, [number], calibrating=not self._split)
+            head = self._heads[number]
+            one = head.probabilities(head.decisions(*arrays))[:, None] if self._split else None
+            tables = head.fold_outputs(*arrays) if one is None else one
+            of = (calibration.folds, calibration.scores, calibration.codes)
+            parts.append(class_sets(tables, *of, coverage, conditional == "class"))
+        return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the share of objects whose class is predicted rightly."""
-        right = np.asarray(self.predict(X, extra) == np.asarray(y))
-        return float(np.average(right, weights=sample_weight))
+        """Return the score that ``scoring`` names, accuracy by default; the mean of several targets, gaps left out."""
+        score = get_score(self.scoring, self._task)
+        tables = self._probabilities(X, extra)
+        weights = self._object_weights(sample_weight, len(tables[0]))
+        found = []
+        for number, (known, values) in enumerate(known_values(y, len(tables[0]), self._is_table)):
+            classes = self._classes[number].tolist()
+            # A class that was not there in fitting counts as wrong: it gets a column that is never predicted.
+            names = {name: code for code, name in enumerate(classes)}
+            codes = np.array([names.get(value, len(classes)) for value in values], np.int64)
+            table = tables[number][known]
+            if (codes == len(classes)).any():
+                table = np.column_stack([table, np.zeros(len(table))])
+            if len(codes):
+                found.append(score(codes, table, None if weights is None else weights[known]))
+        return float(np.nanmean(found))
 
     # ------------------------------------------------------------------------------------------------ inside
 
     _kernel_head: Any = KernelSVM
     _linear_head: Any = LinearClassifier
     _head_kinds = (KernelSVM, ProcessClassifier, LinearClassifier)
+    _task = "classification"
 
-    def _targets(self, y: Any, n_objects: int) -> Int64:
-        self.classes_, codes = as_classes(y, n_objects, self.things)
-        self._class_weights()
-        return codes
+    @property
+    def _classes(self) -> list[NDArray[Any]]:
+        """The classes of each target."""
+        return self.classes_ if self._is_table else [self.classes_]
 
-    def _class_weights(self) -> Any:
-        weights, names = self.class_weight, self.classes_.tolist()
-        if not isinstance(weights, dict):
-            if weights is not None and weights != "balanced":
-                raise ParameterError(f"class_weight must be a dict, 'balanced' or None, not {weights!r}")
-            return weights
-        unknown = [name for name in weights if name not in names]
-        if unknown:
-            raise ParameterError(f"class_weight must name classes of y, not {unknown[0]!r}; the classes are {names}")
-        return {code: weights.get(name, 1.0) for code, name in enumerate(names)}
+    def _keep_targets(self, targets: list[Target]) -> None:
+        super()._keep_targets(targets)
+        classes = [np.asarray(target.classes) for target in targets]
+        self.classes_: Any = classes if self._is_table else classes[0]
 
-    def _baseline(self, targets: Int64) -> tuple[str, str, float, str]:
-        weights = self._class_weights()
-        sizes = np.bincount(targets, compute_sample_weight(weights, targets))
-        metric = "accuracy" if weights is None else "weighted accuracy"
-        return f"{len(self.classes_)} classes", metric, float(sizes.max() / sizes.sum()), "largest class"
+    def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
+        """Multiply weights of the objects by those of their classes."""
+        own = super()._target_weights(target, weights)
+        by_class = self.class_weight
+        if isinstance(by_class, dict) and self._is_table and target.name in by_class:
+            by_class = by_class[target.name]
+        if by_class is None:
+            return own
+        names = np.asarray(target.classes).tolist()
+        if isinstance(by_class, dict):
+            unknown = [name for name in by_class if name not in names]
+            if unknown:
+                raise ParameterError(
+                    f"class_weight must name classes of y, not {unknown[0]!r}; the classes are {names}"
+                )
+            by_class = {code: by_class.get(name, 1.0) for code, name in enumerate(names)}
+        elif by_class != "balanced":
+            raise ParameterError(f"class_weight must be a dict, 'balanced' or None, not {by_class!r}")
+        found = compute_sample_weight(by_class, target.values)
+        return np.asarray(found if own is None else own * found)
 
-    def _decisions(self, X: Any, extra: Any) -> Float64:
-        """Return one column for each class."""
-        parts = [self._head.decisions(*self._arrays(batch)) for batch in self._batches(X, extra)]
-        return np.concatenate([np.zeros((0, len(self.classes_))), *parts])
+    def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
+        weights = self._target_weights(target, None)
+        shares = np.bincount(target.values, weights) / (len(target.values) if weights is None else weights.sum())
+        constant = np.tile(shares, (len(target.values), 1))
+        return f"{len(shares)} classes", score(target.values, constant, weights), "largest class"
 
-    def _predicted(self, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
-        codes: Int64 = self._head.probabilities(self._head.decisions(*arrays)).argmax(axis=1)
-        return self.classes_[codes], codes
+    def _probabilities(self, X: Any, extra: Any) -> list[Float64]:
+        """Return the probabilities of each target's classes."""
+        check_is_fitted(self)
+        numbers = [number for number, head in enumerate(self._heads) if head is not None]
+        parts: list[list[Float64]] = [[np.zeros((0, len(classes)))] for classes in self._classes]
+        for batch in self._batches(X, extra):
+            inputs = dict(zip(numbers, self._inputs(batch, numbers), strict=True))
+            for number, head in enumerate(self._heads):
+                if head is None:
+                    parts[number].append(np.ones((len(batch), 1)))
+                else:
+                    table = np.maximum(head.probabilities(head.decisions(*inputs[number])), 1 / (head.n_examples + 2))
+                    parts[number].append(table / table.sum(axis=1, keepdims=True))
+        return [np.concatenate(tables) for tables in parts]
+
+    def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
+        rows = np.intersect1d(target.rows, held_out)
+        head = self._heads[number]
+        if head is None:
+            return Calibration(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
+        codes = target.values[np.searchsorted(target.rows, rows)]
+        (arrays,) = self._inputs(objects.take(rows), [number])
+        table = head.probabilities(head.decisions(*arrays))
+        return Calibration(np.zeros(len(rows), np.int64), 1 - table[np.arange(len(rows)), codes], codes)
+
+    def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
+        head = self._heads[number]
+        codes: Int64 = head.probabilities(head.decisions(*arrays)).argmax(axis=1)
+        return self._classes[number][codes], codes

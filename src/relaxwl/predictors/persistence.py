@@ -30,6 +30,7 @@ from relaxwl.kernels.persistence import load_model
 from relaxwl.kernels.registry import import_kernels
 from relaxwl.learning.gaussian_process import GaussianProcess
 from relaxwl.learning.heads import (
+    Calibration,
     Head,
     KernelSVM,
     LinearClassifier,
@@ -41,7 +42,7 @@ from relaxwl.learning.heads import (
 from relaxwl.learning.voting import VotingMachine
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.novelty import N_CHAINS, Novelty
-from relaxwl.predictors.report import FitReport
+from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, VectorView
 
 # What numbers are divided by: smaller ones would make others infinite.
@@ -173,14 +174,19 @@ def _distinct(value: Any, what: str) -> None:
     require(len({id(one) for one in value}) == len(value), f"{what} must be different objects")
 
 
-_table, _line = vector(np.float64, 2), vector(np.float64)
+_table, _line, _cube = vector(np.float64, 2), vector(np.float64), vector(np.float64, 3)
+record(
+    Calibration, folds=vector(np.int64), scores=vector(np.float64, least=0), codes=vector(np.int64)
+)  # fmt: skip
+_calibrated = {"calibration": of(Calibration), "n_examples": whole(least=1)}
 record(
     VotingMachine, _check_machine, support=vector(np.int64), coefficients=_table, intercepts=_line,
     n_classes=whole(MAX_CLASSES, 2),
 )  # fmt: skip
 record(
     KernelSVM, _check_svm, machine=of(VotingMachine), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
-    rows=vector(np.int64), chosen=text, penalty=POSITIVE,
+    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(VotingMachine), MAX_TARGETS),
+    **_calibrated,
 )  # fmt: skip
 record(
     GaussianProcess, _check_process, weights_=vector(np.float64, least=0), noise_=number(0), jitter_=number(0),
@@ -189,10 +195,14 @@ record(
 _processes = {
     "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
     "weights": mapped(number(0), MAX_BLOCKS), "rows": vector(np.int64), "chosen": text,
+    "fold_duals": _cube, "fold_means": _table, **_calibrated,
 }  # fmt: skip
 record(ProcessRegressor, _check_processes, **_processes)
 record(ProcessClassifier, _check_processes, **_processes, coefficients=_table, intercepts=_line)
-_linear = {"coefficients": _table, "intercepts": _line, "chosen": text}
+_linear = {
+    "coefficients": _table, "intercepts": _line, "chosen": text, "fold_coefficients": _cube, "fold_intercepts": _table,
+    **_calibrated,
+}  # fmt: skip
 record(LinearClassifier, _check_linear, **_linear, slope=POSITIVE)
 record(LinearRegressor, _check_linear, **_linear, deviation=number(0))
 
@@ -200,9 +210,14 @@ record(LinearRegressor, _check_linear, **_linear, deviation=number(0))
 # ------------------------------------------------------------------------------------------------ predictors
 
 
-def _classes(value: Any, what: str) -> None:
+def _classes(value: Any, what: str, least: int = 2) -> None:
+    if isinstance(value, list):  # of several targets
+        require(1 <= len(value) <= MAX_TARGETS, f"{what} must be of 1 to {MAX_TARGETS} targets")
+        for one in value:
+            _classes(one, what, 1)
+        return
     known = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "bifU"
-    require(known and 2 <= len(value) <= MAX_CLASSES, f"{what} must be 2 to {MAX_CLASSES} classes")
+    require(known and least <= len(value) <= MAX_CLASSES, f"{what} must be {least} to {MAX_CLASSES} classes")
     require((value[1:] > value[:-1]).all(), f"{what} must be different classes, in order")
 
 
@@ -215,31 +230,73 @@ def _check_novelty(novelty: Novelty) -> None:
 record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
 record(Tried, name=text, score=number(nan=True), detail=text)
 record(
-    FitReport, task=text, metric=text, tried=listed(of(Tried), 1000, 0, tuple), chosen=text, score=number(nan=True),
-    baseline=number(nan=True), baseline_name=text, kernels=listed(text, MAX_VIEWS, 0, tuple),
-    left_out=listed(text, 1000, 0, tuple), seconds=number(0),
+    FitReport, task=text, metric=text, validation=text, tried=listed(of(Tried), 1000, 0, tuple), chosen=text,
+    score=number(nan=True), greater_is_better=of(bool), baseline=number(nan=True), baseline_name=text,
+    kernels=listed(text, MAX_VIEWS, 0, tuple), left_out=listed(text, 1000, 0, tuple),
+    warnings=listed(text, 1000, 0, tuple), seconds=number(0),
+)  # fmt: skip
+record(
+    FitReports, names=listed(text, MAX_TARGETS, 0, tuple), reports=listed(of(FitReport), MAX_TARGETS, 0, tuple)
 )  # fmt: skip
 fitted(
-    "GraphPredictor", report_=of(FitReport), kernel_weights_=optional(mapped(number(0), MAX_BLOCKS)),
+    "GraphPredictor", report_=of((FitReport, FitReports)), kernel_weights_=optional(mapped(number(0), MAX_BLOCKS)),
     names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
-    _heads=listed(of(Head), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty), _takes_extra=of(bool),
-    _known=vector(np.float64, 2, gaps=True),
+    _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty),
+    _takes_extra=of(bool), _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
+    n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
 )  # fmt: skip
 fitted("GraphClassifier", classes_=_classes)
 
 
+def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -> None:
+    """Check that folds and classes of a calibration are those of a head."""
+    n = len(calibration.scores)
+    for name, most in (("folds", n_folds), ("codes", n_classes)):
+        values = getattr(calibration, name)
+        _shaped(values, (n,), name)
+        require(values.min(initial=0) >= 0 and values.max(initial=-1) < most, f"{name} must be from 0 to {most - 1}")
+
+
+def _check_folds(head: Any, n_objects: int, n_features: int) -> int:
+    """Check that the models of the folds are like the head; return how many there are."""
+    if isinstance(head, KernelSVM):
+        for model in head.fold_models:
+            require(model.n_classes == head.n_classes, "the models of the folds must have the same classes")
+            require(model.support.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
+        return len(head.fold_models)
+    if hasattr(head, "processes"):
+        n_folds = head.fold_duals.shape[1]
+        _shaped(head.fold_duals, (len(head.processes), n_folds, len(head.rows)), "fold_duals")
+        _shaped(head.fold_means, (len(head.processes), n_folds), "fold_means")
+        return int(n_folds)
+    n_folds = len(head.fold_coefficients)
+    _shaped(head.fold_coefficients, (n_folds, len(head.coefficients), n_features), "fold_coefficients")
+    _shaped(head.fold_intercepts, (n_folds, len(head.coefficients)), "fold_intercepts")
+    return n_folds
+
+
 def check_predictor(model: Any) -> None:
     """Check that heads, blocks and training objects of a predictor that comes from a file fit each other."""
-    _distinct(model._heads, "heads")
-    _distinct([process for head in model._heads for process in getattr(head, "processes", [])], "processes")
-    blocks, n_objects = model._blocks, len(model._known)
+    heads = [head for head in model._heads if head is not None]
+    _distinct(heads, "heads")
+    _distinct([process for head in heads for process in getattr(head, "processes", [])], "processes")
+    blocks, n_objects = model._blocks, model.n_objects_in_
     takes = any(view.source == "extra" for view in blocks.views)
     require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
     require(model.names_ is None or len(model.names_) == n_objects, f"there must be {n_objects} names")
-    for head in model._heads:
+    require(len(set(model.target_names_)) == len(model._heads), "there must be a name for each target")
+    require(model._is_table or len(model._heads) == 1, "one target needs one head")
+    require(len(model._split) in (0, len(model._heads)), "there must be a calibration for each target")
+    linear = any(hasattr(head, "fold_coefficients") for head in heads)
+    n_features = sum(view.n_features() for view in blocks.views) if linear else 0
+    classes = getattr(model, "_classes", [None] * len(model._heads))
+    require(len(classes) == len(model._heads), "there must be classes for each target")
+    for place, head in enumerate(model._heads):
+        if head is None:
+            require(classes[place] is not None and len(classes[place]) == 1, "a target without a head has one class")
+            continue
         of(model._head_kinds)(head, "a head")
         if hasattr(head, "coefficients") and not hasattr(head, "processes"):
-            n_features = sum(view.n_features() for view in blocks.views)
             _shaped(head.coefficients, (len(head.coefficients), n_features), "coefficients")
         else:
             require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")
@@ -248,6 +305,8 @@ def check_predictor(model: Any) -> None:
             require(head.rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
             used = head.parts if isinstance(head, KernelSVM) else head.blocks
             require(set(used) <= set(blocks.names), "the blocks of a head must be those of the views")
-    if hasattr(model, "classes_"):
-        (head,) = model._heads
-        require(head.n_classes == len(model.classes_), f"the head must be one of {len(model.classes_)} classes")
+        n_classes = 1 if classes[place] is None else len(classes[place])
+        require(n_classes == 1 or head.n_classes == n_classes, f"the head must be one of {n_classes} classes")
+        _check_calibration(head.calibration, _check_folds(head, n_objects, n_features), n_classes)
+        if model._split:
+            _check_calibration(model._split[place], 1, n_classes)

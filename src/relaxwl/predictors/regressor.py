@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import as_numbers
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.learning.heads import LinearRegressor, ProcessRegressor
+from relaxwl.learning.conformal import intervals
+from relaxwl.learning.heads import Calibration, LinearRegressor, ProcessRegressor
+from relaxwl.learning.scoring import Score, get_score
 from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.targets import Target, check_coverage, known_values
+from relaxwl.predictors.views import Objects
 
 
 class GraphRegressor(RegressorMixin, GraphPredictor):
@@ -27,6 +30,12 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         How many kernels, partitions and depths.
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
+    scoring : str, optional
+        What penalties are chosen by and what reports show, "rmse" (default), "mae", "r2" or "spearman"; ``score``
+        returns it too, and R² by default.
+    calibration : {"cv", "split"}
+        How :meth:`predict_interval` is calibrated: by predictions out of fold, or exactly, by a quarter of the objects
+        that are set aside and not learned from.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -58,6 +67,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         self,
         effort: str = "balanced",
         time_limit: float | None = None,
+        scoring: str | None = None,
+        calibration: str = "cv",
         node_label: str | None = None,
         edge_label: str | None = None,
         node_attributes: str | Sequence[str] | None = None,
@@ -71,6 +82,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     ) -> None:
         self.effort = effort
         self.time_limit = time_limit
+        self.scoring = scoring
+        self.calibration = calibration
         self.node_label = node_label
         self.edge_label = edge_label
         self.node_attributes = node_attributes
@@ -83,31 +96,91 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         self.verbose = verbose
 
     def predict(self, X: Any, return_std: bool = False, extra: Any = None) -> Any:
-        """Return the prediction for each object, with ``return_std`` also its standard deviation, noise included."""
-        parts = [self._head.predict(*self._arrays(batch)) for batch in self._batches(X, extra)]
-        mean = np.concatenate([np.zeros(0), *(part.mean for part in parts)])
-        if not return_std:
-            return mean
-        return mean, np.sqrt(np.concatenate([np.zeros(0), *(part.variance for part in parts)]))
+        """Return the prediction for each object: (n_objects,), or (n_objects, n_targets).
+
+        With ``return_std`` also the standard deviations of new measurements, noise included, in the same shape.
+        """
+        check_is_fitted(self)
+        numbers = range(len(self._heads))
+        parts = [
+            [head.predict(*arrays) for head, arrays in zip(self._heads, self._inputs(batch, numbers), strict=True)]
+            for batch in self._batches(X, extra)
+        ]
+        nothing = np.zeros((0, len(self._heads)))
+        mean = np.concatenate([nothing, *(np.column_stack([one.mean for one in part]) for part in parts)])
+        std = np.sqrt(np.concatenate([nothing, *(np.column_stack([one.variance for one in part]) for part in parts)]))
+        if not self._is_table:
+            mean, std = mean[:, 0], std[:, 0]
+        return (mean, std) if return_std else mean
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, target: Any = None, extra: Any = None) -> Float64:
+        """Return, for each object, an interval that holds a new measurement with a probability of ``coverage``.
+
+        Conformal prediction from predictions out of fold (CV+), or from objects that were set aside
+        (``calibration="split"``), wider where the model is unsure; see the user guide for what is guaranteed.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        coverage : float
+            Probability between 0 and 1.
+        target : str or int, optional
+            One of several targets.
+        extra : array-like, optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        float64 array (n_objects, 2)
+            Lower and upper ends; infinite where there were too few objects for the coverage.
+        """
+        number = self._target_number(target)
+        check_coverage(coverage)
+        calibration = self._split[number] if self._split else self._heads[number].calibration
+        parts = [np.zeros((0, 2))]
+        for batch in self._batches(X, extra):
+            (arrays,) = self._inputs(batch, [number], calibrating=not self._split)
+            if self._split:
+                found = self._heads[number].predict(*arrays)
+                means, stds = found.mean[:, None], np.sqrt(found.variance)[:, None]
+            else:
+                means, stds = self._heads[number].fold_outputs(*arrays)
+            parts.append(intervals(means, stds, calibration.folds, calibration.scores, coverage))
+        return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the coefficient of determination, R²."""
-        return float(r2_score(y, self.predict(X, extra=extra), sample_weight=sample_weight))
+        """Return the score that ``scoring`` names, R² by default; the mean of several targets, gaps left out."""
+        score = get_score(self.scoring or "r2", self._task)
+        predicted = self.predict(X, extra=extra).reshape(-1, len(self._heads))
+        weights = self._object_weights(sample_weight, len(predicted))
+        found = []
+        for number, (known, values) in enumerate(known_values(y, len(predicted), self._is_table)):
+            own = None if weights is None else weights[known]
+            found.append(score(np.array(values, np.float64), predicted[known, number], own))
+        return float(np.nanmean(found))
 
     # ------------------------------------------------------------------------------------------------ inside
 
-    _kernel_head = ProcessRegressor
-    _linear_head = LinearRegressor
+    _kernel_head: Any = ProcessRegressor
+    _linear_head: Any = LinearRegressor
     _head_kinds = (ProcessRegressor, LinearRegressor)
+    _task = "regression"
 
-    def _targets(self, y: Any, n_objects: int) -> Float64:
-        return as_numbers(y, n_objects, self.things)
+    def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
+        y = target.values
+        left_out_mean = (y.sum() - y) / max(len(y) - 1, 1)
+        return f"targets from {y.min():.4g} to {y.max():.4g}", score(y, left_out_mean), "mean of the others"
 
-    def _baseline(self, targets: Float64) -> tuple[str, str, float, str]:
-        left_out_mean = (targets.sum() - targets) / max(len(targets) - 1, 1)
-        error = float(np.sqrt(np.mean((targets - left_out_mean) ** 2)))
-        return f"targets from {targets.min():.4g} to {targets.max():.4g}", "RMSE", error, "mean of the others"
+    def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
+        rows = np.intersect1d(target.rows, held_out)
+        (arrays,) = self._inputs(objects.take(rows), [number])
+        found = self._heads[number].predict(*arrays)
+        errors = np.abs(target.values[np.searchsorted(target.rows, rows)] - found.mean)
+        return Calibration(
+            np.zeros(len(rows), np.int64), errors / np.sqrt(found.variance), np.zeros(len(rows), np.int64)
+        )
 
-    def _predicted(self, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
-        mean = self._head.predict(*arrays).mean
+    def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
+        mean = self._heads[number].predict(*arrays).mean
         return mean, np.zeros(len(mean), np.int64)

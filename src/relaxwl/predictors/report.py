@@ -1,6 +1,9 @@
 """What a predictor tried, what it chose, and what it scored: the ``report_`` of a fit."""
 
 from dataclasses import dataclass
+from html import escape
+
+import numpy as np
 
 from relaxwl.learning.heads import Tried
 
@@ -14,13 +17,17 @@ class FitReport:
     task : str
         What was learned, in words.
     metric : str
-        What scores are: "accuracy" or "weighted accuracy" (larger is better), or "RMSE" (smaller is better).
+        Name of the score.
+    validation : str
+        How it was measured, such as "cross-validated".
     tried : tuple of Tried
         Everything that took part in the choice.
     chosen : str
         The name of what was chosen.
     score : float
         Its cross-validated score. It was chosen by these scores, so it is a little optimistic.
+    greater_is_better : bool
+        Whether larger scores are better.
     baseline : float
         The same score of who does not look at the graphs: the largest class, or the mean.
     baseline_name : str
@@ -29,32 +36,95 @@ class FitReport:
         What was fitted.
     left_out : tuple of str
         What was not tried, and why.
+    warnings : tuple of str
+        What to mind in reading the score.
     seconds : float
         Duration of the fit.
     """
 
     task: str
     metric: str
+    validation: str
     tried: tuple[Tried, ...]
     chosen: str
     score: float
+    greater_is_better: bool
     baseline: float
     baseline_name: str
     kernels: tuple[str, ...]
     left_out: tuple[str, ...]
+    warnings: tuple[str, ...]
     seconds: float
 
     def __str__(self) -> str:
         width = max(len(name) for name in (self.baseline_name, *(one.name for one in self.tried)))
-        lines = [self.task, f"kernels: {', '.join(self.kernels)}", f"{'':{width}}  {self.metric}, cross-validated"]
+        lines = [self.task, f"kernels: {', '.join(self.kernels)}", f"{'':{width}}  {self.metric}, {self.validation}"]
+        scores = [one.score for one in self.tried]
+        best = max(scores) if self.greater_is_better else min(scores)
         for one in self.tried:
             mark = "  <- chosen" if one.name == self.chosen else ""
+            if mark and one.score != best:
+                mark += ": within one standard error of the best"
             lines.append(f"{one.name:{width}}  {self.number(one.score)}{one.detail and '  ' + one.detail}{mark}")
         lines.append(f"{self.baseline_name:{width}}  {self.number(self.baseline)}")
         lines += [f"left out: {reason}" for reason in self.left_out]
+        lines += [f"note: {warning}" for warning in self.warnings]
         lines.append(f"{self.seconds:.1f} s")
         return "\n".join(lines)
 
     def number(self, value: float) -> str:
         """Return a score as the report prints it."""
         return f"{100 * value:5.1f} %" if self.metric.endswith("accuracy") else f"{value:.4g}"
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class FitReports:
+    """Reports of several targets; printing it shows one line per target and the mean.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the targets.
+    reports : tuple of FitReport
+        One for each target with a model.
+    """
+
+    names: tuple[str, ...]
+    reports: tuple[FitReport, ...]
+
+    @property
+    def score(self) -> float:
+        """Mean score of the targets with a model."""
+        return float(np.nanmean([report.score for report in self.reports])) if self.reports else float("nan")
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the fit."""
+        return max((report.seconds for report in self.reports), default=0.0)
+
+    def __str__(self) -> str:
+        if not self.reports:
+            return "no target has two classes"
+        first = self.reports[0]
+        width = max(len(name) for name in (*self.names, "mean"))
+        lines = [f"{'':{width}}  {first.metric}, {first.validation} ({first.baseline_name})"]
+        for name, report in zip(self.names, self.reports, strict=False):
+            numbers = f"{report.number(report.score)} ({report.number(report.baseline)})"
+            lines.append(f"{name:{width}}  {numbers}  {report.task}; {report.chosen}")
+        lines.append(f"{'mean':{width}}  {first.number(self.score)}")
+        lines += [f"left out: {reason}" for reason in first.left_out]
+        lines += [
+            f"note: {name}: {text}"
+            for name, one in zip(self.names, self.reports, strict=False)
+            for text in one.warnings
+        ]
+        lines.append(f"{self.seconds:.1f} s")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show the reports in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"

@@ -12,6 +12,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.classifier import GraphClassifier
+from relaxwl.predictors.targets import read_targets
 
 
 class TransductiveClassifier:
@@ -56,25 +57,28 @@ class TransductiveClassifier:
         """Learn from the classes ``y`` of the graphs at ``train``."""
         started = time.perf_counter()
         self._train = np.asarray(train)
-        codes = self.model._targets(y, len(self._train))
+        model = self.model
+        (target,), model._is_table = read_targets(y, len(self._train), model.things, classification=True)
+        model._keep_targets([target])
         blocks = {name: block[np.ix_(train, train)] for name, block in self.blocks.items()}
-        self.model._learn(blocks, codes, Deadline(self.model.time_limit))  # a limit for each fit
+        options = model._options(Deadline(model.time_limit), blocks)  # a limit for each fit
+        model._heads = [model._kernel_head(options).fit(blocks, target.values, model._target_weights(target, None))]
         self.seconds = time.perf_counter() - started
         return self
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes that were learned."""
-        return self.model.classes_
+        return np.asarray(self.model.classes_)
 
     @property
     def choice(self) -> dict[str, Any]:
         """The combination of kernels and the penalty that were chosen."""
-        return {"combination": self.model._head.chosen, "C": self.model._head.penalty}
+        return {"combination": self.model._heads[0].chosen, "C": self.model._heads[0].penalty}
 
     def predict_proba(self, test: Int64) -> Float64:
         """Return the probability of each class for the graphs at ``test``; the largest is the prediction."""
-        head = self.model._head
+        head = self.model._heads[0]
         places = np.ix_(test, self._train[head.rows])
         cross = {name: block[places] for name, block in self.blocks.items()}
         return np.asarray(head.probabilities(head.decisions(cross, {})))

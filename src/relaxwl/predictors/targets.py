@@ -1,0 +1,151 @@
+"""Targets of predictors: one or several columns of classes or numbers, with gaps where a value is unknown."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relaxwl._validation import ParameterError, as_classes, as_numbers, plain_targets
+from relaxwl.graphs.arrays import Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One column of targets.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    rows : int64 array
+        The objects with a known value.
+    values : array
+        Their class codes, or their numbers.
+    classes : array or None
+        The classes, sorted; one alone where the target is skipped; None for numbers.
+    """
+
+    name: str
+    rows: Int64
+    values: NDArray[Any]
+    classes: NDArray[Any] | None = None
+
+    def take(self, objects: Int64) -> "Target":
+        """Return the target of some of the objects, given in ascending order; rows are places among these."""
+        inside = np.isin(self.rows, objects)
+        rows, values = np.searchsorted(objects, self.rows[inside]), self.values[inside]
+        return Target(self.name, rows, values, self.classes)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one class alone, so that there is nothing to learn."""
+        return self.classes is not None and len(self.classes) == 1
+
+
+def read_targets(
+    y: Any, n_objects: int, things: str, classification: bool, skip_targets: bool = False
+) -> tuple[list[Target], bool]:
+    """Return the targets, and whether ``y`` has several columns.
+
+    Parameters
+    ----------
+    y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
+        Classes or numbers. In tables of several columns, NaN, None and ``pandas.NA`` are gaps.
+    n_objects : int
+        Number of objects.
+    things : str
+        Word for the objects in messages.
+    classification : bool
+        Whether targets are classes.
+    skip_targets : bool
+        Keep targets with one class alone, which are predicted as that class, instead of refusing them.
+    """
+    columns = getattr(y, "columns", None)
+    names = None if columns is None else [str(name) for name in columns]
+    table = y if getattr(y, "ndim", None) is not None else _as_table(y)
+    if getattr(table, "ndim", 1) == 2 and table.shape[1] == 1:
+        table = table.iloc[:, 0] if columns is not None else np.asarray(table)[:, 0]
+    if getattr(table, "ndim", 1) != 2:
+        read = as_classes if classification else as_numbers
+        found: Any = read(table, n_objects, things)
+        rows = np.arange(n_objects)
+        name = "y" if names is None else names[0]
+        return [Target(name, rows, found[1], found[0]) if classification else Target(name, rows, found)], False
+    values = np.asarray(table, dtype=object)
+    if len(values) != n_objects or not values.shape[1]:
+        raise ParameterError(
+            f"y must have a row for each of {n_objects} {things} and a column, not shape {values.shape}"
+        )
+    named = names or [f"target {number}" for number in range(values.shape[1])]
+    if len(set(named)) < len(named):
+        raise ParameterError(f"y must have columns of different names, not {named}")
+    return [
+        _column(column, name, things, classification, skip_targets)
+        for name, column in zip(named, values.T, strict=True)
+    ], True
+
+
+def _as_table(y: Any) -> Any:
+    """Return rows of a list of lists as an array of objects, so that gaps and texts may stand beside each other."""
+    rows = list(y)
+    if rows and all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        widths = {len(row) for row in rows}
+        if len(widths) > 1:
+            raise ParameterError(f"y must have rows of equal length, not of {min(widths)} and {max(widths)} columns")
+        table = np.empty((len(rows), widths.pop()), dtype=object)
+        for place, row in enumerate(rows):
+            table[place] = list(row)
+        return table
+    return rows
+
+
+def _column(column: NDArray[Any], name: str, things: str, classification: bool, skip_targets: bool) -> Target:
+    """Return one column without its gaps."""
+    known = np.array([not _is_gap(value) for value in column], bool)
+    rows, values = np.flatnonzero(known), column[known].tolist()
+    if not len(rows):
+        raise ParameterError(f"target {name!r} has no value at all; leave it out")
+    if classification and all(isinstance(value, float) and value.is_integer() for value in values):
+        values = [int(value) for value in values]  # floats because of the gaps
+    try:
+        if not classification:
+            return Target(name, rows, as_numbers(values, len(rows), things))
+        if skip_targets and len(set(values)) == 1:
+            return Target(name, rows, np.zeros(len(rows), np.int64), np.array(values[:1]))
+        classes, codes = as_classes(values, len(rows), things)
+        return Target(name, rows, codes, classes)
+    except ValueError as error:
+        more = "; skip_targets=True keeps it as a constant" if len(set(values)) == 1 and classification else ""
+        raise ParameterError(f"target {name!r}: {error}{more}") from None
+
+
+def _is_gap(value: Any) -> bool:
+    """Whether a value is NaN, None or pandas' missing value."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, list[Any]]]:
+    """Return, for each column of true values, the objects with a known one and these values."""
+    if not is_table:
+        values = plain_targets(y, n_objects)
+        return [(np.arange(n_objects), values.tolist())]
+    table = np.asarray(y if hasattr(y, "ndim") else _as_table(y), dtype=object)
+    if table.ndim != 2 or len(table) != n_objects:
+        raise ParameterError(
+            f"y must be a table with a row for each of {n_objects} objects, not of shape {table.shape}"
+        )
+    found = []
+    for column in table.T:
+        known = np.flatnonzero([not _is_gap(value) for value in column])
+        found.append((known, column[known].tolist()))
+    return found
+
+
+def check_coverage(coverage: Any) -> None:
+    """Refuse a coverage that is no probability."""
+    if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise ParameterError(f"coverage must be a probability between 0 and 1, not {coverage!r}")
