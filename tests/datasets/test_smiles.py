@@ -6,6 +6,7 @@ import random
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 
 from relaxwl import GraphCollection
@@ -60,6 +61,8 @@ def test_double_bonds_tell_sides_apart_when_asked_to():
         ("", "empty"),
         (None, "missing; errors='skip'"),
         (float("nan"), "missing"),
+        (pandas.NA, "missing"),
+        (np.zeros((2, 2)), "not ndarray"),
         (7, "not int"),
         ("C1CC1" * 10**4, "30000 atoms in 50000 characters are more than max_atoms=1000 allows"),
         ("(" * 10**6, "0 atoms in 1000000 characters"),

@@ -30,7 +30,6 @@ from relaxwl import (
 )
 from relaxwl.cli import main
 from relaxwl.datasets import load_tu, read_parquet, write_parquet, write_tu
-from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.evaluation import cross_validate
 from relaxwl.explanation import explain
@@ -120,7 +119,8 @@ def kernel_consumer(kernel: GraphKernel, name: str = "") -> Consumer:
     def run(made: Any, folder: Path) -> None:
         check_kernel(kernel, made, folder, definite=name not in INDEFINITE, ordered=name in ORDERED)
 
-    return Consumer(run, frozenset() if kernel.takes_directed else frozenset({"directed"}))
+    needs_nodes = ["no nodes"] * name.startswith(("rwl", "cwl"))  # there is nothing to cluster
+    return Consumer(run, frozenset([*needs_nodes, *["directed"] * (not kernel.takes_directed)]))
 
 
 # ---------------------------------------------------------------------------------------------------- predictors
@@ -268,8 +268,8 @@ def command(*arguments: str, molecules: bool = False) -> Callable[[Any, Path], N
         classes = targets_of(len(graphs), numbers=False)
         if isinstance(made, str):
             data = made
-        elif isinstance(graphs, MoleculeCollection) and molecules:
-            texts = [source if isinstance(source, str) else "" for source in graphs.sources]
+        elif molecules and isinstance(getattr(graphs, "sources", [None])[0], str):
+            texts = [source or "" for source in graphs.sources]
             rows = [f"m{i},{text},{y}" for i, (text, y) in enumerate(zip(texts, classes, strict=True))]
             (folder / "table.csv").write_text("\n".join(["id,smiles,y", *rows]) + "\n")
             data = str(folder / "table.csv")

@@ -168,7 +168,7 @@ CLASSES: dict[str, tuple[Callable[[int], Any], str]] = {
     "texts": (lambda n: ["no", "yes"] * (n // 2), "U"),
     "integers": (lambda n: [-1, 1] * (n // 2), "i"),
     "booleans": (lambda n: [False, True] * (n // 2), "b"),
-    "unsigned": (lambda n: np.array([3, 9] * (n // 2), np.uint8), "u"),
+    "unsigned": (lambda n: np.array([3, 9] * (n // 2), np.uint8), "iu"),
     "objects": (lambda n: np.array(["no", "yes"] * (n // 2), dtype=object), "U"),
     "series": (lambda n: pd.Series(["no", "yes"] * (n // 2)), "U"),
     "categories": (lambda n: pd.Categorical(["no", "yes"] * (n // 2)), "U"),

@@ -80,11 +80,11 @@ def test_classes_of_every_type_are_taken_and_come_back(name, tmp_path):
     writer.add(graphs, y)
     assert writer.finish().y.tolist() == plain
     model = GraphClassifier("quick", n_jobs=1, random_state=0).fit(graphs, y)
-    assert model.classes_.dtype.kind == kind
+    assert model.classes_.dtype.kind in kind
     assert {type(one) for one in model.predict(graphs).tolist()} == {type(one) for one in plain}
     model.save(tmp_path / "model.rwl")
     loaded = GraphClassifier.load(tmp_path / "model.rwl")
-    assert loaded.classes_.dtype.kind == kind
+    assert loaded.classes_.dtype.kind in kind
     assert loaded.predict(graphs).tolist() == model.predict(graphs).tolist()
 
 

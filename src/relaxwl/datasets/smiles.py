@@ -1,5 +1,6 @@
 """Molecules as graphs: atoms are vertices, bonds are edges. RDKit reads the SMILES, and is imported only then."""
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -237,7 +238,7 @@ class _Unreadable:
 
 def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any, str]:
     """Return the molecule, or None and what is wrong with the text."""
-    if text is None or text != text:
+    if text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType":
         return None, "the SMILES is missing; errors='skip' leaves such molecules out"
     if not isinstance(text, str):
         return None, f"a SMILES is a text, not {type(text).__name__}"
@@ -312,7 +313,7 @@ def _told(found: list[Any], errors: str, places: Sequence[str] | None = None) ->
 
 def shortened(text: object, limit: int = 60) -> str:
     """Return a text as it is shown in messages."""
-    shown = repr(text)
+    shown = " ".join(repr(text).split())
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
