@@ -1,9 +1,13 @@
-"""Graphs as tuples of edges and labels."""
+"""Tuples, adjacency matrices, and graphs of GraKeL."""
 
+import itertools
+
+import networkx as nx
 import numpy as np
 import pytest
+from scipy import sparse
 
-from inputs.one_graph_of_each_kind import PATH
+from inputs.one_graph_of_each_kind import BARE, EXPECTED, PATH, grakel, labelled_networkx, needs_grakel
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.inputs import as_collection
 
@@ -86,3 +90,53 @@ def test_inputs_are_not_changed():
 def test_tuple_errors_name_the_graph(graph, problem):
     with pytest.raises(GraphError, match=f"^graph 1: .*{problem}"):
         as_collection([(0, []), graph])
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_lists_of_sparse_blocks(form, kind):
+    """Matrices of any format, among them those that ``block_diag`` joins and an index takes out again."""
+    make = getattr(sparse, f"{form}_{kind}")
+    blocks = [np.array(PATH), np.zeros((2, 2), int), 1 - np.eye(4, dtype=int)]
+    expected = as_collection(blocks)
+    assert as_collection([make(block) for block in blocks]) == expected
+    assert as_collection(make(block) for block in blocks) == expected
+    joined = sparse.block_diag([sparse.coo_array(block) for block in blocks], format="csr")
+    ends = np.cumsum([0, *(len(block) for block in blocks)])
+    assert as_collection([make(joined[a:b, a:b]) for a, b in itertools.pairwise(ends)]) == expected
+    arcs = as_collection([make(np.triu(block) * 2.5) for block in blocks])
+    assert arcs.directed
+    assert set(arcs.edge_attributes.ravel()) == {2.5}
+    with pytest.raises(TypeError, match="put a single graph in a list"):
+        as_collection(make(blocks[0]))
+
+
+@needs_grakel
+@pytest.mark.parametrize("graph_format", ["auto", "dictionary", "adjacency", "all"])
+@pytest.mark.parametrize("start", [PATH, {(0, 1), (1, 0), (1, 2), (2, 1)}], ids=["matrix", "pairs"])
+def test_grakel_graphs(start, graph_format):
+    labels, edge_labels = {0: "C", 1: "O", 2: "C"}, {(0, 1): "-", (1, 0): "-", (1, 2): "=", (2, 1): "="}
+    graph = grakel.Graph(start, labels, edge_labels, graph_format=graph_format)
+    before = (graph._format, repr(graph.edge_dictionary), repr(graph.adjacency_matrix))
+    found = as_collection([graph])
+    assert found[0].node_labels == ["C", "O", "C"]
+    assert found[0].edges.tolist() == [[0, 1], [1, 2]]
+    assert found[0].edge_labels == ["-", "="]
+    assert found.edge_attributes is None
+    assert (graph._format, repr(graph.edge_dictionary), repr(graph.adjacency_matrix)) == before
+
+
+@needs_grakel
+@pytest.mark.parametrize("as_graph", [True, False])
+def test_what_grakel_itself_produces(as_graph):
+    graphs = labelled_networkx()[:2]
+    made = list(grakel.graph_from_networkx(graphs, node_labels_tag="label", as_Graph=as_graph))
+    assert as_collection(made) == EXPECTED[:2]
+    bare = list(grakel.graph_from_networkx([nx.path_graph(3)], as_Graph=as_graph))
+    assert as_collection(bare) == BARE[:1]
+
+
+@needs_grakel
+def test_weights_of_one_are_none():
+    graph = grakel.Graph({0: {1: 1.0}, 1: {0: 1.0}}, {0: "a", 1: "b"})
+    assert as_collection([graph]).edge_attributes is None

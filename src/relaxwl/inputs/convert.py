@@ -11,22 +11,29 @@ from typing import Any
 import numpy as np
 
 from relaxwl._validation import is_integer
+from relaxwl.datasets.smiles import is_rdkit_molecule
 from relaxwl.graphs import GraphCollection, GraphError, Label
-from relaxwl.inputs import grakel, igraph, matrices, networkx, pyg, rdkit, rows, tuples, views
+from relaxwl.inputs import libraries, pyg, tuples
 from relaxwl.inputs.files import graph_files, read_files
 from relaxwl.inputs.reading import Names, refuse_names
-from relaxwl.inputs.tuples import is_pair, is_scalar
 
 ACCEPTED = (
     "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, rows with an edge_index, square adjacency "
     "matrices, (n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
 )
 
-# A module a library: KIND, recognise(item) and read(items, names). The first that recognises an item reads it.
-OBJECTS = (views, networkx, igraph, grakel, pyg, rdkit, rows, matrices)
-READERS: dict[str, Callable[[list[Any], Names], GraphCollection]] = {
-    module.KIND: module.read for module in (*OBJECTS, tuples)
+# The kinds of objects: how each is told, and who reads a list of them. The first that knows an item reads it.
+OBJECTS: dict[str, tuple[Callable[[Any], bool], Callable[[list[Any], Names], GraphCollection]]] = {
+    libraries.VIEW: (libraries.is_view, libraries.read_views),
+    "a networkx graph": (libraries.is_networkx, libraries.read_networkx),
+    "an igraph graph": (libraries.is_igraph, libraries.read_igraph),
+    tuples.GRAKEL: (tuples.is_grakel, tuples.read_grakel),
+    pyg.KIND: (pyg.is_pyg, pyg.read_pyg),
+    libraries.RDKIT: (is_rdkit_molecule, libraries.read_rdkit),
+    "a row with an edge_index": (pyg.is_row, pyg.read_rows),
+    tuples.MATRIX: (tuples.is_matrix, tuples.read_matrices),
 }
+READERS = {kind: read for kind, (_, read) in OBJECTS.items()} | {tuples.KIND: tuples.read_tuples}
 
 
 def as_collection(
@@ -165,12 +172,12 @@ def _read_path(path: str | os.PathLike[str], directed: bool) -> GraphCollection:
 
 def _items(graphs: Any) -> list[Any]:
     """Consume the iterable; a single graph in its place is an error that says so."""
-    if rows.is_table(graphs):
-        return rows.items_of(graphs)
+    if pyg.is_table(graphs):
+        return pyg.items_of(graphs)
     if hasattr(graphs, "to_data_list"):
         return pyg.unbatched([graphs])
     single = _object_kind(graphs)
-    if single == matrices.KIND and getattr(graphs, "ndim", 2) != 2:
+    if single == tuples.MATRIX and getattr(graphs, "ndim", 2) != 2:
         single = None  # a stack of matrices is a list of them
     if single == pyg.KIND and any(base.__name__ == "Dataset" for base in type(graphs).__mro__):
         single = None  # a data set hands out the arrays of all its graphs by the same names
@@ -187,22 +194,22 @@ def _items(graphs: Any) -> list[Any]:
 def _begins_like_a_graph(members: list[Any]) -> bool:
     """Whether the first member of a list is what only a single graph, not a list of graphs, can begin with."""
     first = members[0]
-    if _object_kind(first) == matrices.KIND:  # before mappings: one of SciPy's formats is a dictionary, too
+    if _object_kind(first) == tuples.MATRIX:  # before mappings: one of SciPy's formats is a dictionary, too
         second = members[1] if len(members) > 1 else None
-        if _object_kind(second) == matrices.KIND:
+        if _object_kind(second) == tuples.MATRIX:
             return isinstance(second, np.ndarray) and second.ndim == 1
         return isinstance(second, (Mapping, list, tuple))
-    if is_integer(first) or (isinstance(first, (Mapping, Set)) and not rows.recognise(first)):
+    if is_integer(first) or (isinstance(first, (Mapping, Set)) and not pyg.is_row(first)):
         return True
     if not isinstance(first, (list, tuple)) or not first:
         return False
     # (0, 1) begins an edge list and [0, 1, 1] a matrix, but (3, [...]) is a graph.
-    return is_pair(first[0]) or (len(first) > 1 and all(is_scalar(part) for part in first))
+    return tuples.is_pair(first[0]) or (len(first) > 1 and all(tuples.is_scalar(part) for part in first))
 
 
 def _object_kind(item: Any) -> str | None:
     """Return the kind of a graph that is one object, or None."""
-    return next((module.KIND for module in OBJECTS if module.recognise(item)), None)
+    return next((kind for kind, (is_one, _) in OBJECTS.items() if is_one(item)), None)
 
 
 def _kind(item: Any, index: int) -> str:
@@ -214,7 +221,7 @@ def _kind(item: Any, index: int) -> str:
         problem = "is a whole GraphCollection; pass it alone, or join several with GraphCollection.concatenate"
     elif isinstance(item, (str, os.PathLike)):
         problem = f"is the text {os.fspath(item)!r}; a path stands for a whole data set and is passed alone"
-    elif tuples.recognise(item):
+    elif tuples.is_tuple(item):
         return tuples.KIND
     elif isinstance(item, (tuple, list)):
         problem = f"is a {type(item).__name__} of {len(item)} members; graphs may be {ACCEPTED}"

@@ -1,6 +1,11 @@
-"""Graphs in the manner of PyTorch Geometric: tensors called edge_index (or adj_t), x and edge_attr."""
+"""Graphs in the manner of PyTorch Geometric: tensors called edge_index (or adj_t), x and edge_attr.
 
-from collections.abc import Sequence
+Hubs keep the same in rows of a table. A row is a dictionary; a data frame, an Arrow table or a list of dictionaries are
+many.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +22,7 @@ DEFAULTS = {"node": ("x", "node_feat"), "edge": ("edge_attr", "edge_weight")}
 APART = frozenset({"edge_index", "adj_t", "y", "num_nodes", "batch", "ptr"})
 
 
-def recognise(item: Any) -> bool:
+def is_pyg(item: Any) -> bool:
     """Whether the item has edges as PyTorch Geometric's Data has them."""
     return hasattr(item, "edge_index")
 
@@ -27,13 +32,44 @@ def unbatched(items: Sequence[Any]) -> list[Any]:
     return [graph for item in items for graph in (item.to_data_list() if hasattr(item, "to_data_list") else [item])]
 
 
-def read(graphs: list[Any], names: Names) -> GraphCollection:
+def read_pyg(graphs: list[Any], names: Names) -> GraphCollection:
     """Read the tensors of each object."""
     unread: dict[str, set[str]] = {"node": set(), "edge": set()}
     parts = [_parts(graph, names, index, unread) for index, graph in enumerate(graphs)]
     warn_of_unread(names, names, unread["node"], unread["edge"])
     called = (common_names([getattr(graph, key, None) for graph in graphs]) for key in ("name", "id"))
     return build(parts, names).with_names(next((found for found in called if found is not None), None))
+
+
+def is_row(item: Any) -> bool:
+    """Whether the item is a dictionary that holds edges as a row of a hub does."""
+    return isinstance(item, Mapping) and "edge_index" in item
+
+
+def read_rows(rows: list[Any], names: Names) -> GraphCollection:
+    """Read the cells of each row as the tensors of PyTorch Geometric."""
+    return read_pyg([SimpleNamespace(**row) for row in rows], names)
+
+
+def is_table(graphs: Any) -> bool:
+    """Whether the object is a data frame or a table of Arrow: its columns would be taken for its items."""
+    return (hasattr(graphs, "columns") and hasattr(graphs, "iloc")) or hasattr(graphs, "to_pylist")
+
+
+def items_of(table: Any) -> list[Any]:
+    """Return the rows of a table, or the graphs themselves if it has one column only."""
+    if hasattr(table, "to_pylist"):  # Arrow, where a column without a table is a list of graphs
+        names, rows = list(getattr(table, "column_names", [])), table.to_pylist()
+    else:
+        names, rows = list(table.columns), table.to_dict("records")
+    if not names or "edge_index" in names:
+        return list(rows)
+    if len(names) == 1:
+        return [row[names[0]] for row in rows]
+    raise TypeError(
+        f"the table has the columns {', '.join(map(repr, names))}; choose the one that holds the graphs, "
+        "table[['graph']], or name the column of edges edge_index"
+    )
 
 
 def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) -> Parts:

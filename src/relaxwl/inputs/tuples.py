@@ -1,4 +1,4 @@
-"""Graphs as tuples of edges and labels: our own ``(n_nodes, edges, labels)`` and GraKeL's ``(edges, labels)``."""
+"""Adjacency matrices, graphs of GraKeL, and tuples: ``(n_nodes, edges, labels)`` and GraKeL's ``(edges, labels)``."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -12,19 +12,50 @@ from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.building import adjacency_arcs, join_vectors
 from relaxwl.inputs.reading import Names, Parts, build, refuse_names, with_weights
 
-KIND = "a tuple of edges"
+KIND, MATRIX, GRAKEL = "a tuple of edges", "an adjacency matrix", "a grakel.Graph"
 FORMS = "(n_nodes, edges[, labels[, edge labels]]) or (edges[, labels[, edge labels]])"
 
 
-def recognise(item: Any) -> bool:
+def is_tuple(item: Any) -> bool:
     """Whether the item is a tuple or list of as many members as a graph may have."""
     return isinstance(item, (tuple, list)) and 1 <= len(item) <= 4
 
 
-def read(graphs: list[Any], names: Names) -> GraphCollection:
+def read_tuples(graphs: list[Any], names: Names) -> GraphCollection:
     """Read graphs given as tuples; an edge without a weight weighs 1 if others have weights."""
     refuse_names(names, KIND)
     return build(with_weights([tuple_parts(graph, names, at) for at, graph in enumerate(graphs)]), names)
+
+
+def is_matrix(item: Any) -> bool:
+    """Whether the item is an array of numbers or a sparse matrix."""
+    return hasattr(item, "tocoo") or (isinstance(item, np.ndarray) and item.dtype != object)
+
+
+def read_matrices(matrices: list[Any], names: Names) -> GraphCollection:
+    """Read square matrices; weights other than 1 become an edge attribute."""
+    refuse_names(names, MATRIX)
+    return GraphCollection.from_adjacency(matrices, symmetrize=names.symmetrize, directed=names.directed)
+
+
+def is_grakel(item: Any) -> bool:
+    """Whether the item keeps its edges as grakel.Graph does."""
+    return hasattr(item, "edge_dictionary") and hasattr(item, "adjacency_matrix")
+
+
+def read_grakel(graphs: list[Any], names: Names) -> GraphCollection:
+    """Read graphs of GraKeL, in either of the forms in which it keeps them."""
+    refuse_names(names, GRAKEL)
+    parts = []
+    for index, graph in enumerate(graphs):
+        # GraKeL keeps a graph as a dictionary or as a matrix, with labels of its own for each of the two forms.
+        if graph.edge_dictionary is not None and graph.adjacency_matrix is None:
+            members = (graph.edge_dictionary, graph.node_labels, graph.edge_labels)
+            parts.append(tuple_parts(members, names, index))
+        else:
+            labels = graph.index_node_labels or None, graph.index_edge_labels or None
+            parts.append(matrix_parts(np.asarray(graph.adjacency_matrix), *labels, names, index))
+    return build(with_weights(parts), names)
 
 
 @dataclass(frozen=True)
