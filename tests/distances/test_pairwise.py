@@ -139,8 +139,13 @@ def test_attribute_costs():
     for node, value in enumerate([0.0, 0.5, 9.0]):
         graph.nodes[node]["place"] = value
     graphs = GraphCollection.from_networkx([graph], node_attributes="place")
-    cost = EditCost.from_attributes(blank=1.0)
-    np.testing.assert_allclose(tree_distances(graphs, 0, [(0, 0), (0, 1), (0, 2)], cost)[0], [0, 0.5, 2])
+    cost = EditCost.from_attributes(blank=1.0, scale=None)
+    nodes = [(0, 0), (0, 1), (0, 2)]
+    np.testing.assert_allclose(tree_distances(graphs, 0, nodes, cost)[0], [0, 0.5, 2])
+    # By default attributes are in units of their standard deviation.
+    unit = np.std([0.0, 0.5, 9.0])
+    scaled = tree_distances(graphs, 0, nodes, EditCost.from_attributes(blank=1.0))[0]
+    np.testing.assert_allclose(scaled, [0, 0.5 / unit, min(9 / unit, 2)])
     with pytest.raises(ValueError, match="attributes"):
         tree_distances(GraphCollection.from_edges([(2, [(0, 1)])]), 1, [(0, 0)], cost)
 
