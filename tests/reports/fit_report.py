@@ -4,5 +4,6 @@ from relaxwl.predictors import FitReport
 from relaxwl.predictors.report import Tried
 
 REPORT = FitReport(
-    "3 graphs", "accuracy", (Tried("all", 0.8),), "all", 0.8, 0.6, "largest class", ("WL",), (), 1.0
+    "3 graphs", "accuracy", "cross-validated", (Tried("all", 0.8),), "all", 0.8, True, 0.6, "largest class", ("WL",),
+    (), (), 1.0,
 )  # fmt: skip

@@ -8,7 +8,9 @@ from relaxwl.unfolding.tree import UnfoldingTree
 from strategies import as_tree, nested_trees
 
 parse = UnfoldingTree.parse
-labels = st.one_of(st.integers(), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False))
+labels = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
 @settings(max_examples=100, deadline=None)
