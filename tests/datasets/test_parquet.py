@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import read_parquet, write_parquet
+from relaxwl.datasets.parquet import _chunks
 from relaxwl.graphs import CollectionBuilder
 
 
@@ -184,6 +185,33 @@ def test_a_few_bytes_that_stand_for_much_are_refused(tmp_path, monkeypatch):
     assert path.stat().st_size < 10**5
     monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e7)
     with pytest.raises(ValueError, match=r"bomb\.parquet .*2000001 values would need"):
+        read_parquet(path)
+
+
+def test_the_description_is_that_of_pyarrow(tmp_path):
+    path = tmp_path / "graphs.parquet"
+    graphs = random_collection(0, labels="text", number=60).with_names(range(60))
+    write_parquet(path, ((graphs[i : i + 20], [f"class {i}"] * 20) for i in range(0, 60, 20)))
+    known = pq.ParquetFile(path).metadata
+    groups = _chunks(path)
+    assert len(groups) == known.num_row_groups == 3
+    for number, group in enumerate(groups):
+        columns = [known.row_group(number).column(place) for place in range(known.num_columns)]
+        assert [chunk.path for chunk in group] == [column.path_in_schema for column in columns]
+        assert [chunk.n_values for chunk in group] == [column.num_values for column in columns]
+        assert [chunk.unpacked for chunk in group] == [column.total_uncompressed_size for column in columns]
+        assert [chunk.is_text for chunk in group] == [column.physical_type == "BYTE_ARRAY" for column in columns]
+
+
+@pytest.mark.parametrize(
+    "footer", [b"\x80" * 10**5, b"\x19" * 50, b"\x1c" * 10**5, b"\x49\xfc\xff\xff\xff\xff\x7f", b"\x15", b"\x1b\x01"]
+)
+def test_descriptions_that_were_made_to_be_wrong_are_refused(tmp_path, footer):
+    path = tmp_path / "crafted.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises((ValueError, LookupError, RecursionError)):
+        _chunks(path)
+    with pytest.raises(ValueError, match=r"crafted\.parquet cannot be read"):
         read_parquet(path)
 
 

@@ -43,6 +43,8 @@ FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # Characters of a class: as an array, all classes are as long as the longest.
 LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
+# Numbers by which Thrift and Parquet call a struct, and a column of texts.
+STRUCT, BYTE_ARRAY = 12, 6
 # Vertices that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
 
@@ -276,8 +278,9 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
                 )
         read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
         wanted = [name for name in known if name in read]
-        n_bare = BARE_NODES + _refuse_large(file.metadata, size)
-        _refuse_repeated_texts(path, file.metadata, wanted)
+        groups = _chunks(path)
+        n_bare = BARE_NODES + _refuse_large(groups, file.metadata.num_rows, size)
+        _refuse_repeated_texts(path, groups, wanted)
         form = "lists" if noted.ours else asked.edge_form or _edge_form(file)
         begin = 0
         for batch in file.iter_batches(size or BATCH, columns=wanted):
@@ -293,24 +296,100 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
             begin += len(rows)
 
 
-def _refuse_repeated_texts(path: str | os.PathLike[str], metadata: Any, wanted: list[str]) -> None:
+class _Chunk(NamedTuple):
+    """What the end of the file says of one column of a group of rows."""
+
+    name: str
+    path: str
+    is_text: bool
+    n_values: int
+    unpacked: int
+
+
+def _chunks(path: str | os.PathLike[str]) -> list[list[_Chunk]]:
+    """Return the columns of each group of rows.
+
+    pyarrow ends the process where it is asked for those of some damaged files, so their description is read here.
+    """
+    with Path(path).open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 8, 0))
+        length = int.from_bytes(file.read(4), "little")
+        if length > size - 8 or file.read(4) != b"PAR1":
+            raise ValueError("it does not end as a Parquet file does")
+        refuse_beyond_memory(VALUE_BYTES * float(length), "its description", "is it a Parquet file?")
+        file.seek(size - 8 - length)
+        described = _thrift(file.read(length), 0, STRUCT)[0]
+    groups = []
+    for group in described.get(4, []):
+        found = [column[3] for column in group[1]]
+        paths = [b".".join(column[3]).decode() for column in found]
+        groups.append(
+            [
+                _Chunk(path.split(".")[0], path, column[1] == BYTE_ARRAY, max(column[5], 0), max(column[6], 0))
+                for path, column in zip(paths, found, strict=True)
+            ]
+        )
+    return groups
+
+
+def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
+    """Return a value in the compact protocol of Thrift, a struct as a dictionary by field number, and where it ends."""
+
+    def varint(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                return value, at
+            if shift > 63:
+                raise ValueError("its description holds a number that is too large")
+
+    if kind in (1, 2):
+        return kind == 1, at
+    if kind in (3, 7):
+        return None, at + (1 if kind == 3 else 8)
+    if kind in (4, 5, 6):
+        value, at = varint(at)
+        return (value >> 1) ^ -(value & 1), at
+    if kind == 8:
+        length, at = varint(at)
+        return data[at : at + length], at + length
+    if kind in (9, 10):
+        header, at = data[at], at + 1
+        number, at = varint(at) if header >> 4 == 15 else (header >> 4, at)
+        items = []
+        for _ in range(number):
+            item, at = _thrift(data, at, 3 if header & 15 in (1, 2) else header & 15)
+            items.append(item)
+        return items, at
+    if kind != STRUCT:
+        raise ValueError("its description cannot be read")
+    fields: dict[int, Any] = {}
+    number = 0
+    while data[at]:
+        header, at = data[at], at + 1
+        if header >> 4:
+            number += header >> 4
+        else:
+            number, at = _thrift(data, at, 4)
+        fields[number], at = _thrift(data, at, header & 15)
+    return fields, at + 1
+
+
+def _refuse_repeated_texts(path: str | os.PathLike[str], groups: list[list[_Chunk]], wanted: list[str]) -> None:
     """Refuse texts that stand once in a dictionary of the file and would be written out far too often.
 
     The dictionary of a group of rows comes with the first of its texts that is read.
     """
-    columns = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-    places = {
-        number: column.path.split(".")[0]
-        for number, column in enumerate(columns)
-        if column.physical_type == "BYTE_ARRAY" and column.path.split(".")[0] in wanted
-    }
-    if not places:
-        return
-    total, texts = 0, [columns[number].path for number in places]
-    with _pyarrow()[1].ParquetFile(path, read_dictionary=texts) as file:
-        for group in range(metadata.num_row_groups):
-            longest = dict.fromkeys(places.values(), 0)
-            for batch in file.iter_batches(1, row_groups=[group], columns=sorted(longest)):
+    total = 0
+    texts = {chunk.path for group in groups for chunk in group if chunk.is_text and chunk.name in wanted}
+    with _pyarrow()[1].ParquetFile(path, read_dictionary=sorted(texts)) as file:
+        for number, group in enumerate(groups if texts else []):
+            chunks = [chunk for chunk in group if chunk.path in texts]
+            longest = {chunk.name: 0 for chunk in chunks}
+            for batch in file.iter_batches(1, row_groups=[number], columns=sorted(longest)):
                 for name in longest:
                     array = batch.column(name)
                     while hasattr(array, "value_lengths"):
@@ -319,7 +398,7 @@ def _refuse_repeated_texts(path: str | os.PathLike[str], metadata: Any, wanted: 
                     longest[name] = max([longest[name], *(len(word or "") for word in words)])
                 if all(longest.values()):
                     break
-            total += sum(metadata.row_group(group).column(at).num_values * longest[name] for at, name in places.items())
+            total += sum(chunk.n_values * longest[chunk.name] for chunk in chunks)
     limit = FREE_BYTES + BYTES_PER_BYTE * Path(path).stat().st_size
     if total > limit:
         raise ValueError(f"its texts would take up to {total / 2**20:.0f} MiB, and {limit / 2**20:.0f} MiB are allowed")
@@ -361,15 +440,13 @@ def _edge_form(file: Any) -> str:
     return next(iter(found), "lists")
 
 
-def _refuse_large(metadata: Any, size: int | None) -> int:
+def _refuse_large(groups: list[list[_Chunk]], n_rows: int, size: int | None) -> int:
     """Refuse what does not fit into memory, whatever it is packed to; return the number of values in the file."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
-    n_values = sum(column.num_values for column in columns)
-    n_bytes = VALUE_BYTES * n_values + sum(column.total_uncompressed_size for column in columns)
-    share = 1.0 if size is None else min(size / max(metadata.num_rows, 1), 1.0)
+    n_values = sum(chunk.n_values for group in groups for chunk in group)
+    n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for group in groups for chunk in group)
+    share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
     refuse_beyond_memory(share * n_bytes, f"its {n_values} values", ADVICE)
-    return int(n_values)
+    return n_values
 
 
 def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:
