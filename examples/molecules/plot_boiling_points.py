@@ -18,7 +18,8 @@ from relaxwl import GraphIndex, WeisfeilerLehman
 from relaxwl.molecules import MoleculeRegressor, from_smiles, scaffolds
 
 # %%
-# **The table.** Boiling points in °C at atmospheric pressure, rounded.
+# **The table.** Approximate boiling points in °C at atmospheric pressure, rounded. They illustrate the workflow and
+# were not checked against a reference table; do not use them as data.
 
 with Path("boiling_points.csv").open(encoding="utf-8") as file:
     rows = list(csv.DictReader(file))
