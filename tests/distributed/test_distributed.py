@@ -399,7 +399,7 @@ def test_a_worker_killed_in_transform(client, tmp_path, graphs):
     shards = shard(tmp_path / "s", graphs, 5)
     kernel = clone(KERNEL).fit(graphs)
     before = set(client.run(os.getpid).values())
-    client.run(poison, workers=[sorted(client.scheduler_info()["workers"])[0]])
+    client.run(poison)  # every worker, since the scheduler may give a single one no block at all
     blocks = [block.compute() for block in kernel.transform(shards).to_delayed().ravel()]
     assert (vstack(blocks).tocsr() != kernel.transform(graphs)).nnz == 0
     wait_until(lambda: not all(is_alive(pid) for pid in before), "no worker died")
