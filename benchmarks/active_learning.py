@@ -49,9 +49,9 @@ def plot(found, n_best, path):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (name, curves), colour in zip(found.items(), ("C1", "C0"), strict=True):
+    for (name, curves), color in zip(found.items(), ("C1", "C0"), strict=True):
         for place, curve in enumerate(curves):
-            axes.step(np.arange(1, len(curve) + 1), curve, color=colour, alpha=0.6, label=None if place else name)
+            axes.step(np.arange(1, len(curve) + 1), curve, color=color, alpha=0.6, label=None if place else name)
     axes.set(xlabel="measurements", ylabel=f"found of the {n_best} best")
     axes.legend()
     figure.savefig(path, dpi=150)

@@ -1,4 +1,4 @@
-"""Compare median barycentres with the optimum of the linear program on real clusters, side by side in one run.
+"""Compare median barycenters with the optimum of the linear program on real clusters, side by side in one run.
 
 Clusters come from the R-WL* chain (depths 2 to 4, k = √rows) of four data sets that are looked for beside the
 checkout. From each depth some clusters are taken, evenly over the sizes; clusters whose linear program would take long
@@ -18,7 +18,7 @@ from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.datasets.tu import load_tu
 from relaxwl.distances.batched import row_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.transport import transport_distance
 from relaxwl.unfolding import refine
 
@@ -58,7 +58,7 @@ def chain(name: str, max_depth: int = 4) -> Iterator[tuple[int, csr_array, np.nd
         n_points, codes = len(centers), kmeans.labels_[ids]
         deleting = root_cost[centers.roots, -1] + centers.to_matrix() @ ground[:-1, -1]
         ground = np.block([
-            [row_distances(centers, centers, Ground(ground, root_cost)), deleting[:, None]],
+            [row_distances(centers, centers, GroundCost(ground, root_cost)), deleting[:, None]],
             [deleting[None], np.zeros((1, 1))],
         ])  # fmt: skip
 
@@ -77,7 +77,7 @@ def clusters_of(counts: csr_array, labels: np.ndarray, ground: np.ndarray) -> li
 
 
 def least_seconds(cluster: Cluster, method: str, rounds: int) -> tuple[float, np.ndarray]:
-    """Return the least processor time of some runs (less disturbed by other load), and the barycentre."""
+    """Return the least processor time of some runs (less disturbed by other load), and the barycenter."""
     least, center = float("inf"), np.empty(0)
     for _ in range(rounds):
         start = time.process_time()
@@ -124,7 +124,7 @@ def main() -> None:
             )
     gaps, median_seconds, lp_seconds = np.concatenate(figures, axis=1)
     print(
-        f"all: {len(gaps)} clusters, mean gap {gaps.mean():.4f} %, worst {gaps.max():.3f} %, the median barycentre "
+        f"all: {len(gaps)} clusters, mean gap {gaps.mean():.4f} %, worst {gaps.max():.3f} %, the median barycenter "
         f"{lp_seconds.sum() / median_seconds.sum():.0f}× faster in sum, {np.median(lp_seconds / median_seconds):.0f}× "
         "for half of the clusters or more"
     )

@@ -49,7 +49,7 @@ def ablations() -> dict[str, RelaxedWeisfeilerLehman]:
     weights = {
         "deeper counts half": relaxed(depth_weights=[0.5**depth for depth in range(5)]),
         "deeper counts double": relaxed(depth_weights=[2.0**depth for depth in range(5)]),
-        "each depth normalised": relaxed(normalize="depth"),
+        "each depth normalized": relaxed(normalize="depth"),
     }
     return {"R-WL*": relaxed(), **groups, **partitions, **cheap, **costs, **weights}
 
@@ -78,7 +78,7 @@ def ablation(data: Path) -> Iterator[Experiment]:
 
 
 def attributes(data: Path) -> Iterator[Experiment]:
-    """Yield R-WL* without and with the attributes of vertices."""
+    """Yield R-WL* without and with the attributes of nodes."""
     for name in ("BZR", "PROTEINS"):
         graphs, y = load_tu(data / f"{name}.zip")
         if graphs.node_attributes is None:
@@ -91,7 +91,7 @@ def attributes(data: Path) -> Iterator[Experiment]:
 
 
 def once(data: Path, folder: Path) -> None:
-    """Write the share of neighbourhoods whose tree occurs once, for all data sets and depths 1 to 3."""
+    """Write the share of neighborhoods whose tree occurs once, for all data sets and depths 1 to 3."""
     found = {}
     sets = [(name, load_tu(data / f"{name}.zip")[0]) for name in SETS]
     sets += [(f"egonets-{level}", make_egonets(DENSITY_GRAPHS, level=level, random_state=level)[0]) for level in LEVELS]
@@ -102,7 +102,7 @@ def once(data: Path, folder: Path) -> None:
             rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
             counts = np.bincount(ids)
             shares.append([len(rows), float(np.mean(counts == 1)), float(np.mean(counts[ids] == 1))])
-        found[name] = {"n_vertices": graphs.n_nodes, "degree": 2 * graphs.n_edges / graphs.n_nodes, "depths": shares}
+        found[name] = {"n_nodes": graphs.n_nodes, "degree": 2 * graphs.n_edges / graphs.n_nodes, "depths": shares}
     with atomic_write(folder / "once.json") as file:
         file.write(json.dumps(found, indent=1).encode())
 

@@ -1,6 +1,6 @@
 """Fit R-WL* (depth 2, one partition) to shards of generated ego networks: threads beside one and two worker processes.
 
-Run ``python benchmarks/distributed.py [VERTICES ...] [--folder DIR] [--memory-limit 1GiB] [--shard-nodes N]``. Times
+Run ``python benchmarks/distributed.py [NODES ...] [--folder DIR] [--memory-limit 1GiB] [--shard-nodes N]``. Times
 are those of the best of some fits in fresh processes, with the reading of shards, after a small fit that loads compiled
 code. Threads fit the whole collection in memory, as many as there are workers at most; a worker has one thread. The
 peak is that of each process, the client's first. All models of a size are compared bit for bit.
@@ -34,7 +34,7 @@ KERNEL = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
 
 
 def write(folder: Path, n_nodes: int, shard_nodes: int) -> ShardedCollection:
-    """Write ego networks with about so many vertices in all, unless they are there."""
+    """Write ego networks with about so many nodes in all, unless they are there."""
     if (folder / "manifest.json").exists():
         return ShardedCollection.open(folder)
     graphs, _ = make_egonets(GRAPHS_AT_ONCE, random_state=0)
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where shards are written, and found again")
     parser.add_argument("--memory-limit", default="4GiB", help="of each worker")
     parser.add_argument(
-        "--shard-nodes", type=int, help="vertices of a shard; by default 170,000, or a 20th of all if that is more"
+        "--shard-nodes", type=int, help="nodes of a shard; by default 170,000, or a 20th of all if that is more"
     )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=["threads", *map(str, WORKERS)])

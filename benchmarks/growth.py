@@ -1,6 +1,6 @@
 """How R-WL* grows with labels, degree, rows and clusters, one of them at a time.
 
-Run ``python benchmarks/growth.py [--plot FILE]``. Random graphs of 40 vertices (200 of them, 8 labels, mean degree 6
+Run ``python benchmarks/growth.py [--plot FILE]``. Random graphs of 40 nodes (200 of them, 8 labels, mean degree 6
 where nothing else is said); depth 3, one partition, one thread. Processor time of fitting with k-means and with one
 assignment (``max_iter=0``), the least of three rounds, and for the size of things the distinct trees of depths 1 to 3.
 """

@@ -17,7 +17,7 @@ from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans
 from relaxwl.clustering import KMeansPartitioner
 from relaxwl.clustering.nearest import Search
 from relaxwl.datasets import load_tu
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("EGO-1", "PROTEINS", "IMDB-BINARY", "REDDIT-BINARY", "NCI1", "DD")
@@ -78,7 +78,7 @@ def main() -> None:
 def _few_rows() -> Any:
     """Return a handful of rows that compile what is timed."""
     counts = np.arange(1, 41, dtype=np.int32)
-    return Rows(np.zeros(40, np.int32), np.arange(41), np.arange(40, dtype=np.int32) % 2, counts, 2)
+    return TreeRows(np.zeros(40, np.int32), np.arange(41), np.arange(40, dtype=np.int32) % 2, counts, 2)
 
 
 if __name__ == "__main__":

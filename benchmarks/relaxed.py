@@ -5,7 +5,7 @@ GraKeL's fit_transform (4 iterations, Gram matrix), our fit and transform (depth
 the fit of 20 partitions of one assignment each (``max_iter=0``). Times are the least of several rounds in which all
 take turns; in brackets processor time, of all threads together. The ratio of the fit is that of the times on the clock,
 and in brackets of processor times, which others on the machine disturb less: with n idle cores the first is an n-th of
-the second at best. LABELLED-EGOS are made here: 200 dense ego networks of 20 to 60 vertices with 12 labels.
+the second at best. LABELED-EGOS are made here: 200 dense ego networks of 20 to 60 nodes with 12 labels.
 """
 
 import argparse
@@ -22,13 +22,13 @@ from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
 from relaxwl.datasets import load_tu
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-NAMES = ("EGO-1", "LABELLED-EGOS", "PROTEINS", "IMDB-BINARY", "REDDIT-BINARY", "NCI1", "DD")
+NAMES = ("EGO-1", "LABELED-EGOS", "PROTEINS", "IMDB-BINARY", "REDDIT-BINARY", "NCI1", "DD")
 # The most that a fit may cost, as a multiple of GraKeL's time.
 GOALS = {"EGO-1": 5, "PROTEINS": 1.5, "IMDB-BINARY": 0.8, "REDDIT-BINARY": 0.4, "NCI1": 0.15, "DD": 8}
 
 
-def labelled_egos(n_graphs: int = 200, n_labels: int = 12, share: float = 0.3, seed: int = 0) -> GraphCollection:
-    """Make ego networks: vertex 0 knows all others, and others know each other the more the closer their labels."""
+def labeled_egos(n_graphs: int = 200, n_labels: int = 12, share: float = 0.3, seed: int = 0) -> GraphCollection:
+    """Make ego networks: node 0 knows all others, and others know each other the more the closer their labels."""
     rng = np.random.default_rng(seed)
     graphs = []
     for _ in range(n_graphs):
@@ -58,7 +58,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{'data set':<15}{'GraKeL WL':>17}{'fit':>17}{'transform':>17}{'20 × 0':>17}{'fit ratio':>17}{'goal':>7}")
     for name in arguments.names:
-        graphs = labelled_egos() if name == "LABELLED-EGOS" else load_tu(arguments.data / f"{name}.zip")[0]
+        graphs = labeled_egos() if name == "LABELED-EGOS" else load_tu(arguments.data / f"{name}.zip")[0]
         inputs = [grakel.Graph(*item) for item in grakel_input(graphs)]
         kernel = RelaxedWeisfeilerLehman(random_state=0, n_jobs=arguments.jobs)
         many = RelaxedWeisfeilerLehman(random_state=0, n_partitions=20, max_iter=0, n_jobs=arguments.jobs)

@@ -14,13 +14,13 @@ from scipy.optimize import linear_sum_assignment
 
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances
-from relaxwl.distances.ground import Ground
-from relaxwl.unfolding import Rows, leaves, refine
+from relaxwl.distances.ground import GroundCost
+from relaxwl.unfolding import TreeRows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def rows_of_depths(path: Path, depth: int) -> tuple[list[Rows], np.ndarray]:
+def rows_of_depths(path: Path, depth: int) -> tuple[list[TreeRows], np.ndarray]:
     graphs, _ = load_tu(path)
     rows, ids = leaves(graphs.node_codes)
     levels = [rows]
@@ -53,7 +53,9 @@ def by_assignment(a: tuple, b: tuple, ground: np.ndarray) -> float:
     return float(cost[linear_sum_assignment(cost)].sum())
 
 
-def loop(solve: Callable[..., float], rows: Rows, ground: np.ndarray, pairs: np.ndarray) -> tuple[float, list[float]]:
+def loop(
+    solve: Callable[..., float], rows: TreeRows, ground: np.ndarray, pairs: np.ndarray
+) -> tuple[float, list[float]]:
     start = time.perf_counter()
     values = [solve(rows.row(a), rows.row(b), ground) for a, b in pairs]
     return (time.perf_counter() - start) / len(pairs), values
@@ -69,12 +71,12 @@ def best_of(repeats: int, work: Callable[[], np.ndarray]) -> float:
     return min(times)
 
 
-def report(name: str, rows: Rows, ground: np.ndarray, costs: np.ndarray, sample: int, repeats: int) -> None:
+def report(name: str, rows: TreeRows, ground: np.ndarray, costs: np.ndarray, sample: int, repeats: int) -> None:
     n_pairs = len(rows) * (len(rows) - 1) / 2
-    distances = level_distances(rows, Ground(ground, costs))
-    assert (level_distances(rows, Ground(ground, costs), n_jobs=2) == distances).all()
-    one = best_of(repeats, lambda: level_distances(rows, Ground(ground, costs), n_jobs=1))
-    two = best_of(repeats, lambda: level_distances(rows, Ground(ground, costs), n_jobs=2))
+    distances = level_distances(rows, GroundCost(ground, costs))
+    assert (level_distances(rows, GroundCost(ground, costs), n_jobs=2) == distances).all()
+    one = best_of(repeats, lambda: level_distances(rows, GroundCost(ground, costs), n_jobs=1))
+    two = best_of(repeats, lambda: level_distances(rows, GroundCost(ground, costs), n_jobs=2))
     pairs = np.random.default_rng(0).integers(0, len(rows), (sample, 2))
     print(f"{name}: {len(rows)} distinct trees, {n_pairs / 1e6:.2f} M pairs, {distances.dtype}")
     print(f"  {'what':<34} {'a pair':>12} {'all pairs':>12}")
@@ -102,7 +104,7 @@ def main() -> None:
         if depth in options.depths:
             report(f"{options.name}, depth {depth}", rows, ground, costs, options.sample, options.repeats)
         if depth < len(levels) - 1:
-            ground = level_distances(rows, Ground(ground, costs))
+            ground = level_distances(rows, GroundCost(ground, costs))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 Run ``python benchmarks/wasserstein_kmeans.py [--only PART] [--rounds R] [--every E] [--rows N ...]``.
 
-1. compare: EGO-1 at depth 2 of an R-WL* chain. Our k-means with median and with entropic centres against every row ×
-   every centre with ``ot.emd2`` and entropic barycentres through POT, all with the same seeds, after the same rounds;
-   and our whole runs. The entropic centres of both use the regularisation 0.05 on the ground as it is, doubled where
+1. compare: EGO-1 at depth 2 of an R-WL* chain. Our k-means with median and with entropic centers against every row ×
+   every center with ``ot.emd2`` and entropic barycenters through POT, all with the same seeds, after the same rounds;
+   and our whole runs. The entropic centers of both use the regularization 0.05 on the ground as it is, doubled where
    numbers are lost; POT's come to 0.2 so (its logarithmic variant loses none, but takes over a hundred times as long).
-   The pipeline's distances are timed on a sample of pairs and scaled up, its barycentres are computed in full.
+   The pipeline's distances are timed on a sample of pairs and scaled up, its barycenters are computed in full.
    Objectives are sums of exact distances.
 2. solves: exact solves for each row and round of our k-means at the depths 2, 3 and 4 of the chain.
 3. growth: time for one round against the number of rows from 1,000 to 1,000,000, k = √rows, same ground points, and
@@ -23,18 +23,18 @@ import numpy as np
 import ot
 
 from relaxwl import WassersteinKMeans
-from relaxwl.clustering import Ground
+from relaxwl.clustering import GroundCost
 from relaxwl.clustering.barycenter import REGULARIZATION
 from relaxwl.clustering.nearest import nearest
 from relaxwl.datasets import load_tu
-from relaxwl.kernels.chains import group_distances
-from relaxwl.unfolding import Rows, leaves, refine
+from relaxwl.kernels.chains import center_costs
+from relaxwl.unfolding import TreeRows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 OWN_CENTERS = ("median", "entropic")
 
 
-def ego_chain(depths: range) -> Iterator[tuple[int, Rows, np.ndarray]]:
+def ego_chain(depths: range) -> Iterator[tuple[int, TreeRows, np.ndarray]]:
     """Yield (depth, rows, ground) of EGO-1 for these depths, of at least 2, of an R-WL* chain."""
     graphs, _ = load_tu(DATA / "EGO-1.zip")
     rows, ids = leaves(graphs.node_codes)
@@ -44,10 +44,10 @@ def ego_chain(depths: range) -> Iterator[tuple[int, Rows, np.ndarray]]:
         if depth in depths:
             yield depth, rows, fed
         kmeans = WassersteinKMeans(random_state=0).fit(rows, ground=fed, check=False)
-        ids, fed = kmeans.labels_[ids], group_distances(kmeans.centers_, Ground(fed, unit), None)
+        ids, fed = kmeans.labels_[ids], center_costs(kmeans.centers_, GroundCost(fed, unit), None)
 
 
-def padded(rows: Rows, total: float) -> np.ndarray:
+def padded(rows: TreeRows, total: float) -> np.ndarray:
     """Return dense masses with ⊥ filled up to a common total."""
     dense = np.zeros((len(rows), rows.n_points + 1))
     dense[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.points] = rows.counts
@@ -55,14 +55,16 @@ def padded(rows: Rows, total: float) -> np.ndarray:
     return dense
 
 
-def straightforward(rows: Rows, ground: np.ndarray, seeds: np.ndarray, rounds: int) -> Iterator[tuple[float, float]]:
-    """Yield (estimated seconds so far, objective) after each round; assignments are brute force, centres entropic."""
+def straightforward(
+    rows: TreeRows, ground: np.ndarray, seeds: np.ndarray, rounds: int
+) -> Iterator[tuple[float, float]]:
+    """Yield (estimated seconds so far, objective) after each round; assignments are brute force, centers entropic."""
     rng = np.random.default_rng(0)
     total = 2.0 * float(padded(rows, 0.0)[:, :-1].sum(axis=1).max())
     points = padded(rows, total)
     centers = points[seeds].copy()
     spent, strength = 0.0, REGULARIZATION
-    labels, _ = nearest(rows, as_centers(centers), Ground(ground, np.zeros((1, 1))))
+    labels, _ = nearest(rows, as_centers(centers), GroundCost(ground, np.zeros((1, 1))))
     for _ in range(rounds):
         pairs = rng.integers(len(points), size=300), rng.integers(len(centers), size=300)
         start = time.perf_counter()
@@ -81,12 +83,12 @@ def straightforward(rows: Rows, ground: np.ndarray, seeds: np.ndarray, rounds: i
                 centers[c] = total * histogram
         spent += time.perf_counter() - start
         # The pipeline's assignment, found the fast way: the result is the same, only its time is estimated.
-        labels, distances = nearest(rows, as_centers(centers), Ground(ground, np.zeros((1, 1))))
+        labels, distances = nearest(rows, as_centers(centers), GroundCost(ground, np.zeros((1, 1))))
         yield spent, float(distances.sum())
 
 
 def entropic_barycenter(histograms: np.ndarray, ground: np.ndarray, strength: float) -> tuple[np.ndarray, float]:
-    """Return POT's barycentre and its regularisation: ``strength``, doubled until no numbers are lost."""
+    """Return POT's barycenter and its regularization: ``strength``, doubled until no numbers are lost."""
     weights = np.full(len(histograms), 1 / len(histograms))
     while True:
         with np.errstate(all="ignore"):
@@ -96,9 +98,9 @@ def entropic_barycenter(histograms: np.ndarray, ground: np.ndarray, strength: fl
         strength *= 2
 
 
-def as_centers(dense: np.ndarray) -> Rows:
+def as_centers(dense: np.ndarray) -> TreeRows:
     kept = [np.flatnonzero(row[:-1] > 1e-9) for row in dense]
-    return Rows(
+    return TreeRows(
         np.zeros(len(dense), np.int32),
         np.concatenate([[0], np.cumsum([len(points) for points in kept])]),
         np.concatenate(kept).astype(np.int32),
@@ -114,7 +116,7 @@ def compare(rounds: int, every: int) -> None:
     # The generator that k-means draws its seeds with.
     seeds = np.sort(np.random.default_rng(1).choice(len(rows), k, replace=False))
     print(f"EGO-1, depth 2, every {every}th row: {len(rows)} rows, {k} clusters, {rows.n_points} points, one thread")
-    print("  rounds     straightforward (POT)            median centres          entropic centres")
+    print("  rounds     straightforward (POT)            median centers          entropic centers")
     for number, (seconds, objective) in enumerate(straightforward(rows, ground, seeds, rounds), start=1):
         columns = [(seconds, objective), *(fitted(rows, ground, k, center, number) for center in OWN_CENTERS)]
         print(f"  {number:6}" + "".join(f"   {spent:9.2f} s, {cost:9.0f}" for spent, cost in columns), flush=True)
@@ -123,7 +125,7 @@ def compare(rounds: int, every: int) -> None:
         print(f"  {center}, whole run of at most {limit} rounds: {spent:.2f} s, objective {cost:.0f}", flush=True)
 
 
-def fitted(rows: Rows, ground: np.ndarray, k: int, center: str, rounds: int) -> tuple[float, float]:
+def fitted(rows: TreeRows, ground: np.ndarray, k: int, center: str, rounds: int) -> tuple[float, float]:
     """Return seconds and objective of our k-means; a small fit before it compiles what it needs."""
     kmeans = WassersteinKMeans(k, center, init="random", max_iter=rounds, random_state=1)
     WassersteinKMeans(3, center, random_state=0).fit(rows.take(np.arange(20)), ground=ground, check=False)  # compile
@@ -139,12 +141,12 @@ def solves() -> None:
         print(
             f"  depth {depth}: {len(rows)} rows, {len(kmeans.centers_)} clusters, {kmeans.n_iter_} rounds: "
             f"{kmeans.n_solves_:.2f} solved to the end, {kmeans.n_abandoned_:.2f} abandoned, "
-            f"{kmeans.n_measured_:.2f} measured against updated centres",
+            f"{kmeans.n_measured_:.2f} measured against updated centers",
             flush=True,
         )
 
 
-def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Generator) -> Rows:
+def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Generator) -> TreeRows:
     """Make rows with supports as real ones have: three to twelve points around one of many places."""
     places = rng.integers(len(ground_points), size=n_rows)
     near = np.argsort(((ground_points[:, None] - ground_points[None]) ** 2).sum(axis=2), axis=1)[:, :24]
@@ -153,7 +155,7 @@ def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Genera
     points = [np.sort(near[place, order[:size]]) for place, order, size in zip(places, chosen, sizes, strict=True)]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     counts = 1 + rng.poisson(0.6, size=int(indptr[-1]))
-    return Rows(
+    return TreeRows(
         np.zeros(n_rows, np.int32), indptr, np.concatenate(points).astype(np.int32), counts.astype(np.int32), len(near)
     )
 

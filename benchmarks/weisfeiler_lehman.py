@@ -39,7 +39,7 @@ print(time.perf_counter() - start)
 
 
 def grakel_input(graphs: GraphCollection) -> list[tuple[dict[tuple[int, int], int], dict[int, Any]]]:
-    """Return the graphs as GraKeL reads them; unlabelled vertices all get the same label."""
+    """Return the graphs as GraKeL reads them; unlabeled nodes all get the same label."""
     result = []
     for graph in graphs:
         pairs = [tuple(pair) for pair in graph.edges.tolist()]
@@ -52,7 +52,7 @@ def grakel_input(graphs: GraphCollection) -> list[tuple[dict[tuple[int, int], in
 def grakel_gram(inputs: list[Any]) -> np.ndarray:
     import grakel
 
-    return grakel.WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=grakel.VertexHistogram).fit_transform(inputs)
+    return grakel.WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=grakel.NodeHistogram).fit_transform(inputs)
 
 
 def our_gram(graphs: GraphCollection, n_jobs: int) -> np.ndarray:

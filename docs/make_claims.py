@@ -53,7 +53,7 @@ NOISE = """\
 Block graphs (`make_block_graphs`): a random tree of 16 blocks of 8 nodes plus one edge, placed in two ways with equal
 degrees, is the class; edges within blocks and between adjacent blocks have probability p; m noise edges are added.
 {n} graphs per set, mean over {sets} sets, chance level 50 %. At p = 0.2 only shortest paths are clearly above chance,
-with little noise. From p = 0.6 on R-WL\\* is robust to noise that reduces SP towards chance; WL and WL-OA are at
+with little noise. From p = 0.6 on R-WL\\* is robust to noise that reduces SP toward chance; WL and WL-OA are at
 chance except for p = 1 with at most 16 noise edges. At p = 1 without noise there are so few distinct trees that
 √trees clusters merge trees of different classes in three of the five sets.
 
@@ -179,7 +179,7 @@ def _draw_noise(found: dict[float, dict[str, dict[int, list[float]]]]) -> None:
             axes.plot(range(len(places)), means, **look)
             axes.set_xticks(range(len(places)), [str(edges) for edges in places])
         axes.set(title=f"p = {p:g}", xlabel="noise edges")
-        axes.axhline(50, color="grey", linewidth=0.8, linestyle=":")
+        axes.axhline(50, color="gray", linewidth=0.8, linestyle=":")
     panels[0][0].set_ylabel("accuracy, %")
     panels[0][-1].legend(fontsize=8)
     save_figure(figure, IMAGES / "claims-noise.svg")

@@ -24,7 +24,7 @@ from relaxwl.evaluation import (
 )
 from relaxwl.evaluation.paper import PAPER_ACCURACIES
 from relaxwl.evaluation.records import best_cells
-from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
+from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_graphs
 from relaxwl.evaluation.tables import Column, TableCell
 from relaxwl.reports.plots import ranks_figure, save_figure
 
@@ -224,7 +224,7 @@ def duplicates(results: Results, data: Path) -> str:
     rows = []
     for name in (name for name in [*SOCIAL, *OTHERS] if name in results.datasets):
         graphs, y = load_tu(data / f"{name}.zip")
-        groups = indistinguishable_groups(graphs)
+        groups = indistinguishable_graphs(graphs)
         alone = np.bincount(groups)[groups] == 1
         cells = [f"{100 * (1 - alone.mean()):.1f} %", f"{100 * accuracy_bound(groups, y):.1f}"]
         for kernel in shown:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 
 def random_ground(n_points, seed=0):
@@ -27,7 +27,7 @@ def random_content(n_rows, n_points, seed=0, n_roots=3):
 def tree_rows(content, n_points):
     """Make rows over ``n_points`` points of plain content."""
     lengths = [len(kinds) for _, kinds in content]
-    return Rows(
+    return TreeRows(
         np.array([root for root, _ in content], np.int32),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         np.array([point for _, kinds in content for point in sorted(kinds)], np.int32),

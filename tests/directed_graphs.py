@@ -7,7 +7,7 @@ from relaxwl import as_collection
 
 
 def random_digraphs(number=12, seed=0):
-    """Graphs as (n, arcs, vertex labels, arc labels)."""
+    """Graphs as (n, arcs, node labels, arc labels)."""
     rng = np.random.default_rng(seed)
     graphs = []
     for _ in range(number):

@@ -17,13 +17,13 @@ from scipy.optimize import linear_sum_assignment, linprog
 # Trees
 
 
-def unfolding_tree(neighbors, labels, vertex, depth, edge_labels=None):
-    """Write the unfolding tree of a vertex out: ``neighbors[v]`` and ``edge_labels[v]`` are aligned lists."""
+def unfolding_tree(neighbors, labels, node, depth, edge_labels=None):
+    """Write the unfolding tree of a node out: ``neighbors[v]`` and ``edge_labels[v]`` are aligned lists."""
     if depth == 0:
-        return (labels[vertex], ())
-    edges = [None] * len(neighbors[vertex]) if edge_labels is None else edge_labels[vertex]
-    below = [unfolding_tree(neighbors, labels, other, depth - 1, edge_labels) for other in neighbors[vertex]]
-    return (labels[vertex], tuple(zip(edges, below, strict=True)))
+        return (labels[node], ())
+    edges = [None] * len(neighbors[node]) if edge_labels is None else edge_labels[node]
+    below = [unfolding_tree(neighbors, labels, other, depth - 1, edge_labels) for other in neighbors[node]]
+    return (labels[node], tuple(zip(edges, below, strict=True)))
 
 
 def sorted_tree(tree):
@@ -36,18 +36,18 @@ def tree_size(tree):
     return 1 + sum(tree_size(child) for _, child in tree[1])
 
 
-def tree_vertices(tree):
-    """Return for every vertex, the root first, its (label, edge label, parent)."""
-    vertices = []
+def tree_nodes(tree):
+    """Return for every node, the root first, its (label, edge label, parent)."""
+    nodes = []
 
     def visit(node, edge, parent):
-        vertices.append((node[0], edge, parent))
-        me = len(vertices) - 1
+        nodes.append((node[0], edge, parent))
+        me = len(nodes) - 1
         for child_edge, child in node[1]:
             visit(child, child_edge, me)
 
     visit(tree, None, None)
-    return vertices
+    return nodes
 
 
 def tree_isomorphic(a, b):
@@ -68,7 +68,7 @@ def tree_isomorphic(a, b):
 
 
 def transport_cost(x, y, costs):
-    """Minimise Σ plan·cost between equal masses subject to the marginals, as a linear program."""
+    """Minimize Σ plan·cost between equal masses subject to the marginals, as a linear program."""
     n, m = costs.shape
     rows = np.kron(np.eye(n), np.ones(m))
     columns = np.kron(np.ones(n), np.eye(m))
@@ -145,7 +145,7 @@ def no_edge_cost(a, b):
 
 
 def is_tree_mapping(mapping, parents, other_parents):
-    """Check the definition: one-to-one, root on root, parents of mapped vertices mapped."""
+    """Check the definition: one-to-one, root on root, parents of mapped nodes mapped."""
     definite = all((v == w) == (v2 == w2) for (v, v2), (w, w2) in itertools.product(mapping, repeat=2))
     root = (0, 0) in mapping
     structure = all((parents[v], other_parents[w]) in mapping for v, w in mapping if (v, w) != (0, 0))
@@ -153,27 +153,27 @@ def is_tree_mapping(mapping, parents, other_parents):
 
 
 def all_tree_mappings(a, b):
-    """Yield every set of vertex pairs that satisfies the definition."""
-    parents = [parent for _, _, parent in tree_vertices(a)]
-    other_parents = [parent for _, _, parent in tree_vertices(b)]
+    """Yield every set of node pairs that satisfies the definition."""
+    parents = [parent for _, _, parent in tree_nodes(a)]
+    other_parents = [parent for _, _, parent in tree_nodes(b)]
 
-    def extend(vertex, chosen):
-        if vertex == len(parents):
+    def extend(node, chosen):
+        if node == len(parents):
             mapping = frozenset(chosen.items())
             assert is_tree_mapping(mapping, parents, other_parents)
             yield mapping
             return
-        yield from extend(vertex + 1, chosen)
+        yield from extend(node + 1, chosen)
         for other in range(1, len(other_parents)):
-            if other not in chosen.values() and chosen.get(parents[vertex]) == other_parents[other]:
-                yield from extend(vertex + 1, {**chosen, vertex: other})
+            if other not in chosen.values() and chosen.get(parents[node]) == other_parents[other]:
+                yield from extend(node + 1, {**chosen, node: other})
 
     yield from extend(1, {0: 0})
 
 
 def tree_mapping_cost(mapping, a, b, cost=discrete_cost, edge_cost=no_edge_cost):
-    """Add up relabelling of mapped vertices and edges, deletion and insertion of all others."""
-    left, right = tree_vertices(a), tree_vertices(b)
+    """Add up relabeling of mapped nodes and edges, deletion and insertion of all others."""
+    left, right = tree_nodes(a), tree_nodes(b)
     total = 0.0
     for v, w in mapping:
         total += cost(left[v][0], right[w][0])
@@ -247,7 +247,7 @@ def _sorted_branch(branch):
 
 
 def neighborhoods(graph, edge_labels=False):
-    """Return, for each vertex, its neighbours as pairs (edge label, vertex); label 0 if labels do not count."""
+    """Return, for each node, its neighbors as pairs (edge label, node); label 0 if labels do not count."""
     n_nodes, edges, _, names = graph
     around = [[] for _ in range(n_nodes)]
     for place, (a, b) in enumerate(edges):
@@ -258,11 +258,11 @@ def neighborhoods(graph, edge_labels=False):
 
 
 def neighbor_lists(graph):
-    return [[vertex for _, vertex in around] for around in neighborhoods(graph)]
+    return [[node for _, node in around] for around in neighborhoods(graph)]
 
 
 def refinements(graphs, max_depth, edge_labels=False):
-    """Return, for each depth, the label of every vertex of every graph: nested tuples, equal exactly if trees are."""
+    """Return, for each depth, the label of every node of every graph: nested tuples, equal exactly if trees are."""
     current = [[(label,) for label in graph[2]] for graph in graphs]
     depths = [current]
     for _ in range(max_depth):
@@ -279,16 +279,16 @@ def refinements(graphs, max_depth, edge_labels=False):
 
 
 def canonical_rows(graphs, root_codes, previous, edge_codes=None):
-    """Return the distinct rows in canonical order and the row of each vertex, all graphs' vertices after each other.
+    """Return the distinct rows in canonical order and the row of each node, all graphs' nodes after each other.
 
     A row is (root code, number of children, ((edge code, previous id), count) for each kind of child, ascending).
     """
-    rows, vertex = [], 0
+    rows, node = [], 0
     for place, graph in enumerate(graphs):
         for v, around in enumerate(neighborhoods(graph, edge_codes is not None)):
-            kinds = Counter(((edge_codes[name] if edge_codes else 0), previous[vertex + w]) for name, w in around)
+            kinds = Counter(((edge_codes[name] if edge_codes else 0), previous[node + w]) for name, w in around)
             rows.append((root_codes[place][v], len(around), tuple(sorted(kinds.items()))))
-        vertex += graph[0]
+        node += graph[0]
     distinct = sorted(set(rows))
     return distinct, [distinct.index(row) for row in rows]
 
@@ -310,7 +310,7 @@ def shortest_path_lengths(graph):
 
 
 def base_counts(graph, labels, base, edge_labels=False):
-    """Count labels, unordered label pairs on edges, or (label, label, length) over ordered pairs of vertices."""
+    """Count labels, unordered label pairs on edges, or (label, label, length) over ordered pairs of nodes."""
     if base == "subtree":
         return Counter(labels)
     if base == "edge":
@@ -331,7 +331,7 @@ def wl_counts(graphs, max_depth, base="subtree", edge_labels=False):
     ]
 
 
-def vertex_edge_counts(graph):
+def node_edge_counts(graph):
     return base_counts(graph, graph[2], "subtree") + base_counts(graph, graph[2], "edge")
 
 
@@ -418,7 +418,7 @@ def unary_code(counts, training, weights=None, normalize=False, longest=64):
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Barycentres
+# Barycenters
 
 
 def optimal_barycenter_cost(members, ground):
@@ -446,13 +446,13 @@ def optimal_barycenter_cost(members, ground):
 
 
 def barycenter_cost(members, center, ground, weights):
-    """The weighted sum of distances to a centre; whole masses only."""
+    """The weighted sum of distances to a center; whole masses only."""
     distances = [padded_transport_by_units(member, center, ground) for member in members]
     return sum(weight * distance for weight, distance in zip(weights, distances, strict=True))
 
 
 def barycenter_move_changes(members, center, ground, weights):
-    """How the cost changes if one unit of a centre moves from a point (or ⊥) to another; infinite where it cannot."""
+    """How the cost changes if one unit of a center moves from a point (or ⊥) to another; infinite where it cannot."""
     size = len(ground)
     before = barycenter_cost(members, center, ground, weights)
     changes = np.full((size, size), np.inf)
@@ -466,7 +466,7 @@ def barycenter_move_changes(members, center, ground, weights):
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Clusters of rows. A row or centre is (root code, {point: mass}).
+# Clusters of rows. A row or center is (root code, {point: mass}).
 
 
 def row_distance(row, center, ground, root_cost):
@@ -507,7 +507,7 @@ def spread_seeds(rows, weights, ground, root_cost, uniforms):
 
 
 def center_grounds(centers, ground, root_cost):
-    """Return the distances between centres, ⊥ last: the ground cost of the depth above."""
+    """Return the distances between centers, ⊥ last: the ground cost of the depth above."""
     k = len(centers)
     out = np.zeros((k + 1, k + 1))
     for i, j in itertools.combinations(range(k), 2):
@@ -518,7 +518,7 @@ def center_grounds(centers, ground, root_cost):
 
 
 def best_centers(rows, labels, k, ground, root_cost, old):
-    """Return, for each cluster, the member that is the best centre, the first of equals; empty ones keep theirs."""
+    """Return, for each cluster, the member that is the best center, the first of equals; empty ones keep theirs."""
     centers = list(old)
     for cluster in range(k):
         members = [row for row, label in zip(rows, labels, strict=True) if label == cluster]
@@ -533,28 +533,28 @@ def best_centers(rows, labels, k, ground, root_cost, old):
 
 
 def relaxed_groups(graphs, root_codes, centers_by_depth, root_cost):
-    """R-WL* with given centres: return, for each depth, the group of every vertex.
+    """R-WL* with given centers: return, for each depth, the group of every node.
 
-    ``centers_by_depth[0]`` are the labels themselves. At every further depth a vertex is the row of its neighbours'
-    groups and joins the nearest centre; distances between centres are the ground cost of the next depth.
+    ``centers_by_depth[0]`` are the labels themselves. At every further depth a node is the row of its neighbors'
+    groups and joins the nearest center; distances between centers are the ground cost of the next depth.
     """
     codes = [code for graph in root_codes for code in graph]
     groups = [[center[0] for center in centers_by_depth[0]].index(code) for code in codes]
     ground = center_grounds(centers_by_depth[0], np.zeros((1, 1)), root_cost)
     result = [groups]
     for centers in centers_by_depth[1:]:
-        rows, vertex = [], 0
+        rows, node = [], 0
         for graph in graphs:
             for around in neighborhoods(graph):
-                rows.append((codes[len(rows)], Counter(result[-1][vertex + w] for _, w in around)))
-            vertex += graph[0]
+                rows.append((codes[len(rows)], Counter(result[-1][node + w] for _, w in around)))
+            node += graph[0]
         result.append(nearest_centers(rows, centers, ground, root_cost)[0])
         ground = center_grounds(centers, ground, root_cost)
     return result
 
 
 def exact_groups(graphs, root_codes, centers_by_depth, root_cost):
-    """R-WL with given centres: as R-WL*, but rows count the exact trees of the depth below, numbered canonically."""
+    """R-WL with given centers: as R-WL*, but rows count the exact trees of the depth below, numbered canonically."""
     codes = [code for graph in root_codes for code in graph]
     used = sorted(set(codes))
     trees, ids = [(code, {}) for code in used], [used.index(code) for code in codes]
@@ -588,7 +588,7 @@ def graphlet_law(graph, max_size):
 
 
 def smallest_graphlet_form(edges, size):
-    """Return the sorted edges in the renumbering of the vertices in which they are least."""
+    """Return the sorted edges in the renumbering of the nodes in which they are least."""
     forms = []
     for order in itertools.permutations(range(size)):
         forms.append(tuple(sorted(tuple(sorted((order[i], order[j]))) for i, j in edges)))
@@ -600,13 +600,13 @@ def smallest_graphlet_form(edges, size):
 
 
 def wl_label_costs(graph, other, depth):
-    """Return, for each pair of vertices, the share of depths at which their labels differ."""
+    """Return, for each pair of nodes, the share of depths at which their labels differ."""
     depths = refinements([graph, other], depth)
     return np.mean([[[a != b for b in right] for a in left] for left, right in depths], axis=0)
 
 
 def smoothed_attributes(graph, values, depth):
-    """Iterate the mean of own vector and neighbours' average; return the vectors of all depths end to end."""
+    """Iterate the mean of own vector and neighbors' average; return the vectors of all depths end to end."""
     neighbors = neighbor_lists(graph)
     places = [np.asarray(values, float)]
     for _ in range(depth):
@@ -676,7 +676,7 @@ def refined_label_order(label):
 def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False):
     """Return ({label: persistence}, {label: cycle weight}) of one depth.
 
-    Components are sets of vertices, looked up anew for each edge. Of two components that merge, the one whose lowest
+    Components are sets of nodes, looked up anew for each edge. Of two components that merge, the one whose lowest
     label is higher ends.
     """
     neighbors = neighbor_lists(graph)
@@ -721,22 +721,22 @@ def persistence_features(graph, depth, power=1.0, offset=1.0, uniform=False):
 
 
 def visit_order(neighbors, labels, root, height):
-    """Return the levels of a search of ``height`` steps, and its vertices in the order in which they are taken up.
+    """Return the levels of a search of ``height`` steps, and its nodes in the order in which they are taken up.
 
-    Edges lead from a level to the next. A vertex waits until all its predecessors are taken up; of those that wait the
+    Edges lead from a level to the next. A node waits until all its predecessors are taken up; of those that wait the
     one with the lowest label comes first, and of equal ones the one that has waited longest.
     """
     level = {root: 0}
     queue = [root]
-    for vertex in queue:
-        for other in neighbors[vertex]:
-            if other not in level and level[vertex] < height:
-                level[other] = level[vertex] + 1
+    for node in queue:
+        for other in neighbors[node]:
+            if other not in level and level[node] < height:
+                level[other] = level[node] + 1
                 queue.append(other)
     below = {v: [w for w in neighbors[v] if level.get(w) == level[v] + 1] for v in level}
     order, waiting = [], [root]
     while waiting:
-        taken = min(waiting, key=lambda vertex: labels[vertex])
+        taken = min(waiting, key=lambda node: labels[node])
         waiting.remove(taken)
         order.append(taken)
         waiting += [w for w in below[taken] if all(v in order for v in level if w in below[v])]
@@ -751,9 +751,9 @@ def visit_tree_counts(graph, height):
     for root in range(n_nodes):
         below, order = visit_order(neighbors, labels, root, height)
         trees = {}
-        for vertex in reversed(order):
-            children = sorted(below[vertex], key=order.index, reverse=True)
-            trees[vertex] = (labels[vertex], tuple(trees[child] for child in children))
+        for node in reversed(order):
+            children = sorted(below[node], key=order.index, reverse=True)
+            trees[node] = (labels[node], tuple(trees[child] for child in children))
         counts.update(trees.values())
     return counts
 
@@ -793,14 +793,14 @@ def directed_tree(n_nodes, arcs, labels, node, depth, directions="both", arc_lab
 
 
 def directed_distances(n_nodes, arcs, source):
-    """Lengths of the shortest paths along arcs from a vertex; vertices that cannot be reached are absent."""
+    """Lengths of the shortest paths along arcs from a node; nodes that cannot be reached are absent."""
     reached = {source: 0}
     frontier = [source]
     while frontier:
         frontier = [head for tail, head in arcs if tail in frontier and head not in reached]
         frontier = list(dict.fromkeys(frontier))
-        for vertex in frontier:
-            reached[vertex] = 1 + min(reached[tail] for tail, head in arcs if head == vertex and tail in reached)
+        for node in frontier:
+            reached[node] = 1 + min(reached[tail] for tail, head in arcs if head == node and tail in reached)
     return reached
 
 

@@ -49,7 +49,7 @@ def model(kernel, path):
 
 
 def directed(n_graphs=24, seed=5):
-    """Make directed graphs with labelled arcs."""
+    """Make directed graphs with labeled arcs."""
     rng = np.random.default_rng(seed)
     builder = CollectionBuilder(directed=True)
     for n_nodes, edges, labels, names in random_graphs(n_graphs, seed=seed, bonds=BONDS):
@@ -71,13 +71,13 @@ ATTRIBUTES = EditCost.from_attributes(n_codes=5)
 WEIGHTS = EditCost.from_attributes(edge_metric="euclidean", n_edge_codes=3)
 # Name: graphs, and what a relaxed kernel is told about them.
 KINDS = {
-    "labelled": (lambda: collection(random_graphs(24, seed=1)), {}),
-    "unlabelled": (lambda: collection(random_graphs(24, seed=2), labelled=False), {}),
-    "edge-labelled": (lambda: collection(random_graphs(24, seed=3, bonds=BONDS)), {"edge_labels": True}),
+    "labeled": (lambda: collection(random_graphs(24, seed=1)), {}),
+    "unlabeled": (lambda: collection(random_graphs(24, seed=2), labeled=False), {}),
+    "edge-labeled": (lambda: collection(random_graphs(24, seed=3, bonds=BONDS)), {"edge_labels": True}),
     "attributed": (lambda: with_attributes(random_graphs(24, seed=4)), {"cost": ATTRIBUTES}),
-    "both": (lambda: with_attributes(random_graphs(24, seed=4), labelled=True), {"cost": ATTRIBUTES}),
+    "both": (lambda: with_attributes(random_graphs(24, seed=4), labeled=True), {"cost": ATTRIBUTES}),
     "directed": (directed, {}),
-    "directed, arcs labelled": (directed, {"edge_labels": True}),
+    "directed, arcs labeled": (directed, {"edge_labels": True}),
     "weighted": (weighted, {"cost": WEIGHTS}),
 }
 

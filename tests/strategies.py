@@ -26,7 +26,7 @@ def nested_trees(labels=LABELS, edges=(None,), max_leaves=5):
 
 
 def confusable_labels():
-    """Pairs of different (vertex label, edge label) that read the same when written one after the other."""
+    """Pairs of different (node label, edge label) that read the same when written one after the other."""
     pairs = list(itertools.product(AMBIGUOUS, repeat=2))
     alike = [(p, q) for p in pairs for q in pairs if p != q and f"{p[0]}{p[1]}" == f"{q[0]}{q[1]}"]
     return st.sampled_from(alike)
@@ -86,7 +86,7 @@ class PlainGraph:
 
 @st.composite
 def plain_graphs(draw, max_nodes=5, edges=None, labels=LABELS):
-    """Small labelled graphs, with edge labels from ``edges`` if given."""
+    """Small labeled graphs, with edge labels from ``edges`` if given."""
     n_nodes = draw(st.integers(1, max_nodes))
     possible = list(itertools.combinations(range(n_nodes), 2))
     chosen = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
@@ -96,12 +96,12 @@ def plain_graphs(draw, max_nodes=5, edges=None, labels=LABELS):
 
 
 def permuted(graph, order):
-    """The same graph with vertex v renamed to ``order[v]``, edges listed the other way round."""
+    """The same graph with node v renamed to ``order[v]``, edges listed the other way round."""
     n_nodes, edges, labels, names = graph
     renamed = [(order[b], order[a]) for a, b in reversed(edges)]
     moved = [None] * n_nodes
-    for vertex, label in enumerate(labels):
-        moved[order[vertex]] = label
+    for node, label in enumerate(labels):
+        moved[order[node]] = label
     return (n_nodes, renamed, moved, None if names is None else names[::-1])
 
 

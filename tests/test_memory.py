@@ -7,20 +7,20 @@ import pytest
 
 from platforms import posix
 from relaxwl import _memory
-from relaxwl._memory import MemoryRefusal, forget_peak_memory, peak_memory, physical_memory, refuse_beyond_memory
+from relaxwl._memory import MemoryRefusal, check_memory, forget_peak_memory, peak_memory, physical_memory
 
 
 def test_what_cannot_fit_is_refused_with_figures():
-    refuse_beyond_memory(0.1 * physical_memory(), "a small thing", "be glad")
+    check_memory(0.1 * physical_memory(), "a small thing", "be glad")
     with pytest.raises(
         MemoryRefusal, match=r"a large thing would need about .* GiB and the limit is .* GiB; take less"
     ):
-        refuse_beyond_memory(physical_memory(), "a large thing", "take less")
+        check_memory(physical_memory(), "a large thing", "take less")
 
 
 def test_small_requests_do_not_ask(monkeypatch):
     monkeypatch.setattr(_memory, "available_memory", lambda: pytest.fail("asked"))
-    refuse_beyond_memory(1e-5 * physical_memory(), "a crumb", "be glad")
+    check_memory(1e-5 * physical_memory(), "a crumb", "be glad")
 
 
 def container(folder, limit, usage, stat=""):
@@ -41,7 +41,7 @@ def test_what_containers_leave_counts(monkeypatch, tmp_path):
     container(tmp_path / "outer", 2**30, 2**29, "anon 5\ninactive_file 1048576\n")
     assert _memory.available_memory() == 2**29 + 2**20
     with pytest.raises(MemoryRefusal, match=r"would need about 0\.5 GiB and the limit is 0\.376 GiB; take less"):
-        refuse_beyond_memory(2.0**29, "a thing", "take less")
+        check_memory(2.0**29, "a thing", "take less")
     container(tmp_path / "outer" / "inner", 2**26, 2**27)
     assert _memory.available_memory() == 0
     membership.unlink()

@@ -49,7 +49,7 @@ with_directions, without = accuracy(directed), accuracy(undirected)
 print(f"with directions {with_directions:.0%}, without {without:.0%}")
 
 figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
-axes.barh(["without directions", "with directions"], [without, with_directions], color=["grey", "C1"])
+axes.barh(["without directions", "with directions"], [without, with_directions], color=["gray", "C1"])
 axes.axvline(0.5, color="black", linestyle=":", label="chance")
 axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
 axes.legend()

@@ -50,7 +50,7 @@ without = accuracy(relaxwl.RelaxedWeisfeilerLehman(**settings), bare)
 print(f"with weights {with_weights:.0%}, without {without:.0%}")
 
 figure, axes = plt.subplots(figsize=(5, 2), layout="constrained")
-axes.barh(["without weights", "with weights"], [without, with_weights], color=["grey", "C1"])
+axes.barh(["without weights", "with weights"], [without, with_weights], color=["gray", "C1"])
 axes.axvline(0.5, color="black", linestyle=":", label="chance")
 axes.set(xlim=(0, 1), xlabel="accuracy on held-out graphs")
 axes.legend()

@@ -50,9 +50,9 @@ for level in levels:
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for name, values in accuracy.items():
     axes.plot(levels, values, marker="o", label=f"accuracy, {name}")
-axes.plot(levels, unique, color="grey", linestyle=":", marker=".", label="share of unique neighborhoods")
-axes.axhline(0.25, color="lightgrey", zorder=0)
-axes.annotate("chance", (1, 0.26), color="grey")
+axes.plot(levels, unique, color="gray", linestyle=":", marker=".", label="share of unique neighborhoods")
+axes.axhline(0.25, color="lightgray", zorder=0)
+axes.annotate("chance", (1, 0.26), color="gray")
 axes.set(xlabel="level (density grows)", xticks=levels, ylim=(0, 1.03))
 axes.legend()
 plt.show()

@@ -73,4 +73,4 @@ plt.show()
 
 # %%
 # **Summary.** Kernels work in ``Pipeline`` and ``GridSearchCV`` like any transformer. The best score of a search is
-# optimistic; ``relaxwl benchmark`` reports nested cross-validation.
+# optimiztic; ``relaxwl benchmark`` reports nested cross-validation.

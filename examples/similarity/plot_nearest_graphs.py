@@ -35,7 +35,7 @@ print(f"the query comes from template {template[0]}")
 
 same = template[1:][order] == template[0]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
-axes.bar(np.arange(len(order)), similarity[order], width=1, color=np.where(same, "tab:orange", "lightgrey"))
+axes.bar(np.arange(len(order)), similarity[order], width=1, color=np.where(same, "tab:orange", "lightgray"))
 axes.set(xlabel="graphs, most similar first", ylabel="similarity with the query")
 axes.set_ylim(similarity.min() * 0.95, 1)
 axes.legend(handles=[plt.Rectangle((0, 0), 1, 1, color="tab:orange")], labels=["same template as the query"])

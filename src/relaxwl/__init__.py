@@ -1,4 +1,4 @@
-"""Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike."""
+"""Relaxed Weisfeiler-Lehman graph kernels: neighborhoods that are similar count as alike."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ __all__ = [
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
+    "NodeClusters",
     "RelaxedWeisfeilerLehman",
     "ToGraphs",
     "TreeMapping",
     "UnfoldingTree",
-    "VertexGroups",
     "WassersteinKMeans",
     "WeisfeilerLehman",
     "as_collection",
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         GraphRegressor,
         KernelDistance,
         KernelMatrix,
-        VertexGroups,
+        NodeClusters,
     )
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
@@ -75,7 +75,7 @@ else:
         "ToGraphs": "inputs",
         "TreeMapping": "distances.mapping",
         "UnfoldingTree": "unfolding.tree",
-        "VertexGroups": "predictors.transformers",
+        "NodeClusters": "predictors.transformers",
         "WassersteinKMeans": "clustering.kmeans",
         "WeisfeilerLehman": "kernels",
         "as_collection": "inputs",

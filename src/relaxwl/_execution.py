@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 _pools: dict[int, ThreadPoolExecutor] = {}
 _worker = threading.local()
 # Whoever asks for a million threads gets those that can do something.
-MOST_WORKERS = max(64, os.cpu_count() or 1)
+MAX_WORKERS = max(64, os.cpu_count() or 1)
 # Set when the call that a worker works for has failed or was interrupted: its result is of no use to anybody.
 _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 if hasattr(os, "register_at_fork"):
@@ -65,7 +65,7 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     chunks = list(chunks)
     # joblib counts the cores anew each time, which takes as long as many a chunk: not where there is nothing to share.
     alone = len(chunks) <= 1 or getattr(_worker, "is_busy", False)
-    n_workers = 1 if alone else min(joblib.effective_n_jobs(n_jobs), MOST_WORKERS)
+    n_workers = 1 if alone else min(joblib.effective_n_jobs(n_jobs), MAX_WORKERS)
     if n_workers <= 1:
         return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))

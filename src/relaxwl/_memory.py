@@ -25,7 +25,7 @@ class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened
     """A request that cannot fit, refused before it started: bad input to its caller, out of memory to a benchmark."""
 
 
-def refuse_beyond_memory(needed: float, what: str, advice: str) -> None:
+def check_memory(needed: float, what: str, advice: str) -> None:
     """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead.
 
     Everything that reads a file asks here before it makes room for the content.

@@ -21,7 +21,7 @@ RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generat
 LARGEST_TARGET = 1e100
 
 # So many different numbers with fractions may still be names of classes.
-MOST_FRACTIONS = 10
+MAX_FRACTIONS = 10
 
 
 class ParameterError(ValueError, TypeError):
@@ -222,4 +222,4 @@ def looks_continuous(distinct: Any, n_values: int) -> bool:
     """
     if distinct.dtype.kind not in "iuf":
         return False
-    return 2 * len(distinct) > n_values or (len(distinct) > MOST_FRACTIONS and bool((distinct % 1 != 0).any()))
+    return 2 * len(distinct) > n_values or (len(distinct) > MAX_FRACTIONS and bool((distinct % 1 != 0).any()))

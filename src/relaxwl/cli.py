@@ -15,10 +15,10 @@ from relaxwl._storage import check_folder_writable, check_writable
 from relaxwl.commands.console import (
     Console,
     UserError,
-    complain,
     discard_output,
     error_text,
     in_options,
+    print_error,
     watch_interrupts,
     write_any_text,
 )
@@ -85,12 +85,14 @@ def _end_interrupted(arguments: argparse.Namespace) -> int:
 def _fail(error: Exception) -> int:
     """Say in one line what is wrong, and whose fault it is."""
     if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
-        complain(in_options(error_text(error)))
+        print_error(in_options(error_text(error)))
         return EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
-        complain("there is not enough memory for this; use fewer or smaller graphs, or a smaller depth")
+        print_error("there is not enough memory for this; use fewer or smaller graphs, or a smaller depth")
     else:
-        complain(f"internal error, {type(error).__name__}: {error_text(error)} (--debug shows where; please report it)")
+        print_error(
+            f"internal error, {type(error).__name__}: {error_text(error)} (--debug shows where; please report it)"
+        )
     return EXIT_FAILED
 
 
@@ -138,14 +140,14 @@ class _Parser(argparse.ArgumentParser):
     """Says in one line what is wrong."""
 
     def error(self, message: str) -> NoReturn:
-        complain(f"{message} (see '{self.prog} --help')")
+        print_error(f"{message} (see '{self.prog} --help')")
         raise SystemExit(EXIT_BAD_INPUT)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="relaxwl",
-        description="Relaxed Weisfeiler-Lehman graph kernels: neighbourhoods that are similar count as alike.",
+        description="Relaxed Weisfeiler-Lehman graph kernels: neighborhoods that are similar count as alike.",
         epilog="Start with: relaxwl demo",
     )
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
@@ -194,7 +196,7 @@ def _demo(commands: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
     parser.add_argument("--graphs", type=_positive, default=100, help="graphs at each density (default 100)")
-    parser.add_argument("--nodes", type=_positive, default=100, help="vertices of a graph (default 100)")
+    parser.add_argument("--nodes", type=_positive, default=100, help="nodes of a graph (default 100)")
     parser.add_argument("--repeats", type=_positive, default=2, help="repetitions of the cross-validation (default 2)")
 
 
@@ -218,7 +220,7 @@ def _benchmark(commands: Subparsers) -> None:
     parser.add_argument("--task", choices=("classification", "regression"), default="classification",
                         help="what is predicted (default classification); numbers by molecules, auto or "
                         "stats-rf")  # fmt: skip
-    parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="who fits the machines that "
+    parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="which solver fits the SVMs that "
                         "choose parameters: our own code, or scikit-learn's (slower, same table)")  # fmt: skip
     parser.add_argument("--folds", type=_several, default=10, help="outer folds (default 10)")
     parser.add_argument("--repeats", type=_positive, help="repetitions (default 5; 1 with --splits)")
@@ -270,7 +272,7 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument(
         "--depth", type=_from_zero, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
     )
-    parser.add_argument("--partitions", type=_positive, metavar="P", help="groupings of relaxed kernels (default 3)")
+    parser.add_argument("--partitions", type=_positive, metavar="P", help="levels of relaxed kernels (default 3)")
     parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
                         "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each "
                         "partition takes the next")  # fmt: skip
@@ -286,7 +288,7 @@ def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
 
 def _distance(commands: Subparsers) -> None:
     parser = _add(
-        commands, "distance", "distance:run", "tree edit distance between two vertices' neighbourhoods",
+        commands, "distance", "distance:run", "tree edit distance between two nodes' neighborhoods",
         "Reads a data set; prints the distance and how one tree becomes the other, and draws it with --svg.",
         "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg",
     )  # fmt: skip
@@ -296,8 +298,8 @@ def _distance(commands: Subparsers) -> None:
         "--nodes",
         nargs=2,
         required=True,
-        metavar="GRAPH:VERTEX",
-        help="two vertices: graph and vertex, counted from 0, or a graph's name",
+        metavar="GRAPH:NODE",
+        help="two nodes: graph and node, counted from 0, or a graph's name",
     )
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     parser.add_argument("--svg", metavar="FILE", help="draw the two trees and the mapping")
@@ -373,7 +375,7 @@ def _predict(commands: Subparsers) -> None:
     parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
-    parser.add_argument("--page", metavar="FILE", help="page to write about the vertices behind the predictions")
+    parser.add_argument("--page", metavar="FILE", help="page to write about the nodes behind the predictions")
     parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
                         help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
     _add_reading_options(parser, ("raise", "skip", "nan"))
@@ -382,7 +384,7 @@ def _predict(commands: Subparsers) -> None:
 def _explain(commands: Subparsers) -> None:
     parser = _add(
         commands, "explain", "explain:run", "make a page that shows what tells the classes apart",
-        "Reads a data set; writes one HTML file that needs no network: groups of neighbourhoods, their centres as "
+        "Reads a data set; writes one HTML file that needs no network: groups of neighborhoods, their centers as "
         "trees, members, and where they are in the graphs.",
         "relaxwl explain MUTAG.zip -o explorer.html",
     )  # fmt: skip
@@ -390,7 +392,7 @@ def _explain(commands: Subparsers) -> None:
     parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     parser.add_argument("--depth", type=_drawn_depth, default=3, help="depth of the largest trees (default 3, at most "
                         f"{DEEPEST_DRAWN}: deeper trees cannot be looked at)")  # fmt: skip
-    parser.add_argument("--partitions", type=_positive, default=1, help="groupings (default 1)")
+    parser.add_argument("--partitions", type=_positive, default=1, help="levels (default 1)")
     parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
     _add_reading_options(parser)
 

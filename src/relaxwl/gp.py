@@ -22,7 +22,7 @@ class GraphKernel(Kernel):
     depth from 0 on. Amplitude and weights are hyperparameters with gradients; add a ``WhiteKernel`` for noise.
 
     The graphs of the first call fit the graph kernel: those that ``GaussianProcessRegressor.fit`` was given. They are
-    counted once, and their matrices of each depth are kept, so that a step of the optimisation only sums them up, and
+    counted once, and their matrices of each depth are kept, so that a step of the optimization only sums them up, and
     a prediction counts the new graphs alone.
 
     Parameters

@@ -1,13 +1,13 @@
-"""Measures, grounds and clusters for tests of barycentres."""
+"""Measures, grounds and clusters for tests of barycenters."""
 
 import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
 
 from relaxwl.clustering.barycenter import Clusters, improvement
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.transport import transport_distance
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
 
 METHODS = ("median", "lp", "entropic", "medoid", "mean")
@@ -52,10 +52,10 @@ def random_ground(rng, n_points):
 
 
 def improved(method, rows, clusters, present, ground, roots=None, root_cost=None):
-    """Return root, points and masses of the improved centre of each cluster (members, weights); present are rows."""
+    """Return root, points and masses of the improved center of each cluster (members, weights); present are rows."""
     roots = np.zeros(len(rows), np.int32) if roots is None else roots.astype(np.int32)
-    costs = Ground(ground, np.zeros((1, 1)) if root_cost is None else root_cost)
-    measures = Rows(roots, *csr(rows), rows.shape[1])
+    costs = GroundCost(ground, np.zeros((1, 1)) if root_cost is None else root_cost)
+    measures = TreeRows(roots, *csr(rows), rows.shape[1])
     starts = np.cumsum([0, *(len(members) for members, _ in clusters)])
     members, weights = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
     many = Clusters(starts, members, weights, measures, costs)

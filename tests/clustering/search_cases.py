@@ -1,10 +1,10 @@
-"""Rows and centres for tests of the search."""
+"""Rows and centers for tests of the search."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 from relaxwl.clustering.nearest import Plan
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 N_POINTS = 4
 CHILDREN = st.dictionaries(st.integers(0, N_POINTS - 1), st.integers(1, 4), max_size=N_POINTS)
@@ -18,7 +18,7 @@ CENTERS = st.lists(
 
 
 def make_centers(content, n_points=N_POINTS):
-    return Rows.from_parts(
+    return TreeRows.from_parts(
         [
             (root, np.array(sorted(masses), np.int32), np.array([masses[point] for point in sorted(masses)], float))
             for root, masses in content

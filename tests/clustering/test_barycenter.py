@@ -61,14 +61,14 @@ def test_weights_mean_repetition_and_order_does_not_matter(method, members, grou
 def test_members_that_leave_no_choice(method):
     ground = random_ground(np.random.default_rng(0), 5)
     member = np.array([0, 3, 0, 1, 0])
-    tolerance = 1e-2 if method == "entropic" else 1e-9  # the regularisation blurs
+    tolerance = 1e-2 if method == "entropic" else 1e-9  # the regularization blurs
     assert cost([member], transport_barycenter([member], ground, method), ground) <= tolerance
     assert cost([member], transport_barycenter([member] * 7, ground, method), ground) <= tolerance
     assert np.array_equal(transport_barycenter(np.zeros((3, 5)), ground, method), np.zeros(5))
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_empty_members_draw_the_barycentre_to_nothing(method):
+def test_empty_members_draw_the_barycenter_to_nothing(method):
     ground = 1.0 - np.eye(3)
     members = np.array([[0, 0], [0, 0], [0, 0], [1, 2]])
     center = transport_barycenter(members, ground, method)
@@ -82,7 +82,7 @@ def test_nothing_costs_anything_where_all_points_coincide_with_blank(method):
     assert np.isfinite(center).all()
 
 
-def test_the_barycentre_may_be_heavier_than_every_member():
+def test_the_barycenter_may_be_heavier_than_every_member():
     # Three members with two units each, all units far from one another but near to a point between: one each.
     ground = np.full((4, 4), 2.0)
     np.fill_diagonal(ground, 0.0)
@@ -117,7 +117,7 @@ def test_lp_with_small_real_masses():
 
 
 @pytest.mark.parametrize("regularization", [0.05, 0.5])
-def test_entropic_barycentre_agrees_with_pot(regularization):
+def test_entropic_barycenter_agrees_with_pot(regularization):
     rng = np.random.default_rng(5)
     members = rng.integers(0, 4, (6, 5))
     members[:, rng.integers(5)] = 1
@@ -135,7 +135,7 @@ def test_entropic_barycentre_agrees_with_pot(regularization):
         assert transport_barycenter(members, ground, "entropic") == pytest.approx(expected[:-1] * total, abs=1e-3)
 
 
-def test_entropic_barycentre_survives_huge_costs():
+def test_entropic_barycenter_survives_huge_costs():
     ground = (1.0 - np.eye(3)) * 1e20
     center = transport_barycenter([[1, 2], [1, 2], [2, 1]], ground, "entropic")
     assert np.isfinite(center).all()
@@ -154,7 +154,7 @@ def test_median_reaches_the_optimum_on_most_random_clusters():
     assert max(gaps) < 0.03
 
 
-def test_heavy_centres_need_no_more_memory_than_light_ones():
+def test_heavy_centers_need_no_more_memory_than_light_ones():
     rng = np.random.default_rng(7)
     members, ground = rng.integers(0, 10**9, (20, 5)), random_ground(rng, 5)
     center = transport_barycenter(members, ground)
@@ -191,7 +191,7 @@ def test_improvement_of_many_clusters(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_roots_of_centres_are_medians(method):
+def test_roots_of_centers_are_medians(method):
     rng = np.random.default_rng(3)
     rows, ground = rng.poisson(1.0, (30, 4)), random_ground(rng, 4)
     roots, root_cost = rng.integers(5, size=30), random_ground(rng, 5)[:5, :5]
@@ -241,7 +241,7 @@ def test_only_ratios_of_weights_matter(method, unit):
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e6, 1e100])
-def test_entropic_barycentres_of_costs_and_masses_of_any_size(unit):
+def test_entropic_barycenters_of_costs_and_masses_of_any_size(unit):
     ground = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
     measures = np.array([[2.0, 0], [2, 0], [0, 1]])
     assert transport_barycenter(measures, ground * unit, "entropic").sum() > 0

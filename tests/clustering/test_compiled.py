@@ -13,7 +13,7 @@ from relaxwl.clustering import _compiled
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
-def test_unsigned_grounds_give_the_same_centres(method, dtype, seed):
+def test_unsigned_grounds_give_the_same_centers(method, dtype, seed):
     rng = np.random.default_rng(seed)
     members, ground = rng.integers(0, 4, (7, 9)), random_ground(rng, 9)
     start, arrays = sparse(members[0]), (np.arange(7), np.ones(7), *csr(members))

@@ -12,7 +12,7 @@ from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.kmeans import SUGGESTING, _suggesting, _updated, number_of_clusters
 from relaxwl.clustering.nearest import Search, evenly
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 
 ROOTS = 1 - np.eye(3)
 
@@ -34,7 +34,7 @@ def test_labels_and_distances_are_those_of_brute_force(center, init):
     )
     _, (labels, distances) = distances_to_own(content, kmeans, ground, ROOTS)
     assert kmeans.labels_.tolist() == labels
-    # The linear program of the oracle forgives masses of 1e-7, which entropic centres are full of.
+    # The linear program of the oracle forgives masses of 1e-7, which entropic centers are full of.
     np.testing.assert_allclose(kmeans.distances_, distances, atol=1e-5 if center == "entropic" else 1e-9)
     assert kmeans.inertia_ == pytest.approx(sum(distances))
     assert kmeans.centers_.is_integral or center not in ("median", "medoid")
@@ -45,7 +45,7 @@ def test_labels_and_distances_are_those_of_brute_force(center, init):
 def test_unsigned_grounds_give_the_same_clusters(center, dtype):
     rows, ground = tree_rows(random_content(40, 6, seed=1), 6), random_ground(6)
     whole, real = (
-        WassersteinKMeans(5, center, random_state=0).fit(rows, ground=Ground(costs, ROOTS), check=False)
+        WassersteinKMeans(5, center, random_state=0).fit(rows, ground=GroundCost(costs, ROOTS), check=False)
         for costs in (ground.astype(dtype), ground)
     )
     assert whole.ground_.children.dtype == dtype
@@ -140,7 +140,7 @@ def test_weights_pull_the_center():
         assert kmeans.inertia_ == 8.0
 
 
-def test_light_clusters_find_their_centre_too():
+def test_light_clusters_find_their_center_too():
     content = [(0, {0: 9}), (0, {0: 1}), (0, {0: 2})]
     for seed in range(5):
         kmeans = WassersteinKMeans(1, random_state=seed).fit(
@@ -469,7 +469,7 @@ def test_a_sample_has_some_rows_for_each_cluster(caplog, monkeypatch):
     assert "sample" not in caplog.text
 
 
-def test_all_members_suggest_a_centre_unless_there_are_many_or_gains_decide(monkeypatch):
+def test_all_members_suggest_a_center_unless_there_are_many_or_gains_decide(monkeypatch):
     rows, ground, limits = tree_rows(random_content(60, 6), 6), random_ground(6), []
 
     def spying(*arguments):
@@ -486,7 +486,7 @@ def test_all_members_suggest_a_centre_unless_there_are_many_or_gains_decide(monk
 
 def test_room_for_the_costs_of_roots_is_asked_for(monkeypatch):
     asked = []
-    monkeypatch.setattr("relaxwl.clustering.kmeans.refuse_beyond_memory", lambda *words: asked.append(words))
+    monkeypatch.setattr("relaxwl.clustering.kmeans.check_memory", lambda *words: asked.append(words))
     WassersteinKMeans(1, random_state=0).fit(tree_rows([(9, {0: 1}), (2, {1: 1})], 5), ground=random_ground(5))
     assert asked[0] == (1600.0, "the costs between root codes up to 9", "give root_cost")
 

@@ -18,15 +18,15 @@ from relaxwl.clustering._search_compiled import ABANDONED
 from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.distances.batched import paired_distances, row_distances
-from relaxwl.distances.ground import Ground
-from relaxwl.unfolding import Rows
+from relaxwl.distances.ground import GroundCost
+from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
 
 
 @settings(max_examples=60)
 @given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, UNITS)
 def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost, plan, unit):
-    search = Search(tree_rows(rows, N_POINTS), Ground(ground * unit, root_cost * unit), plan=plan)
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit), plan=plan)
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances / unit, expected, atol=1e-9)
@@ -36,7 +36,7 @@ def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_co
 @settings(max_examples=30)
 @given(CENTERS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS)
 def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
-    search = Search(make_centers(rows), Ground(ground, root_cost), plan=plan)
+    search = Search(make_centers(rows), GroundCost(ground, root_cost), plan=plan)
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances, expected, atol=1e-9)
@@ -45,12 +45,12 @@ def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
 
 @settings(max_examples=40)
 @given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.data())
-def test_a_known_centre_takes_part_beside_the_allowed_ones(rows, centers, ground, root_cost, plan, data):
+def test_a_known_center_takes_part_beside_the_allowed_ones(rows, centers, ground, root_cost, plan, data):
     content, measures = tree_rows(rows, N_POINTS), make_centers(centers)
     allowed = data.draw(st.lists(st.booleans(), min_size=len(centers), max_size=len(centers)))
     own = data.draw(st.lists(st.integers(0, len(centers) - 1), min_size=len(rows), max_size=len(rows)))
     distances = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
-    search = Search(content, Ground(ground, root_cost), plan=plan)
+    search = Search(content, GroundCost(ground, root_cost), plan=plan)
     search.labels[:], search.distances[:] = own, distances[np.arange(len(rows)), own]
     search.assign(measures, allowed=np.array(allowed))
     for row in range(len(rows)):
@@ -119,7 +119,7 @@ def test_nearest_over_costs_of_every_size(whole, seed, blank):
 
     centers = [content[place] for place in chosen]
     for plan in (Plan(), Plan(12, discounted=False), Plan(0, deep=False)):
-        search = Search(rows, Ground(ground, roots), plan=plan)
+        search = Search(rows, GroundCost(ground, roots), plan=plan)
         search.assign(rows.take(chosen).measures())
         assert_nearest(search.labels, search.distances, content, centers, cost, whole)
 
@@ -132,7 +132,7 @@ def test_nearest_over_edges_and_children_of_different_size(edge_cost, child_cost
     children, edges = child_cost * (1.0 - np.eye(4)), edge_cost * (1.0 - np.eye(3))
     children[-1, :-1] = children[:-1, -1] = max(edge_cost, child_cost)
     edges[-1] = edges[:, -1] = 0.0
-    ground = Ground(children, np.zeros((3, 3)), edges)
+    ground = GroundCost(children, np.zeros((3, 3)), edges)
     content, dense = light_content(rng), np.asarray(ground)
     chosen = np.sort(rng.choice(len(content), 9, replace=False))
     rows = replace(tree_rows(content, 6), n_children=3, n_edge_codes=2)
@@ -193,16 +193,16 @@ def test_kernels_of_directed_graphs_and_attributes_find_the_nearest(cost):
     assert Compared.n_rows > before + 100
 
 
-def test_many_centres_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeypatch):
+def test_many_centers_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeypatch):
     rng = np.random.default_rng(3)
     content = [
         (int(rng.integers(3)), {int(p): int(rng.integers(1, 6)) for p in rng.choice(12, 4, False)}) for _ in range(300)
     ]
     rows, ground = tree_rows(content, 12), random_ground(12)
     centers = rows.take(np.arange(0, 300, 7)).measures()
-    expected = row_distances(rows, centers, Ground(ground, 1 - np.eye(3)))
+    expected = row_distances(rows, centers, GroundCost(ground, 1 - np.eye(3)))
     monkeypatch.setattr(nearest_module, "TRIAL_PAIRS", 1)
-    labels, distances = nearest(rows, centers, Ground(ground, 1 - np.eye(3)))
+    labels, distances = nearest(rows, centers, GroundCost(ground, 1 - np.eye(3)))
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
     np.testing.assert_array_equal(distances, expected.min(axis=1))
 
@@ -210,12 +210,12 @@ def test_many_centres_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeyp
 @settings(max_examples=40)
 @given(ROWS, st.data(), metric_matrices(N_POINTS + 1))
 def test_ties_and_duplicates_go_to_the_lowest_index(rows, data, ground):
-    # Points 0 and 1 coincide, and so do the first two centres: nothing but the index tells them apart.
+    # Points 0 and 1 coincide, and so do the first two centers: nothing but the index tells them apart.
     ground[1], ground[:, 1] = ground[0], ground[:, 0]
     ground[0, 1] = ground[1, 0] = 0.0
     centers = data.draw(st.lists(st.sampled_from(rows), min_size=1, max_size=4))
     centers = [centers[0], *centers]
-    labels, distances = nearest(tree_rows(rows, N_POINTS), make_centers(centers), Ground(ground, 1 - np.eye(3)))
+    labels, distances = nearest(tree_rows(rows, N_POINTS), make_centers(centers), GroundCost(ground, 1 - np.eye(3)))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, 1 - np.eye(3))
     np.testing.assert_allclose(distances, expected, atol=1e-12)
     assert labels.tolist() == expected_labels
@@ -231,7 +231,7 @@ def test_whole_number_grounds_of_any_type(dtype):
     ground = (1 + (rng.integers(0, 2, (10, 10)))).astype(dtype)  # 1 or 2: always a metric
     ground = np.triu(ground, 1) + np.triu(ground, 1).T
     rows = tree_rows(content, 9)
-    labels, distances = nearest(rows, rows.take(np.arange(0, 60, 7)).measures(), Ground(ground, 1 - np.eye(2)))
+    labels, distances = nearest(rows, rows.take(np.arange(0, 60, 7)).measures(), GroundCost(ground, 1 - np.eye(2)))
     expected_labels, expected = naive.nearest_centers(content, content[::7], ground, 1 - np.eye(2))
     assert labels.tolist() == expected_labels
     np.testing.assert_array_equal(distances, expected)
@@ -242,21 +242,23 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(9, 4, False)}) for _ in range(200)]
     rows, ground = tree_rows(content, 9), 1 - np.eye(10)
     centers = rows.take(np.arange(20)).measures()
-    labels, distances = nearest(rows, centers, Ground(ground, np.zeros((1, 1))))
+    labels, distances = nearest(rows, centers, GroundCost(ground, np.zeros((1, 1))))
     monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 16)
     for n_jobs in (1, 2):
-        again, distances_again = nearest(rows, centers, Ground(ground, np.zeros((1, 1))), n_jobs)
+        again, distances_again = nearest(rows, centers, GroundCost(ground, np.zeros((1, 1))), n_jobs)
         np.testing.assert_array_equal(again, labels)
         np.testing.assert_array_equal(distances_again, distances)
     pairs = np.column_stack([np.arange(len(rows)), labels])
-    np.testing.assert_array_equal(paired_distances(rows, centers, pairs, Ground(ground, np.zeros((1, 1)))), distances)
+    np.testing.assert_array_equal(
+        paired_distances(rows, centers, pairs, GroundCost(ground, np.zeros((1, 1)))), distances
+    )
 
 
 def test_the_bound_on_other_centers_is_one():
     rng = np.random.default_rng(2)
     content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(6, 3, False)}) for _ in range(40)]
     rows, ground = tree_rows(content, 6), 1 - np.eye(7)
-    search = Search(rows, Ground(ground, np.zeros((1, 1))))
+    search = Search(rows, GroundCost(ground, np.zeros((1, 1))))
     search.assign(rows.take(np.arange(8)).measures())
     for row, label, bound in zip(content, search.labels, search.others, strict=True):
         distances = [naive.row_distance(row, center, ground, np.zeros((1, 1))) for center in content[:8]]
@@ -287,7 +289,7 @@ def test_samples_are_spread_evenly():
 
 @given(metric_matrices(6))
 def test_functions_are_lipschitz_and_vanish_at_blank(ground):
-    functions = lipschitz_functions(Ground(ground, np.zeros((1, 1))))
+    functions = lipschitz_functions(GroundCost(ground, np.zeros((1, 1))))
     assert functions.shape == (5, 6)
     gaps = np.abs(functions[:, None, :] - functions[None, :, :]).max(axis=2)
     assert (gaps <= ground[:-1, :-1] + 1e-12).all()
@@ -303,21 +305,23 @@ def test_pivots_are_few_and_different():
 
 def test_no_rows():
     labels, distances = nearest(
-        tree_rows([], N_POINTS), make_centers([(0, {})]), Ground(1 - np.eye(5), np.zeros((1, 1)))
+        tree_rows([], N_POINTS), make_centers([(0, {})]), GroundCost(1 - np.eye(5), np.zeros((1, 1)))
     )
     assert len(labels) == len(distances) == 0
 
 
 def test_rows_and_centers_without_children():
     rows = tree_rows([(0, {}), (1, {}), (1, {0: 1})], N_POINTS)
-    labels, distances = nearest(rows, make_centers([(1, {}), (0, {})]), Ground(1 - np.eye(5), 1 - np.eye(2)))
+    labels, distances = nearest(rows, make_centers([(1, {}), (0, {})]), GroundCost(1 - np.eye(5), 1 - np.eye(2)))
     assert labels.tolist() == [1, 0, 0]
     assert distances.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_depth_zero_has_no_points():
-    rows = Rows(np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
-    labels, distances = nearest(rows, rows.take(np.array([2])).measures(), Ground(np.zeros((1, 1)), 1 - np.eye(3)))
+    rows = TreeRows(
+        np.array([0, 1, 2], np.int32), np.zeros(4, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
+    )
+    labels, distances = nearest(rows, rows.take(np.array([2])).measures(), GroundCost(np.zeros((1, 1)), 1 - np.eye(3)))
     assert labels.tolist() == [0, 0, 0]
     assert distances.tolist() == [1.0, 1.0, 0.0]
 
@@ -339,7 +343,7 @@ def test_labels_that_all_cost_the_same_need_no_solve_but_the_last(deleting):
     content = random_content(200, 6, seed=2)
     ground = 1.0 - np.eye(7)
     ground[-1, :-1] = ground[:-1, -1] = deleting
-    search = Search(tree_rows(content, 6), Ground(ground, np.zeros((3, 3))))
+    search = Search(tree_rows(content, 6), GroundCost(ground, np.zeros((3, 3))))
     centers = content[::20]
     search.assign(make_centers([(root, {p: float(n) for p, n in kinds.items()}) for root, kinds in centers]))
     labels, distances = naive.nearest_centers(content, centers, ground, np.zeros((3, 3)), tolerance=1e-7)

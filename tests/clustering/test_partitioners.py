@@ -13,7 +13,7 @@ from relaxwl.clustering.partitioners import (
     as_ground,
     known_or_new,
 )
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 
 ROOTS = 1 - np.eye(4)  # three roots and ⊥
 PARTITIONERS = [
@@ -26,7 +26,7 @@ PARTITIONERS = [
 
 def data(n_rows=40, n_points=6, seed=0):
     content = random_content(n_rows, n_points, seed)
-    return content, tree_rows(content, n_points), Ground(random_ground(n_points), ROOTS)
+    return content, tree_rows(content, n_points), GroundCost(random_ground(n_points), ROOTS)
 
 
 def plain(centers):

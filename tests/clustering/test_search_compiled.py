@@ -13,13 +13,13 @@ from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.nearest import Plan, Search
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import level_distances, row_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.unfolding import leaves, refine
 from strategies import metric_matrices
 
 
 def bounds_of_the_search(search, centers):
-    """Return the three bounds of every pair, (3, n_rows, n_centers), computed as the search does; centres by mass."""
+    """Return the three bounds of every pair, (3, n_rows, n_centers), computed as the search does; centers by mass."""
     rows = search.measures.arrays
     measures, side = search._center_side(centers, np.arange(len(centers)), search.plan)
     row_side, k, padded = search._row_side, len(centers), side.light.shape[1]
@@ -51,11 +51,13 @@ def bounds_of_the_search(search, centers):
 @settings(max_examples=60)
 @given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.booleans(), UNITS)
 def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, plan, coincide, unit):
-    # Rows and centres of any mass, empty ones among them: what ⊥ fills up does not change a bound.
+    # Rows and centers of any mass, empty ones among them: what ⊥ fills up does not change a bound.
     if coincide:
         ground[1], ground[:, 1] = ground[0], ground[:, 0]
         ground[0, 1] = ground[1, 0] = 0.0
-    search = Search(tree_rows(rows, N_POINTS), Ground(ground * unit, root_cost * unit), plan=plan._replace(deep=True))
+    search = Search(
+        tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit), plan=plan._replace(deep=True)
+    )
     bounds = bounds_of_the_search(search, make_centers(centers)) / unit
     exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
     assert (bounds <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
@@ -70,7 +72,7 @@ def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, p
 def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, centers, cost):
     # Two trees of depth 1 differ by cost · (the larger number of leaves - the leaves that match).
     ground, root_cost = cost * (1 - np.eye(N_POINTS + 1)), cost * (1 - np.eye(3))
-    search = Search(tree_rows(rows, N_POINTS), Ground(ground, root_cost), plan=Plan(0, discounted=False))
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground, root_cost), plan=Plan(0, discounted=False))
     search._slots = pairs_as_slots(search.rows)
     first = bounds_of_the_search(search, make_centers(centers))[0]
     exact = [[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows]
@@ -110,11 +112,11 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
     costs = 1.0 - np.eye(len(graphs.node_vocabulary or (0,)) + 1)
     (rows, ids), ground = leaves(graphs.node_codes), np.zeros((1, 1), np.uint8)
     for _ in range(depth):
-        ground = level_distances(rows, Ground(ground, costs))
+        ground = level_distances(rows, GroundCost(ground, costs))
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
-    bounds = bounds_of_the_search(Search(sample, Ground(ground, costs), plan=Plan()), others.measures())
-    exact = row_distances(sample, others, Ground(ground, costs))
+    bounds = bounds_of_the_search(Search(sample, GroundCost(ground, costs), plan=Plan()), others.measures())
+    exact = row_distances(sample, others, GroundCost(ground, costs))
     assert (bounds <= exact).all()
     assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having

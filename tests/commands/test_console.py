@@ -35,7 +35,7 @@ def test_an_interrupt_that_became_another_error_is_an_interrupt(monkeypatch, cap
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
-            raise ImportError("initialisation failed") from None
+            raise ImportError("initialization failed") from None
 
     monkeypatch.setattr(datasets, "run_list", fail)
     usual = signal.getsignal(signal.SIGINT)

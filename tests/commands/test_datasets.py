@@ -55,4 +55,4 @@ def test_convert_on_the_command_line(tmp_path, capsys):
     assert again == EXPECTED
     assert np.array_equal(y, [0, 1, 0])
     assert main(["datasets", "convert", str(tmp_path / "a.parquet"), str(tmp_path / "b.zip")]) == 0
-    assert "the vertex labels are not all integers" in capsys.readouterr().err
+    assert "the node labels are not all integers" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Distances of neighbourhoods on the command line."""
+"""Distances of neighborhoods on the command line."""
 
 import json
 import re

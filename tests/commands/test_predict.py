@@ -58,7 +58,7 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
     ("arguments", "message"),
     [
         (["fit"], "--target COLUMN names the column"),
-        (["fit", "--target", "colour"], "no column 'colour'; its columns are name, structure, measured"),
+        (["fit", "--target", "color"], "no column 'color'; its columns are name, structure, measured"),
         (["fit", "--target", "name", "--task", "regression"], "are no numbers; use --task classification"),
         (["benchmark", "--target", "measured"], "measured numbers, no classes; try --task regression"),
     ],

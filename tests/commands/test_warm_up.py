@@ -17,7 +17,7 @@ def test_every_kernel_has_its_turn(monkeypatch, capsys):
     assert list(json.loads(capsys.readouterr().out)) == [name for name, _ in done]
 
 
-def test_graphs_are_labelled_and_large_enough():
+def test_graphs_are_labeled_and_large_enough():
     graphs = warm_up.small_graphs(20, seed=1)
     assert len(graphs) == 20
     assert graphs.node_counts.min() >= 10

@@ -85,7 +85,7 @@ def test_what_compiled_code_calls_has_no_machine_code_of_its_own():
 def test_the_garbage_collector_goes_on_as_before(active):
     (gc.enable if active else gc.disable)()
     try:
-        with internals._machine_code_later(_caller):
+        with internals._deferred_code_generation(_caller):
             assert not gc.isenabled()
         assert gc.isenabled() == active
     finally:
@@ -203,7 +203,7 @@ def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
 
 def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(internals, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(internals, "MAX_SECONDS", 0.2)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 
     @njit(cache=True)

@@ -53,7 +53,7 @@ def test_every_distinct_vector_is_a_code(attributes, random):
     assert np.array_equal(EditCost.from_attributes().codebook(attributes[order]).centers, book.centers)
 
 
-def test_direct_and_quantised_costs_agree():
+def test_direct_and_quantized_costs_agree():
     cost = EditCost.from_attributes(blank=1.5, relabel=0.5, scale=None)
     vectors = [(0.0, 0.0), (0.0, 1.0), (5.0, 5.0)]
     book = cost.codebook(vectors)
@@ -66,7 +66,7 @@ def test_direct_and_quantised_costs_agree():
     assert np.array_equal(cost.node_matrix([1, 2]), EditCost.from_attributes(blank=1.5).node_matrix([(1,), (2,)]))
 
 
-def test_quantised_codebook_ignores_the_order_of_vertices():
+def test_quantized_codebook_ignores_the_order_of_nodes():
     rng = np.random.default_rng(0)
     attributes = np.round(rng.normal(size=(200, 3)), 1)
     cost = EditCost.from_attributes(n_codes=5)
@@ -159,7 +159,7 @@ def test_costs_with_missing_values_are_metrics_and_those_of_the_definition(attri
     assert (between <= between[:, :, None] + between[None] + 1e-9).all()
 
 
-def test_missing_values_are_quantised_too():
+def test_missing_values_are_quantized_too():
     rng = np.random.default_rng(0)
     attributes = np.array([[0.0, 0.0], [9.0, np.nan], [9.0, 9.0]])[rng.integers(0, 3, 90)] + rng.normal(0, 0.1, (90, 2))
     cost = EditCost.from_attributes(n_codes=3).with_missing(2)

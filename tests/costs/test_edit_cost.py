@@ -107,7 +107,7 @@ def test_dear_edges_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match=r"edge label 'x' by 'y' costs 2 .* use edge_relabel ≤ 1 or edge_blank ≥ 0.5"):
         cost.edge_matrix("xy")
     assert cost.edge_matrix("x").shape == (2, 2)
-    # With a single vertex label nothing but the edge needs replacing.
+    # With a single node label nothing but the edge needs replacing.
     assert cost.edge_matrix("xy", ["C"]).shape == (3, 3)
     assert EditCost(edge_relabel=2, edge_blank=0.5).edge_matrix("xy").shape == (3, 3)
 
@@ -116,7 +116,7 @@ def test_dear_edges_are_refused_with_a_remedy():
 @given(metric_matrices(), st.integers(0, 4), st.integers(1, 12))
 def test_accepted_edges_are_exactly_those_that_keep_a_metric(matrix, edge_blank, edge_relabel):
     cost = EditCost.from_matrix("abc", matrix, edge_relabel=edge_relabel, edge_blank=edge_blank)
-    # Children that are single vertices: pairs (edge, vertex) and the blank.
+    # Children that are single nodes: pairs (edge, node) and the blank.
     edges = np.where(np.eye(2, dtype=bool), 0, edge_relabel)
     pairs = (edges[:, None, :, None] + matrix[None, :3, None, :3]).reshape(6, 6)
     ground = np.zeros((7, 7))

@@ -135,10 +135,10 @@ def test_errors(tmp_path):
         write_parquet(tmp_path / "new", graphs, [1])
     assert not (tmp_path / "new").exists()
     write_parquet(tmp_path / "new", graphs)
-    with pytest.raises(ValueError, match="has no column 'colour'; there is 'edge_index'"):
-        read_parquet(tmp_path / "new", node_label="colour")
-    with pytest.raises(TypeError, match="no argument 'colour'"):
-        read_parquet(tmp_path / "new", colour=1)
+    with pytest.raises(ValueError, match="has no column 'color'; there is 'edge_index'"):
+        read_parquet(tmp_path / "new", node_label="color")
+    with pytest.raises(TypeError, match="no argument 'color'"):
+        read_parquet(tmp_path / "new", color=1)
 
 
 def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):

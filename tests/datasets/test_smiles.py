@@ -16,7 +16,7 @@ from relaxwl.molecules.reading import as_molecules
 Chem = pytest.importorskip("rdkit.Chem")
 
 
-def test_atoms_and_bonds_become_vertices_and_edges():
+def test_atoms_and_bonds_become_nodes_and_edges():
     (graph,) = from_smiles(["CC(=O)O"])
     assert graph.node_labels == ["C", "C", "O", "O"]
     assert graph.edges.tolist() == [[0, 1], [1, 2], [1, 3]]
@@ -103,7 +103,7 @@ def test_skipping_and_keeping_tell_what_was_lost():
     [
         ({"strings": "CCO"}, TypeError, r"put it in a list"),
         ({"strings": ["C"], "errors": "ignore"}, ValueError, "errors must be one of"),
-        ({"strings": ["C"], "atom_labels": "colour"}, ValueError, "not 'colour'"),
+        ({"strings": ["C"], "atom_labels": "color"}, ValueError, "not 'color'"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, kind, message):

@@ -72,10 +72,10 @@ def test_counts_lie_in_the_ranges_of_the_level(egonets):
     assert ((density > sparse - 0.001) & (density < dense + 0.001)).all()
 
 
-def test_egonets_are_simple_unlabelled_and_without_isolated_vertices(egonets):
+def test_egonets_are_simple_unlabeled_and_without_isolated_nodes(egonets):
     _, graphs, _ = egonets
     assert is_simple_and_symmetric(graphs)
-    assert not graphs.is_labelled
+    assert not graphs.is_labeled
     assert graphs.degrees.min() >= 1
 
 
@@ -125,8 +125,8 @@ def test_counting_is_at_chance_on_average():
     assert 0.17 < np.mean(scores) < 0.3
 
 
-def test_neither_the_order_of_graphs_nor_of_vertices_tells_the_class(egonets):
-    """Degrees do not depend on the vertex number, and classes are not in blocks."""
+def test_neither_the_order_of_graphs_nor_of_nodes_tells_the_class(egonets):
+    """Degrees do not depend on the node number, and classes are not in blocks."""
     _, graphs, y = egonets
     assert 20 < np.count_nonzero(np.diff(y)) < 39
     for c in range(len(EGONET_MODELS)):
@@ -203,12 +203,12 @@ def test_perturbed_graphs_have_equal_counts(n_classes, n_nodes, rewired, n_label
     assert (graphs.edge_counts == n_edges).all()
     sizes = np.bincount(y, minlength=n_classes)
     assert sizes.max() - sizes.min() <= 1
-    assert graphs.is_labelled == (n_labels is not None)
+    assert graphs.is_labeled == (n_labels is not None)
     if n_labels is not None:
         assert len({tuple(sorted(graph.node_labels)) for graph in graphs}) == 1
 
 
-def test_without_noise_a_class_is_one_graph_up_to_the_order_of_vertices():
+def test_without_noise_a_class_is_one_graph_up_to_the_order_of_nodes():
     graphs, y = make_perturbed(12, 3, n_nodes=12, rewired=0.0, n_labels=3, random_state=1)
     drawn = [graph.to_networkx() for graph in graphs]
     for graph, labels in zip(drawn, (g.node_labels for g in graphs), strict=True):
@@ -222,7 +222,7 @@ def test_without_noise_a_class_is_one_graph_up_to_the_order_of_vertices():
 
 @pytest.mark.parametrize(("rewired", "moved"), [(0.0, 0), (0.1, 2), (0.25, 5), (1.0, 20)])
 def test_exactly_the_given_fraction_of_edges_is_moved(rewired, moved):
-    """As many labels as vertices make vertices recognisable, so edges can be compared with the template's."""
+    """As many labels as nodes make nodes recognisable, so edges can be compared with the template's."""
     options = {"n_nodes": 10, "n_edges": 20, "n_labels": 10, "random_state": 5}
 
     def named_edges(graph):
@@ -290,7 +290,7 @@ def test_a_generator_advances_and_the_global_state_does_not(make):
         ({"level": "dense"}, TypeError, "level must be an integer from 1 to 4"),
         ({"n_nodes": 5}, ValueError, "n_nodes must be an integer >= 20"),
         ({"n_nodes": (50, 40)}, ValueError, "50 is more than 40"),
-        ({"n_nodes": (20, 30, 40)}, ValueError, "n_nodes must be a number of vertices or a pair"),
+        ({"n_nodes": (20, 30, 40)}, ValueError, "n_nodes must be a number of nodes or a pair"),
         ({"n_nodes": 30.0}, TypeError, "n_nodes must be an integer"),
         ({"random_state": -1}, ValueError, "random_state must be an integer >= 0"),
         ({"random_state": "x"}, ValueError, "random_state must be an integer >= 0"),
@@ -309,10 +309,10 @@ def test_bad_arguments_of_egonets_are_named(options, error, message):
         ({"n_nodes": True}, TypeError, "n_nodes must be an integer"),
         ({"n_labels": 0}, ValueError, "n_labels must be an integer >= 1"),
         ({"n_edges": -1}, ValueError, "n_edges must be an integer >= 0"),
-        ({"n_nodes": 5, "n_edges": 11}, ValueError, "5 vertices have only 10 pairs"),
+        ({"n_nodes": 5, "n_edges": 11}, ValueError, "5 nodes have only 10 pairs"),
         ({"rewired": 1.5}, ValueError, "rewired must be a fraction from 0 to 1"),
         ({"rewired": float("nan")}, ValueError, "rewired must be a fraction from 0 to 1"),
-        ({"n_nodes": 5, "n_edges": 9, "rewired": 0.5}, ValueError, "only 1 vertex pairs are free"),
+        ({"n_nodes": 5, "n_edges": 9, "rewired": 0.5}, ValueError, "only 1 node pairs are free"),
     ],
 )
 def test_bad_arguments_of_perturbed_are_named(options, error, message):
@@ -342,5 +342,5 @@ def test_block_graphs():
     assert again == graphs
     with pytest.raises(ValueError, match="n_blocks must be an integer >= 5, not 4"):
         make_block_graphs(4, n_blocks=4)
-    with pytest.raises(ValueError, match="only 5 vertex pairs are free"):
+    with pytest.raises(ValueError, match="only 5 node pairs are free"):
         make_block_graphs(4, n_blocks=5, block_size=1, p=1.0, n_noise_edges=100)

@@ -24,7 +24,7 @@ from relaxwl.graphs import GraphCollection
 
 SHARED_NAMES = ("MUTAG", "PTC_MR", "NCI1", "PROTEINS", "BZR", "IMDB-BINARY", "EGO-1")
 
-# A triangle with a tail and an isolated last vertex; a single edge.
+# A triangle with a tail and an isolated last node; a single edge.
 TOY = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n5, 6\n6, 5\n",
     "graph_indicator": "1\n1\n1\n1\n2\n2\n",
@@ -143,13 +143,13 @@ def test_graphs_alone(tmp_path):
         load_tu(folder)
 
 
-def test_graphs_without_vertices_are_legal_if_the_labels_count_them(tmp_path, caplog):
+def test_graphs_without_nodes_are_legal_if_the_labels_count_them(tmp_path, caplog):
     files = toy(graph_indicator="2\n2\n2\n2\n4\n4\n", graph_labels="1\n1\n1\n1\n1\n", graph_attributes=None)
     with caplog.at_level(logging.WARNING):
         graphs, y = load_tu(write(tmp_path, files))
     assert graphs.node_counts.tolist() == [0, 4, 0, 2, 0]
     assert y.tolist() == [0] * 5
-    assert "3 graphs have no vertices, the first is graph 1" in caplog.text
+    assert "3 graphs have no nodes, the first is graph 1" in caplog.text
 
 
 def test_no_edges_and_no_graphs(tmp_path):
@@ -277,16 +277,16 @@ MALFORMED = {
     "huge": ({"node_labels": "1\n99999999999999999999\n"}, r"node_labels.txt, line 2: .* too large"),
     "empty line": ({"A": "1, 2\n\n2, 3\n"}, r"TOY_A.txt, line 2: the line is empty"),
     "empty line in attributes": ({"node_attributes": "1\n2\n \r\n3\n"}, r"node_attributes.txt, line 3: the line is em"),
-    "vertex too large": ({"A": "1, 2\n5, 7\n"}, r"TOY_A.txt, line 2: edge \(5, 7\), but vertices are .* 1 to 6"),
-    "vertex zero": ({"A": "0, 1\n"}, r"TOY_A.txt, line 1: edge \(0, 1\), but vertices are numbered from 1"),
-    "vertex negative": ({"A": "1, -1\n"}, r"TOY_A.txt, line 1: edge \(1, -1\)"),
+    "node too large": ({"A": "1, 2\n5, 7\n"}, r"TOY_A.txt, line 2: edge \(5, 7\), but nodes are .* 1 to 6"),
+    "node zero": ({"A": "0, 1\n"}, r"TOY_A.txt, line 1: edge \(0, 1\), but nodes are numbered from 1"),
+    "node negative": ({"A": "1, -1\n"}, r"TOY_A.txt, line 1: edge \(1, -1\)"),
     "edge between graphs": ({"A": "1, 2\n4, 5\n"}, r"TOY_A.txt, line 2: edge \(4, 5\) joins graph 1 to graph 2"),
     "graph zero": ({"graph_indicator": "0\n1\n"}, r"graph_indicator.txt, line 1: graph 0, but .* numbered from 1"),
     "not sorted": ({"graph_indicator": "1\n2\n1\n"}, r"graph_indicator.txt, line 3: graph 1 comes after graph 2"),
     "too many graphs": ({"graph_indicator": "1\n2\n2\n2\n3\n3\n"}, r"graph_indicator.txt, line 5: graph 3, but .* 2 l"),
     "gap": (
         {"graph_indicator": "1\n1\n3\n", "graph_labels": None, "graph_attributes": None},
-        r"graph_indicator.txt, line 3: graph 2 has no vertices",
+        r"graph_indicator.txt, line 3: graph 2 has no nodes",
     ),
     "few node labels": ({"node_labels": "1\n" * 5}, r"node_labels.txt, line 5: the file has 5 lines, but .* for 6"),
     "many node labels": ({"node_labels": "1\n" * 7}, r"node_labels.txt, line 7: the file has 7 lines, but .* for 6"),

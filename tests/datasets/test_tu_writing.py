@@ -44,14 +44,14 @@ def test_numbers_are_graph_attributes(y, tmp_path):
 
 def test_text_is_numbered_and_the_numbers_are_explained(tmp_path):
     graphs = collection(node_label=lambda value: "ab"[value % 2])
-    with pytest.warns(UserWarning, match=r"(vertex labels|classes) are not all integers.*README.txt") as caught:
+    with pytest.warns(UserWarning, match=r"(node labels|classes) are not all integers.*README.txt") as caught:
         write_tu(tmp_path / "T", graphs, ["no", "yes", "no", "no"])
     assert len(caught) == 2
     found = read_tu(tmp_path / "T")
     assert np.array_equal(found.graphs.node_codes, graphs.node_codes)
     assert found.y.tolist() == [0, 1, 0, 0]
     told = (tmp_path / "T" / "README.txt").read_text(encoding="utf-8")
-    assert "vertex labels stand for\n  0  a\n  1  b" in told
+    assert "node labels stand for\n  0  a\n  1  b" in told
     assert "classes stand for\n  0  no\n  1  yes" in told
 
 
@@ -65,7 +65,7 @@ def test_what_the_layout_cannot_say_is_refused(tmp_path):
         write_tu(tmp_path / "E.zip", empty, [0])
     gappy = CollectionBuilder(missing="?")
     gappy.add(1, [], node_attributes=[[np.nan]])
-    with pytest.raises(ValueError, match="some vertex attributes are missing"):
+    with pytest.raises(ValueError, match="some node attributes are missing"):
         write_tu(tmp_path / "G.zip", GraphCollection(**gappy.build()))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("kept")

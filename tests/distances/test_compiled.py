@@ -10,7 +10,7 @@ from distances.problems import KINDS, MASSES, RELATIVE, by_pot, problem, random_
 from relaxwl.datasets import load_tu
 from relaxwl.distances import _compiled
 from relaxwl.distances.batched import level_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.transport import transport_distance
 from relaxwl.unfolding import leaves, refine
 
@@ -73,7 +73,7 @@ def test_ten_thousand_problems():
 
 
 def disjoint_problem(rng, side, kind):
-    """Return two measures of `side` points each that share none, and a ground: nothing can be cancelled."""
+    """Return two measures of `side` points each that share none, and a ground: nothing can be canceled."""
     x, y = np.zeros(2 * side), np.zeros(2 * side)
     places = rng.permutation(2 * side)
     x[places[:side]], y[places[side:]] = rng.integers(1, 9, (2, side)) if kind == "whole" else rng.random((2, side))
@@ -108,7 +108,7 @@ def test_real_rows_against_pot(shared):
     rows, ids = leaves(graphs.node_codes)
     ground = np.zeros((1, 1))
     for _ in range(2):
-        ground = level_distances(rows, Ground(ground, 1.0 - np.eye(2))).astype(float)
+        ground = level_distances(rows, GroundCost(ground, 1.0 - np.eye(2))).astype(float)
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     widest = np.argsort(-np.diff(rows.indptr), kind="stable")[:500]

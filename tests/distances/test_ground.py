@@ -10,7 +10,7 @@ from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering import WassersteinKMeans
 from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances
-from relaxwl.distances.ground import Ground, leaf_costs, point_parts
+from relaxwl.distances.ground import GroundCost, leaf_costs, point_parts
 
 ROOTS = 1 - np.eye(4)
 CHILDREN, EDGES = random_ground(5), random_ground(3, seed=1) / 4
@@ -24,7 +24,7 @@ def written_out(children, edges):
 
 
 def test_points_are_edges_with_children():
-    ground = Ground(CHILDREN, ROOTS, EDGES)
+    ground = GroundCost(CHILDREN, ROOTS, EDGES)
     assert ground.n_points == 15
     np.testing.assert_array_equal(np.asarray(ground), written_out(CHILDREN, EDGES))
     np.testing.assert_array_equal(ground.to_blank, written_out(CHILDREN, EDGES)[-1])
@@ -36,7 +36,7 @@ def test_points_are_edges_with_children():
 
 
 def test_without_edges_a_point_is_a_child():
-    ground = Ground(CHILDREN, ROOTS)
+    ground = GroundCost(CHILDREN, ROOTS)
     assert ground.costs is CHILDREN
     assert ground.n_points == 5
     assert ground.largest == CHILDREN.max()
@@ -48,7 +48,7 @@ def test_without_edges_a_point_is_a_child():
 
 def test_points_that_came_later_follow_the_known_ones():
     new = np.array([[2, 0], [1, 4]])  # a known child behind a new edge label, a new child behind a known one
-    ground = Ground(CHILDREN, ROOTS, EDGES, point_parts(EDGES, CHILDREN, 2, 4, new))
+    ground = GroundCost(CHILDREN, ROOTS, EDGES, point_parts(EDGES, CHILDREN, 2, 4, new))
     everything, known = written_out(CHILDREN, EDGES), [0, 1, 2, 3, 5, 6, 7, 8]
     kept = [*known, 2 * 5 + 1, 4, 15]
     np.testing.assert_array_equal(np.asarray(ground), everything[np.ix_(kept, kept)])
@@ -58,7 +58,10 @@ def test_points_that_came_later_follow_the_known_ones():
 def test_distances_over_a_factored_ground_are_those_over_all_pairs(scale):
     content = random_content(60, 15)
     rows = tree_rows(content, 15)
-    factored, plain = Ground(CHILDREN, ROOTS, scale * EDGES), Ground(written_out(CHILDREN, scale * EDGES), ROOTS)
+    factored, plain = (
+        GroundCost(CHILDREN, ROOTS, scale * EDGES),
+        GroundCost(written_out(CHILDREN, scale * EDGES), ROOTS),
+    )
     np.testing.assert_array_equal(level_distances(rows, factored), level_distances(rows, plain))
     np.testing.assert_array_equal(row_distances(rows, rows, factored), row_distances(rows, rows, plain))
     centers = rows.take(np.arange(0, 60, 7)).measures()
@@ -74,7 +77,7 @@ def test_distances_over_a_factored_ground_are_those_over_all_pairs(scale):
 @pytest.mark.parametrize("center", ["median", "lp", "entropic", "medoid", "mean"])
 def test_groups_over_a_factored_ground_are_those_over_all_pairs(center):
     rows = tree_rows(random_content(60, 15), 15)
-    factored, plain = Ground(CHILDREN, ROOTS, EDGES), Ground(written_out(CHILDREN, EDGES), ROOTS)
+    factored, plain = GroundCost(CHILDREN, ROOTS, EDGES), GroundCost(written_out(CHILDREN, EDGES), ROOTS)
     found, expected = (
         WassersteinKMeans(6, center, random_state=0).fit(rows, ground=ground) for ground in (factored, plain)
     )
@@ -87,7 +90,7 @@ def test_groups_over_a_factored_ground_are_those_over_all_pairs(center):
 def test_all_pairs_are_not_written_out_beyond_memory(monkeypatch):
     monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
     with pytest.raises(MemoryRefusal, match="the costs between 15 points"):
-        np.asarray(Ground(CHILDREN, ROOTS, EDGES))
+        np.asarray(GroundCost(CHILDREN, ROOTS, EDGES))
 
 
 @pytest.mark.parametrize(("relabel", "blank"), [(1.0, 1.0), (1.5, 1.0), (0.25, 3.0)])
@@ -98,7 +101,7 @@ def test_equal_costs_as_a_rule_are_those_of_the_matrix(relabel, blank, with_edge
         rows, rule = replace(rows, n_children=4, n_edge_codes=2), UniformCosts(4, relabel, blank)
         edges = 0.5 * (1.0 - np.eye(3))
     roots = UniformCosts(3, relabel, blank)
-    by_rule, by_matrix = Ground(rule, roots, edges), Ground(np.asarray(rule), np.asarray(roots), edges)
+    by_rule, by_matrix = GroundCost(rule, roots, edges), GroundCost(np.asarray(rule), np.asarray(roots), edges)
     assert (by_rule.largest, by_rule.is_whole, by_rule.n_points) == (
         by_matrix.largest, by_matrix.is_whole, by_matrix.n_points,
     )  # fmt: skip
@@ -119,7 +122,7 @@ def test_equal_costs_as_a_rule_are_those_of_the_matrix(relabel, blank, with_edge
 
 def test_leaves_that_cost_all_the_same_stay_a_rule():
     leaves = tree_rows([(2, {}), (0, {})], 0)
-    assert leaf_costs(leaves, Ground(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) == UniformCosts(2, 1.0, 2.0)
-    assert leaf_costs(leaves, Ground(np.zeros((1, 1)), 1 - np.eye(4))) is None
+    assert leaf_costs(leaves, GroundCost(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) == UniformCosts(2, 1.0, 2.0)
+    assert leaf_costs(leaves, GroundCost(np.zeros((1, 1)), 1 - np.eye(4))) is None
     twice = tree_rows([(2, {}), (2, {})], 0)
-    assert leaf_costs(twice, Ground(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) is None
+    assert leaf_costs(twice, GroundCost(np.zeros((1, 1)), UniformCosts(9, 1.0, 2.0))) is None

@@ -44,9 +44,9 @@ def test_with_unit_costs_distance_is_the_length_of_the_script(a, b):
     ("a", "b", "words"),
     [
         ("0(0)", "0(0,0,0)", "two leaves more"),
-        ("0(0,2)", "0(0,1,1)", "one leaf more, one vertex relabelled"),
-        ("1(2(3,3),2(3,3))", "1", "two branches of three vertices each fewer"),
-        ("1", "2(4(4),5(5,5))", "two branches (five vertices) more, the root relabelled"),
+        ("0(0,2)", "0(0,1,1)", "one leaf more, one node relabeled"),
+        ("1(2(3,3),2(3,3))", "1", "two branches of three nodes each fewer"),
+        ("1", "2(4(4),5(5,5))", "two branches (five nodes) more, the root relabeled"),
         ("0", f"0({','.join('0' * 14)})", "14 leaves more"),
     ],
 )
@@ -72,7 +72,7 @@ def test_validate_notices_every_kind_of_damage():
 def test_whole_numbers_are_written_out():
     mapping = tree_edit_mapping(parse("1"), UnfoldingTree(1, [UnfoldingTree(1)] * 1234), EditCost(1000, 1001))
     assert "cost 1235234:" in mapping.to_svg()
-    assert "vertices, cost 1235234<" in mapping.to_svg()
+    assert "nodes, cost 1235234<" in mapping.to_svg()
     assert str(mapping.script()[0]).endswith("(cost 1001)")
     assert "(cost 1234567)" in str(tree_edit_mapping(parse("1"), parse("2"), EditCost(1234567, 1234567)).script())
 
@@ -83,7 +83,7 @@ def test_picture_of_a_mapping():
     assert svg.count('class="match"') == 4 + 1
     assert svg.count('class="node deleted"') == 2 + 1
     assert svg.count('class="node inserted"') == 1 + 1
-    assert svg.count('class="node relabelled"') == 2 + 1
+    assert svg.count('class="node relabeled"') == 2 + 1
     assert mapping._repr_svg_() == svg
 
 
@@ -124,12 +124,12 @@ def test_pictures_of_mappings_show_every_kind_of_edit():
     target = UnfoldingTree(0, [UnfoldingTree(1)] * 60 + [parse("5(7)")])
     svg = tree_edit_mapping(source, target).to_svg()
     assert width(svg) <= 1600
-    assert svg.count('class="node relabelled"') == 2 + 1
+    assert svg.count('class="node relabeled"') == 2 + 1
     assert svg.count('class="node deleted"') == 6 + 1
     assert svg.count("… +") == 2
 
 
-def test_mapped_vertices_are_drawn_together():
+def test_mapped_nodes_are_drawn_together():
     complete = PlainGraph(9, list(itertools.combinations(range(9), 2)))
     less = PlainGraph(9, list(itertools.combinations(range(9), 2))[5:])
     mapping = tree_edit_mapping(unfolding_tree(complete, 0, 3), unfolding_tree(less, 0, 3))
@@ -140,7 +140,7 @@ def test_mapped_vertices_are_drawn_together():
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "depth"), [("EGO-1", 2), ("MUTAG", 4)])
-def test_default_pictures_of_real_neighbourhoods_fit_a_screen(shared, name, depth):
+def test_default_pictures_of_real_neighborhoods_fit_a_screen(shared, name, depth):
     graphs, _ = load_tu(shared / "data" / f"{name}.zip")
     trees = [unfolding_tree(graphs[graph], node, depth) for graph in (0, 3) for node in (0, 3)]
     assert all(width(tree.to_svg()) <= 1600 for tree in trees)

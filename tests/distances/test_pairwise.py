@@ -13,11 +13,11 @@ from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
 from relaxwl.distances import pairwise
 from relaxwl.distances.batched import level_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
 from relaxwl.distances.tree import tree_edit_distance
 from relaxwl.graphs import GraphCollection
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.tree import unfolding_tree
 
 
@@ -38,22 +38,22 @@ def test_golden_files(shared, name):
 
 
 def test_worked_example():
-    rows = Rows(
+    rows = TreeRows(
         np.array([1, 2, 0], np.int32),
         np.array([0, 2, 3, 6]),
         np.array([0, 2, 0, 0, 1, 2], np.int32),
         np.ones(6, np.int32),
         3,
     )
-    children = level_distances(rows, Ground(1.0 - np.eye(4), 1.0 - np.eye(4)))
+    children = level_distances(rows, GroundCost(1.0 - np.eye(4), 1.0 - np.eye(4)))
     np.testing.assert_array_equal(children, [[0, 2, 2, 3], [2, 0, 3, 2], [2, 3, 0, 4], [3, 2, 4, 0]])
-    pair = Rows(np.zeros(2, np.int32), np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ones(3, np.int32), 3)
-    assert level_distances(pair, Ground(children, 1.0 - np.eye(4)))[0, 1] == 4
+    pair = TreeRows(np.zeros(2, np.int32), np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ones(3, np.int32), 3)
+    assert level_distances(pair, GroundCost(children, 1.0 - np.eye(4)))[0, 1] == 4
 
 
 @st.composite
 def small_collections(draw, edge_labels=False):
-    """Draw two or three graphs of up to five vertices with up to three labels."""
+    """Draw two or three graphs of up to five nodes with up to three labels."""
     graphs = []
     for _ in range(draw(st.integers(2, 3))):
         n = draw(st.integers(1, 5))
@@ -104,7 +104,7 @@ def ring(n, labels):
     return {(i, (i + 1) % n): labels[i % len(labels)] for i in range(n)}
 
 
-def edge_labelled_collection():
+def edge_labeled_collection():
 
     graphs = []
     for n, labels in ((5, "ab"), (6, "abc"), (4, "b")):
@@ -117,7 +117,7 @@ def edge_labelled_collection():
 
 @pytest.mark.parametrize("cost", [EditCost(), EditCost(edge_relabel=0.5, edge_blank=0.25)])
 def test_edge_labels_count_where_asked(cost):
-    graphs = edge_labelled_collection()
+    graphs = edge_labeled_collection()
     nodes = [(graph, node) for graph in range(3) for node in range(graphs[graph].n_nodes)]
     trees = [unfolding_tree(graphs[graph], node, 3, edge_labels=True) for graph, node in nodes]
     expected = [[tree_edit_distance(a, b, cost) for b in trees] for a in trees]
@@ -162,7 +162,7 @@ def test_too_large_a_request_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ([(0, 5)], r"nodes\[0\] = \(0, 5\) does not exist: graph 0 has 2 vertices"),
+        ([(0, 5)], r"nodes\[0\] = \(0, 5\) does not exist: graph 0 has 2 nodes"),
         ([(0, 0), (3, 0)], r"nodes\[1\] = \(3, 0\) does not exist: there are 1 graphs"),
         ([(0, -1)], r"\(0, -1\) does not exist"),
         ([0, 1], "shape"),
@@ -194,7 +194,7 @@ def test_depths_beyond_floating_point_are_refused(cost):
 
 def test_graphs_without_edges_need_no_edge_labels():
     graphs = GraphCollection.from_edges([(2, [], ["a", "b"])])
-    trees = [unfolding_tree(graphs[0], vertex, 2, edge_labels=True) for vertex in (0, 1)]
+    trees = [unfolding_tree(graphs[0], node, 2, edge_labels=True) for node in (0, 1)]
     assert tree_distances(graphs, 2, [(0, 0), (0, 1)], edge_labels=True)[0, 1] == tree_edit_distance(*trees) == 1
 
 
@@ -205,7 +205,7 @@ def test_no_nodes_and_no_edge_labels():
         tree_distances(graphs, 2, [(0, 0)], edge_labels=True)
 
 
-def test_vertex_order_does_not_matter():
+def test_node_order_does_not_matter():
     rng = np.random.default_rng(4)
     edges = [(i, j) for i in range(9) for j in range(i) if rng.random() < 0.35]
     labels = rng.integers(0, 2, 9).tolist()

@@ -3,7 +3,7 @@
 import pytest
 
 from relaxwl.costs import EditCost
-from relaxwl.distances.script import Delete, EditScript, Insert, Relabel, RelabelEdge, Vertex
+from relaxwl.distances.script import Delete, EditScript, Insert, Node, Relabel, RelabelEdge
 from relaxwl.distances.tree import tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree
 
@@ -20,9 +20,9 @@ def test_equal_trees_need_nothing():
 
 def test_edge_relabels_are_operations():
     mapping = tree_edit_mapping(parse("C(-:H,=:O)"), parse("C(=:O,=:H)"))
-    assert mapping.script() == (RelabelEdge(Vertex("source", (0,)), "-", "=", 1.0),)
+    assert mapping.script() == (RelabelEdge(Node("source", (0,)), "-", "=", 1.0),)
     assert str(mapping.script()) == "relabel the edge above /0 from - to = (cost 1)"
-    assert mapping.describe() == "one edge relabelled"
+    assert mapping.describe() == "one edge relabeled"
 
 
 def test_script_of_edges_names_them():
@@ -36,13 +36,13 @@ def test_script_of_edges_names_them():
 
 def test_illegal_operations_are_refused():
     tree = parse("1(2(3))")
-    place = Vertex("source", (0,))
+    place = Node("source", (0,))
     for operation, reason in [
         (Delete(place, 2, None, 1.0), "only a leaf"),
-        (Delete(Vertex("source", ()), 1, None, 1.0), "only a leaf"),
+        (Delete(Node("source", ()), 1, None, 1.0), "only a leaf"),
         (Relabel(place, 7, 8, 1.0), "another one"),
-        (Relabel(Vertex("source", (4,)), 7, 8, 1.0), "no such vertex"),
-        (Insert(Vertex("target", (0, 0)), Vertex("target", (0,)), 1, None, 1.0), "parent must be there"),
+        (Relabel(Node("source", (4,)), 7, 8, 1.0), "no such node"),
+        (Insert(Node("target", (0, 0)), Node("target", (0,)), 1, None, 1.0), "parent must be there"),
     ]:
         with pytest.raises(ValueError, match=reason):
             EditScript([operation]).apply(tree)

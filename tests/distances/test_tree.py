@@ -131,17 +131,17 @@ def test_zero_exactly_for_isomorphic_trees(a, b):
 
 @settings(max_examples=30, deadline=None)
 @given(plain_graphs(edges=EDGES), st.integers(0, 3), st.data())
-def test_invariant_under_renaming_of_vertices(graph, depth, data):
+def test_invariant_under_renaming_of_nodes(graph, depth, data):
     order = data.draw(st.permutations(range(graph[0])))
     v, w = data.draw(st.tuples(*[st.integers(0, graph[0] - 1)] * 2))
     one, other = PlainGraph(*graph), PlainGraph(*permuted(graph, order))
-    trees = [unfolding_tree(one, vertex, depth, edge_labels=True) for vertex in (v, w)]
-    renamed = [unfolding_tree(other, order[vertex], depth, edge_labels=True) for vertex in (v, w)]
+    trees = [unfolding_tree(one, node, depth, edge_labels=True) for node in (v, w)]
+    renamed = [unfolding_tree(other, order[node], depth, edge_labels=True) for node in (v, w)]
     assert trees == renamed
     mapping, same = tree_edit_mapping(*trees), tree_edit_mapping(*renamed)
     assert mapping == same
     expected = naive.recursive_tree_distance(
-        *[naive.unfolding_tree(one.adjacency, one.labels, vertex, depth, one.names) for vertex in (v, w)],
+        *[naive.unfolding_tree(one.adjacency, one.labels, node, depth, one.names) for node in (v, w)],
         edge_cost=edge_cost_function(1.0, 0.0),
     )
     assert mapping.cost == expected
@@ -155,7 +155,7 @@ def test_labels_that_run_together_are_told_apart(trees):
     assert tree_edit_distance(as_tree(a), as_tree(b), EditCost(edge_blank=0.5)) == expected
 
 
-def test_edge_and_vertex_labels_do_not_run_together():
+def test_edge_and_node_labels_do_not_run_together():
     assert tree_edit_distance(parse("1(23:5)"), parse("12(3:5)")) == 2
 
 
@@ -164,8 +164,8 @@ def test_edge_and_vertex_labels_do_not_run_together():
 def test_single_trees_agree_with_batches_where_labels_run_together(graph, confusable, depth):
     pairs = [(2, [(0, 1)], [label, 5], [edge]) for label, edge in confusable]
     collection = as_collection([graph, *pairs])
-    nodes = [(view.index, vertex) for view in collection for vertex in range(view.n_nodes)]
-    trees = [unfolding_tree(collection[graph], vertex, depth, edge_labels=True) for graph, vertex in nodes]
+    nodes = [(view.index, node) for view in collection for node in range(view.n_nodes)]
+    trees = [unfolding_tree(collection[graph], node, depth, edge_labels=True) for graph, node in nodes]
     batched = tree_distances(collection, depth, nodes, EditCost(edge_blank=0.5), edge_labels=True)
     single = [[tree_edit_distance(a, b, EditCost(edge_blank=0.5)) for b in trees] for a in trees]
     assert np.array_equal(batched, single)
@@ -202,7 +202,7 @@ def test_huge_trees_are_compared_without_being_written_out():
     a, b = unfolding_tree(complete, 5, 8), unfolding_tree(less, 5, 8)
     assert a.size > 10**8
     assert 0 < tree_edit_distance(a, b) < a.size
-    with pytest.raises(ValueError, match="235,794,769 vertices"):
+    with pytest.raises(ValueError, match="235,794,769 nodes"):
         tree_edit_mapping(a, b)
 
 

@@ -41,7 +41,7 @@ def test_relaxed(tmp_path, small_pieces, kind, n_shards):
     assert same_model(kernel, shard(tmp_path / "s", make(), n_shards), tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["labelled", "unlabelled", "edge-labelled", "directed", "directed, arcs labelled"])
+@pytest.mark.parametrize("kind", ["labeled", "unlabeled", "edge-labeled", "directed", "directed, arcs labeled"])
 @pytest.mark.parametrize("n_shards", NUMBERS)
 @pytest.mark.parametrize("base", ["edge", pytest.param("subtree", marks=pytest.mark.slow)])
 def test_exact(tmp_path, small_pieces, kind, n_shards, base):
@@ -85,7 +85,7 @@ def test_rows_of_one_chunk_are_grouped_in_one_task(tmp_path):
     assert same_model(kernel, shard(tmp_path / "s", graphs, 4), tmp_path)
 
 
-def test_shards_without_vertices_edges_or_more_than_one_graph(tmp_path, small_pieces):
+def test_shards_without_nodes_edges_or_more_than_one_graph(tmp_path, small_pieces):
     nothing = (0, [], [], [])
     graphs = collection([nothing, (1, [], ["C"], []), (2, [(0, 1)], ["C", "N"], ["single"]), nothing])
     shards = shard(tmp_path / "s", graphs, 4)
@@ -100,9 +100,9 @@ def test_shards_without_vertices_edges_or_more_than_one_graph(tmp_path, small_pi
 
 
 def test_parts_that_carry_nothing_agree_with_all_others(tmp_path):
-    labelled = collection([(2, [(0, 1)], ["C", "N"], ["single"])])
+    labeled = collection([(2, [(0, 1)], ["C", "N"], ["single"])])
     nothing = GraphCollection.from_edges([(0, [])])
-    for place, parts in enumerate(([nothing, labelled], [labelled, nothing], [nothing, labelled, nothing])):
+    for place, parts in enumerate(([nothing, labeled], [labeled, nothing], [nothing, labeled, nothing])):
         writer = ShardWriter(tmp_path / str(place), graphs_per_shard=1)
         for part in parts:
             writer.add(part)
@@ -163,7 +163,7 @@ def test_kernels_that_know_no_shards(tmp_path):
 
 
 def test_nothing_to_fit(tmp_path):
-    with pytest.raises(ValueError, match="no vertices"):
+    with pytest.raises(ValueError, match="no nodes"):
         WeisfeilerLehman().fit(shard(tmp_path / "s", GraphCollection.from_edges([]), 1))
 
 

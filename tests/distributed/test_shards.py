@@ -32,14 +32,14 @@ def as_bytes(value):
 
 
 @pytest.fixture
-def labelled():
+def labeled():
     graphs = [(3, [(0, 1), (1, 2)], ["b", "a", ("x", i % 3)]) for i in range(20)]
     return GraphCollection.from_edges(graphs)
 
 
 @st.composite
 def collections(draw):
-    """Collections with one to five graphs, with vertex labels or without."""
+    """Collections with one to five graphs, with node labels or without."""
     labels = st.sampled_from(["a", 1, 2.5, ("t", 0)]) if draw(st.booleans()) else None
     graphs = []
     for _ in range(draw(st.integers(1, 5))):
@@ -58,19 +58,19 @@ def test_whole_collections_come_back(tmp_path_factory, graphs):
     assert (shards.n_graphs, shards.n_nodes, shards.n_edges) == (len(graphs), graphs.n_nodes, graphs.n_edges)
 
 
-def test_a_shard_has_the_codes_of_the_whole_collection(tmp_path, labelled):
-    shards = write(tmp_path / "s", labelled, size=1)
-    assert shards[2].node_vocabulary == labelled.node_vocabulary
-    np.testing.assert_array_equal(shards[2].node_codes, labelled[2:3].node_codes)
+def test_a_shard_has_the_codes_of_the_whole_collection(tmp_path, labeled):
+    shards = write(tmp_path / "s", labeled, size=1)
+    assert shards[2].node_vocabulary == labeled.node_vocabulary
+    np.testing.assert_array_equal(shards[2].node_codes, labeled[2:3].node_codes)
 
 
-def test_batches_are_cut_anew(tmp_path, labelled):
+def test_batches_are_cut_anew(tmp_path, labeled):
     with ShardWriter(tmp_path / "s", graphs_per_shard=6) as writer:
         for start in range(0, 20, 4):
-            writer.add(labelled[start : start + 4])
+            writer.add(labeled[start : start + 4])
     shards = ShardedCollection.open(tmp_path / "s")
     assert [len(shard) for shard in shards] == [6, 6, 6, 2]
-    assert shards.to_collection() == labelled
+    assert shards.to_collection() == labeled
     assert [len(shard) for shard in shards[1:3]] == [6, 6]
 
 
@@ -80,34 +80,34 @@ def test_no_graphs_at_all(tmp_path):
     assert shards.n_graphs == 0
 
 
-def test_a_stopped_writer_goes_on(tmp_path, labelled):
-    ShardWriter(tmp_path / "s", graphs_per_shard=6).add(labelled[:15])
+def test_a_stopped_writer_goes_on(tmp_path, labeled):
+    ShardWriter(tmp_path / "s", graphs_per_shard=6).add(labeled[:15])
     with pytest.raises(ShardError, match="not finished"):
         ShardedCollection.open(tmp_path / "s")
     with ShardWriter(tmp_path / "s", graphs_per_shard=6) as writer:
         assert writer.n_written == 12
-        writer.add(labelled[writer.n_written :])
-    assert ShardedCollection.open(tmp_path / "s").to_collection() == labelled
+        writer.add(labeled[writer.n_written :])
+    assert ShardedCollection.open(tmp_path / "s").to_collection() == labeled
 
 
-def test_finished_shards_are_not_written_over(tmp_path, labelled):
-    write(tmp_path / "s", labelled)
+def test_finished_shards_are_not_written_over(tmp_path, labeled):
+    write(tmp_path / "s", labeled)
     with pytest.raises(ShardError, match="finished shards already"):
         ShardWriter(tmp_path / "s")
 
 
-def test_graphs_must_agree(tmp_path, labelled):
+def test_graphs_must_agree(tmp_path, labeled):
     plain, _ = make_egonets(3, random_state=0)
     writer = ShardWriter(tmp_path / "s", graphs_per_shard=2)
-    writer.add(labelled[:2])
-    with pytest.raises(ShardError, match="vertex labels"):
+    writer.add(labeled[:2])
+    with pytest.raises(ShardError, match="node labels"):
         writer.add(plain)
     writer = ShardWriter(tmp_path / "t", graphs_per_shard=2)
-    writer.add(labelled[:2], [1, 2])
+    writer.add(labeled[:2], [1, 2])
     with pytest.raises(ShardError, match="target was i"):
-        writer.add(labelled[2:4], [1.5, 2])
+        writer.add(labeled[2:4], [1.5, 2])
     with pytest.raises(ValueError, match="y must hold one value for each of 2 graphs"):
-        ShardWriter(tmp_path / "u").add(labelled[:2], [1])
+        ShardWriter(tmp_path / "u").add(labeled[:2], [1])
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_graphs_must_agree(tmp_path, labelled):
         np.array([[1.5], [2.0], [0.5]]),
     ],
 )
-def test_targets_of_every_kind_come_back(tmp_path, labelled, y):
-    shards = write(tmp_path / "s", labelled[:3], y)
+def test_targets_of_every_kind_come_back(tmp_path, labeled, y):
+    shards = write(tmp_path / "s", labeled[:3], y)
     assert shards.y.tolist() == np.asarray(y).ravel().tolist()
 
 
-def test_damage_is_named(tmp_path, labelled):
-    shards = write(tmp_path / "s", labelled)
+def test_damage_is_named(tmp_path, labeled):
+    shards = write(tmp_path / "s", labeled)
     part = tmp_path / "s" / "part-000001.npz"
     content = bytearray(part.read_bytes())
     content[len(content) // 2] ^= 1
@@ -161,8 +161,8 @@ def test_damage_is_named(tmp_path, labelled):
         ({"parts": [PART, PART]}, "1 of its parts have the name of another"),
     ],
 )
-def test_damaged_manifests(tmp_path, labelled, change, message):
-    write(tmp_path / "s", labelled)
+def test_damaged_manifests(tmp_path, labeled, change, message):
+    write(tmp_path / "s", labeled)
     path = tmp_path / "s" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(ShardError, match=rf"manifest\.json .*{message}"):
@@ -170,8 +170,8 @@ def test_damaged_manifests(tmp_path, labelled, change, message):
 
 
 @pytest.mark.parametrize("depth", [200, 10**5])
-def test_a_manifest_of_deep_lists_is_refused_by_its_name(tmp_path, labelled, depth):
-    write(tmp_path, labelled)
+def test_a_manifest_of_deep_lists_is_refused_by_its_name(tmp_path, labeled, depth):
+    write(tmp_path, labeled)
     path = tmp_path / "manifest.json"
     content = json.loads(path.read_text()) | {"node_vocabulary": ["x"]}
     path.write_text(json.dumps(content).replace('"x"', "[" * depth + "]" * depth))
@@ -179,27 +179,27 @@ def test_a_manifest_of_deep_lists_is_refused_by_its_name(tmp_path, labelled, dep
         ShardedCollection.open(tmp_path)
 
 
-def test_one_writer_at_a_time(tmp_path, labelled):
+def test_one_writer_at_a_time(tmp_path, labeled):
     first = ShardWriter(tmp_path, graphs_per_shard=4)
-    first.add(labelled[:4])
+    first.add(labeled[:4])
     second = ShardWriter(tmp_path, graphs_per_shard=4)
     assert second.n_written == 4
     with pytest.raises(ShardError, match=r"another writer works in .*, and this one stops"):
-        first.add(labelled[4:8])
-    second.add(labelled[4:])
+        first.add(labeled[4:8])
+    second.add(labeled[4:])
     shards = second.finish()
-    assert shards.to_collection() == labelled
+    assert shards.to_collection() == labeled
     assert "writer" not in json.loads((tmp_path / "manifest.json").read_text())
     with pytest.raises(ShardError, match="another writer"):
         first.finish()
-    assert ShardedCollection.open(tmp_path).to_collection() == labelled
+    assert ShardedCollection.open(tmp_path).to_collection() == labeled
 
 
-def test_names_and_molecules_come_back(tmp_path, labelled):
-    shards = write(tmp_path / "named", labelled.with_names([f"g{i}" for i in range(20)]))
+def test_names_and_molecules_come_back(tmp_path, labeled):
+    shards = write(tmp_path / "named", labeled.with_names([f"g{i}" for i in range(20)]))
     assert shards[1].names == tuple(f"g{i}" for i in range(7, 14))
     assert shards.names == shards.to_collection().names == tuple(f"g{i}" for i in range(20))
-    assert write(tmp_path / "plain", labelled).names is None
+    assert write(tmp_path / "plain", labeled).names is None
     pytest.importorskip("rdkit")
     texts = ["C", "CC", "CCO", "CN", "O"]
     shards = write(tmp_path / "molecules", from_smiles(texts), [1, 2, 3, 4, 5], size=2)
@@ -208,16 +208,16 @@ def test_names_and_molecules_come_back(tmp_path, labelled):
     assert [texts[place - 1] for place in y] == list(some.sources) == list(some.names)
 
 
-def test_no_shards_have_no_targets(tmp_path, labelled):
+def test_no_shards_have_no_targets(tmp_path, labeled):
     for y in ([1.5] * 20, ["a"] * 20, [True] * 20):
-        shards = write(tmp_path / f"{y[0]}", labelled, y)[:0]
+        shards = write(tmp_path / f"{y[0]}", labeled, y)[:0]
         assert shards.y.tolist() == []
         assert shards.y.dtype.kind == np.asarray(y).dtype.kind
         assert [len(part) for part in shards.sample(3)] == [0, 0]
 
 
-def test_parts_lie_in_the_folder(tmp_path, labelled):
-    write(tmp_path / "s", labelled)
+def test_parts_lie_in_the_folder(tmp_path, labeled):
+    write(tmp_path / "s", labeled)
     path = tmp_path / "s" / "manifest.json"
     content = json.loads(path.read_text())
     content["parts"][0]["name"] = "../part-000000.npz"
@@ -251,8 +251,8 @@ def test_no_folder_of_shards(tmp_path):
         ("y", None, "a target for each"),
     ],
 )
-def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labelled, name, value, message):
-    shards = write(tmp_path, labelled, np.arange(20))
+def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labeled, name, value, message):
+    shards = write(tmp_path, labeled, np.arange(20))
     path = tmp_path / shards.manifest.parts[0].name
     with np.load(path) as archive:
         arrays = {key: archive[key] for key in archive.files}
@@ -269,8 +269,8 @@ def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labelled, name, 
         _ = (shards[0], shards.y)
 
 
-def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labelled):
-    write(tmp_path, labelled)
+def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labeled):
+    write(tmp_path, labeled)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest["parts"][0]["n_graphs"] += 1
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))

@@ -6,7 +6,7 @@ import pytest
 
 from relaxwl import WeisfeilerLehman
 from relaxwl.distributed.tasks import SMALL_BYTES, Cluster, current_tasks
-from relaxwl.kernels.parts import Here
+from relaxwl.kernels.parts import LocalTasks
 from sharding import shard
 from small_graphs import collection, random_graphs
 
@@ -21,7 +21,7 @@ def test_without_dask(tmp_path, monkeypatch):
 
 
 def test_without_a_client_tasks_run_here():
-    assert isinstance(current_tasks(), Here)
+    assert isinstance(current_tasks(), LocalTasks)
 
 
 class Client:

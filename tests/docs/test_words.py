@@ -15,17 +15,17 @@ PAGES = [
 # What must not be written, and what is written instead.
 WORDS = {
     r"vert(?:ex|ices)\b(?! for node)": "node",
-    r"neighbour": "neighbor",
-    r"centre|barycentre": "center",
+    r"neighbor": "neighbor",
+    r"center|barycenter": "center",
     r"\w+labell": "labeled, relabeled, unlabeled",
-    r"\w*(?:normalis|quantis|standardis|optimis|recognis)(?:e|ed|es|ing|ation)\b": "normalize, …",
-    r"learnt|colour|behaviour|licence": "learned, color, behavior, license",
+    r"\w*(?:normaliz|quantiz|standardiz|optimiz|recognis)(?:e|ed|es|ing|ation)\b": "normalize, …",
+    r"learned|color|behavior|license": "learned, color, behavior, license",
     r"one-class machine|linear machine": "SVM",
     r"dearer|honest|mends|as many as pay|stranger than|not to be had|goes on where|largest class": "see issue 30",
     r"groups? of (?:trees|neighborhoods|similar)|groupings?": "cluster, partition",
 }
 # Names of classes and files, and outputs, are not prose.
-CODE = re.compile(r"```text\n.*?^```|`[^`\n]+`|VertexEdgeHistogram|VertexGroups|LABELLED-EGOS", re.S | re.M)
+CODE = re.compile(r"```text\n.*?^```|`[^`\n]+`|VertexEdgeHistogram|NodeClusters|LABELED-EGOS", re.S | re.M)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

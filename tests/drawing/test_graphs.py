@@ -11,7 +11,7 @@ def test_graph():
     assert len(shapes(svg, "link")) == 2
     assert len(shapes(svg, "node")) == 4 + 1
     assert len(shapes(svg, "lit")) == 1
-    assert "vertex 0: &lt;" in svg
+    assert "node 0: &lt;" in svg
     assert svg == drawing.graph_svg(4, [(2, 1), (0, 1)], labels=["<", "b", "c", "d"], highlight={1: 1.0})
 
 
@@ -24,8 +24,8 @@ def test_large_graphs_are_cut_around_the_highlights():
     edges = [(v, v + 1) for v in range(9999)]
     svg = drawing.graph_svg(10_000, edges, highlight=[5000], max_nodes=50)
     assert len(shapes(svg, "lit")) == 1
-    assert "vertex 5010<" in svg
-    assert "… +9,950 more vertices" in texts(svg)
+    assert "node 5010<" in svg
+    assert "… +9,950 more nodes" in texts(svg)
     assert len(svg) < 20_000
     assert "+9,997 more" in drawing.graph_svg(10_000, edges[:1], max_nodes=3)
 
@@ -34,7 +34,7 @@ def test_large_graphs_are_cut_around_the_highlights():
     ("arguments", "message"),
     [
         ({"edges": [(0, 5)]}, "outside of 0 … 1"),
-        ({"edges": [], "highlight": [2]}, "highlight names vertex 2, but the graph has 2"),
+        ({"edges": [], "highlight": [2]}, "highlight names node 2, but the graph has 2"),
         ({"edges": [], "labels": ["a"]}, "labels has 1 entries for 2"),
     ],
 )

@@ -11,7 +11,7 @@ from relaxwl import drawing
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 12), st.data())
-def test_layout_keeps_vertices_apart(n_nodes, data):
+def test_layout_keeps_nodes_apart(n_nodes, data):
     possible = list(itertools.combinations(range(n_nodes), 2))
     edges = data.draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
     points = drawing.spring_layout(n_nodes, edges)

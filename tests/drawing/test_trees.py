@@ -17,7 +17,7 @@ parent_lists = st.integers(1, 40).flatmap(
 
 @settings(max_examples=60, deadline=None)
 @given(parent_lists, st.data())
-def test_vertices_of_a_tree_keep_apart_and_inside(parents, data):
+def test_nodes_of_a_tree_keep_apart_and_inside(parents, data):
     labels = data.draw(st.lists(st.text(max_size=30), min_size=len(parents), max_size=len(parents)))
     hidden = data.draw(st.lists(st.integers(0, 2), min_size=len(parents), max_size=len(parents)))
     svg = drawing.tree_svg(PlainTree(labels, parents, hidden=hidden))
@@ -51,9 +51,9 @@ def test_long_labels_and_many_more():
     [
         (["a"], [-1, 0], "as many labels as parents"),
         ([], [], "as many labels as parents"),
-        (["a", "b"], [-1, 1], "earlier vertex"),
+        (["a", "b"], [-1, 1], "earlier node"),
         (["a"], [0], "-1 for the root"),
-        (["a"] * 5001, [-1] + [0] * 5000, "5,001 vertices are too many"),
+        (["a"] * 5001, [-1] + [0] * 5000, "5,001 nodes are too many"),
     ],
 )
 def test_bad_trees(labels, parents, message):
@@ -61,7 +61,7 @@ def test_bad_trees(labels, parents, message):
         drawing.tree_svg(PlainTree(labels, parents))
 
 
-def test_mapping_colours_and_lines():
+def test_mapping_colors_and_lines():
     svg = drawing.mapping_svg(
         PlainTree(["a", "b", "c"], [-1, 0, 0]),
         PlainTree(["a", "x", "d", "d"], [-1, 0, 1, 1]),
@@ -70,7 +70,7 @@ def test_mapping_colours_and_lines():
     )
     # One of each in the legend.
     assert len(shapes(svg, "match")) == 2 + 1
-    assert len(shapes(svg, "relabelled")) == 2 + 1
+    assert len(shapes(svg, "relabeled")) == 2 + 1
     assert len(shapes(svg, "deleted")) == 1 + 1
     assert len(shapes(svg, "inserted")) == 2 + 1
     assert {"before", "after", "mapped", "deleted"} <= set(texts(svg))
@@ -81,7 +81,7 @@ def test_mapping_legend_names_only_what_occurs():
     assert texts(svg) == ["a", "a", "mapped"]
 
 
-def test_mapping_marks_relabelled_edges():
+def test_mapping_marks_relabeled_edges():
     before, after = (PlainTree(["a", "b"], [-1, 0], edge_labels=["", edge]) for edge in "xy")
-    svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], relabelled_edges=[(1, 1)])
+    svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], relabeled_edges=[(1, 1)])
     assert [element.text for element in shapes(svg, "changed")] == ["x", "y"]

@@ -16,7 +16,7 @@ def toy():
 
 @pytest.fixture
 def distinct_sizes():
-    """Graphs that their number of vertices identifies."""
+    """Graphs that their number of nodes identifies."""
     graphs = GraphCollection.from_edges([(n, [(0, 1)]) for n in range(2, 26)])
     return graphs, np.arange(24) % 2
 

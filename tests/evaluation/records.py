@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, record_to_json
+from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, record_to_json
 from relaxwl.evaluation.results import Results
 
 SETTINGS = {"protocol": "transductive", "n_folds": 2, "inner_folds": 3, "C": [1.0], "depths": None, "random_state": 0}
@@ -54,7 +54,7 @@ def repetitions(*accuracies, **of):
 def given_up(repetition=0, cause="out of time", time_limit=10.0, **of):
     identity = key(**of)
     when = "2026-01-01T00:00:00+00:00"
-    return GivenUp(identity, identity.kernel, SETTINGS, repetition, cause, time_limit, "no end", when)
+    return FailedRun(identity, identity.kernel, SETTINGS, repetition, cause, time_limit, "no end", when)
 
 
 def described(name="EGO-1", density=0.1, fingerprint="d0"):

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from evaluation.toy_kernels import QUICK, Huge, Noise, Slow, Spy, comparable
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
 from relaxwl.evaluation.recording import SKETCH_SIDE, kernel_pca, sketch_gram
-from relaxwl.evaluation.records import GivenUp
+from relaxwl.evaluation.records import FailedRun
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.learning.svm import training_scale
 
@@ -104,7 +104,7 @@ def test_out_of_time_is_recorded_and_tried_again_with_more_time(toy, tmp_path):
     assert str(again) == str(results)
     assert len(store.read_bytes().splitlines()) == n_lines
     cross_validate(kernels, *toy, store=store, time_limit=90.0, **QUICK)
-    limits = [record.time_limit for record in ResultStore(store).load() if isinstance(record, GivenUp)]
+    limits = [record.time_limit for record in ResultStore(store).load() if isinstance(record, FailedRun)]
     assert limits == [60.0, 90.0]
 
 

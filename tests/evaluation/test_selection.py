@@ -18,10 +18,10 @@ import relaxwl
 from evaluation.small_data import random_graphs
 from evaluation.toy_kernels import QUICK
 from relaxwl.evaluation import cross_validate
-from relaxwl.evaluation.contestants import resolve
+from relaxwl.evaluation.estimators import resolve
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.selection import (
-    MOST_NODES,
+    MAX_NODES,
     N_GRAPHS,
     Candidate,
     FittedVariant,
@@ -99,7 +99,7 @@ FOURFOLD = {"n_folds": 4, "n_repeats": 2}
 
 
 class Density(BaseEstimator):
-    """A classifier by the share of vertex pairs that are edges."""
+    """A classifier by the share of node pairs that are edges."""
 
     seen: ClassVar = []
 
@@ -128,7 +128,7 @@ class Density(BaseEstimator):
 
 
 class Line(BaseEstimator):
-    """A regressor on the number of vertices, which says how sure it is."""
+    """A regressor on the number of nodes, which says how sure it is."""
 
     def fit(self, X, y):
         self.slope_, self.offset_ = np.polyfit(X.node_counts, y, 1)
@@ -302,8 +302,8 @@ def test_nothing_touches_the_warning_filters():
     assert found == []
 
 
-@pytest.mark.parametrize("sizes", [[], [5000], [1, 2], [9] * 30, [1] * 20 + [30] * 20, [MOST_NODES, 1]])
+@pytest.mark.parametrize("sizes", [[], [5000], [1, 2], [9] * 30, [1] * 20 + [30] * 20, [MAX_NODES, 1]])
 def test_the_part_is_small(sizes):
     part = small_part(GraphCollection.from_edges([(n, []) for n in sizes]))
     assert len(part) <= N_GRAPHS
-    assert np.sum(part.node_counts) <= MOST_NODES
+    assert np.sum(part.node_counts) <= MAX_NODES

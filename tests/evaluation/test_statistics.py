@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.small_data import random_graphs
 from relaxwl.evaluation import describe_dataset
-from relaxwl.evaluation.statistics import accuracy_bound, densities, indistinguishable_groups
+from relaxwl.evaluation.statistics import accuracy_bound, densities, indistinguishable_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 
@@ -40,9 +40,9 @@ def test_no_graphs_at_all():
 def test_twins_and_the_accuracy_that_they_bound():
     hexagon = (6, [(i, (i + 1) % 6) for i in range(6)])
     triangles = (6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
-    groups = indistinguishable_groups(GraphCollection.from_edges([hexagon, triangles, (6, []), hexagon]))
+    groups = indistinguishable_graphs(GraphCollection.from_edges([hexagon, triangles, (6, []), hexagon]))
     assert groups.tolist() == [0, 0, 1, 0]
     assert accuracy_bound(groups, [0, 1, 1, 0]) == 0.75
     arcs = GraphCollection.from_edges([(3, [(0, 1), (0, 2)]), (3, [(1, 0), (2, 0)])], directed=True)
-    assert indistinguishable_groups(arcs).tolist() == [0, 1]
-    assert indistinguishable_groups(arcs.to_undirected()).tolist() == [0, 0]
+    assert indistinguishable_graphs(arcs).tolist() == [0, 1]
+    assert indistinguishable_graphs(arcs.to_undirected()).tolist() == [0, 0]

@@ -16,7 +16,7 @@ def comparable(results):
 
 
 class Spy(GraphKernel):
-    """A kernel that writes down which graphs it met; each graph is told apart by its number of vertices."""
+    """A kernel that writes down which graphs it met; each graph is told apart by its number of nodes."""
 
     seen: list = []  # noqa: RUF012
 

@@ -40,13 +40,13 @@ def test_top_cluster_contains_the_planted_pattern(name, seed):
     assert top.better_than_chance
     assert top.p_value == 1 / 200
     assert top.typical_class == 1
-    # Elsewhere hardly any vertex has this many neighbours.
+    # Elsewhere hardly any node has this many neighbors.
     degrees = np.bincount(np.array(pattern).reshape(-1))
     assert max(len(part.children) for part in top.center.distinct_subtrees()) >= degrees.max()
     assert top.frequency[0] < 0.25 * top.frequency[1]
 
 
-def test_labelled_pattern_is_among_the_best(explanation):
+def test_labeled_pattern_is_among_the_best(explanation):
     best = [cluster for cluster in explanation.clusters[:10] if cluster.typical_class == 1]
     assert any(contains(cluster.center, "X", {"A", "B", "C", "D"}) for cluster in best)
 

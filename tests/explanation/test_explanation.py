@@ -26,7 +26,7 @@ def test_own_model_predicts(explanation):
     assert explanation.model.accuracy > 0.8
 
 
-def test_graph_can_be_drawn_with_its_most_telling_vertices(explanation):
+def test_graph_can_be_drawn_with_its_most_telling_nodes(explanation):
     found = explanation.explain_graph(3)
     telling = found.clusters[:2]
     lit = set(np.concatenate([item.nodes for item in telling]).tolist())
@@ -62,9 +62,9 @@ def test_graph_evidence_sums_up_to_the_scores(explanation):
     assert (found.actual, found.predicted) == (1, 1)
     ranks = [item.cluster.rank for item in found.clusters]
     assert ranks == sorted(ranks)
-    groups = explanation.kernel.node_groups(explanation.graphs[[3]])
+    groups = explanation.kernel.node_clusters(explanation.graphs[[3]])
     for item in found.clusters:
-        inside = np.flatnonzero(groups[item.cluster.partition][item.cluster.depth] == item.cluster.group)
+        inside = np.flatnonzero(groups[item.cluster.partition][item.cluster.depth] == item.cluster.number)
         np.testing.assert_array_equal(item.nodes, inside)
 
 
@@ -129,12 +129,12 @@ def test_indices_are_checked(explanation):
     with pytest.raises(IndexError, match="graph 40"):
         explanation.explain_graph(40)
     with pytest.raises(ValueError, match="partition 7"):
-        explanation.grouping(7, 0)
+        explanation.level(7, 0)
     assert explanation.explain_graph(-1).graph == 39
 
 
 def test_equal_clusters_of_several_partitions_are_one(explanation):
-    nodes = [frozenset(np.flatnonzero(explanation.grouping(c.partition, c.depth).groups == c.group).tolist())
+    nodes = [frozenset(np.flatnonzero(explanation.level(c.partition, c.depth).clusters == c.number).tolist())
              for c in explanation.clusters]  # fmt: skip
     depths = [cluster.depth for cluster in explanation.clusters]
     assert len(set(zip(depths, nodes, strict=True))) == len(nodes)

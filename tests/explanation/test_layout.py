@@ -1,4 +1,4 @@
-"""Maps of centres."""
+"""Maps of centers."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from relaxwl.explanation import explain
 from relaxwl.explanation.layout import plane
 
 
-def test_map_keeps_centres_with_no_distance_together():
+def test_map_keeps_centers_with_no_distance_together():
     star = (4, [(0, 1), (0, 2), (0, 3)])
     graphs = GraphCollection.from_edges([star, (5, [(i, i + 1) for i in range(4)])] * 3)
     kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)

@@ -1,4 +1,4 @@
-"""Members are ordered by distance, and their scripts lead to the centre."""
+"""Members are ordered by distance, and their scripts lead to the center."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def explanation(request):
 
 
 def test_members_are_in_the_cluster_and_in_order(explanation):
-    groups = explanation.kernel.node_groups(explanation.graphs)
+    groups = explanation.kernel.node_clusters(explanation.graphs)
     for cluster in explanation.clusters:
         members = explanation.members(cluster)
         everyone = [*members.nearest, *members.farthest[::-1]]
@@ -26,11 +26,11 @@ def test_members_are_in_the_cluster_and_in_order(explanation):
         assert distances == sorted(distances)
         assert len({(member.graph, member.node) for member in everyone}) == len(everyone)
         for member in everyone:
-            vertex = explanation.graphs.offsets[member.graph] + member.node
-            assert groups[cluster.partition][cluster.depth][vertex] == cluster.group
+            node = explanation.graphs.offsets[member.graph] + member.node
+            assert groups[cluster.partition][cluster.depth][node] == cluster.number
 
 
-def test_scripts_lead_to_the_centre(explanation):
+def test_scripts_lead_to_the_center(explanation):
     for cluster in explanation.clusters[:15]:
         for member in explanation.members(cluster).nearest:
             assert member.note == ""
@@ -48,7 +48,7 @@ def test_exact_distances_are_edit_distances():
             assert member.distance == tree_edit_distance(member.mapping.source, cluster.center) == member.mapping.cost
 
 
-def test_every_vertex_of_a_small_cluster_is_counted(explanation):
+def test_every_node_of_a_small_cluster_is_counted(explanation):
     for cluster in explanation.clusters:
         members = explanation.members(cluster, n_nearest=10_000)
         assert sum(member.n_alike for member in members.nearest) == cluster.size
@@ -74,7 +74,7 @@ def test_cut(text, depth, expected):
 
 
 def test_sizes_of_trees_are_counted_without_building_them(explanation):
-    trees = explanation.groupings[0].trees
+    trees = explanation.levels[0].trees
     for depth in range(4):
-        for vertex in (0, 20, 60):
-            assert trees.sizes(depth)[vertex] == trees.tree(vertex, depth).size
+        for node in (0, 20, 60):
+            assert trees.sizes(depth)[node] == trees.tree(node, depth).size

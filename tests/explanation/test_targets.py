@@ -18,7 +18,7 @@ def explanation():
     return explain(kernel, graphs, 10 + 4 * y + noise, n_permutations=99)
 
 
-def test_numbers_are_recognised_and_told(explanation):
+def test_numbers_are_recognized_and_told(explanation):
     assert "40 graphs with numbers from" in repr(explanation)
     assert len(explanation.classes) == 2
     assert explanation.model.accuracy is None

@@ -117,7 +117,7 @@ def _saved(model: Any) -> bytes:
 def kernels() -> list[tuple[Any, bytes]]:
     plain = collection(random_graphs(12, seed=1))
     bonded = collection(random_graphs(12, seed=2, bonds=BONDS))
-    attributed = with_attributes(random_graphs(12, seed=3), labelled=True)
+    attributed = with_attributes(random_graphs(12, seed=3), labeled=True)
     relaxed = functools.partial(RelaxedWeisfeilerLehman, max_depth=2, n_partitions=2, random_state=0)
     made = [
         (WeisfeilerLehman(2), plain),

@@ -14,7 +14,7 @@ LABELS = ("a", "b", "c")
 
 def case(rng: random.Random, folder: Path) -> None:
     """Compare one thing with its definition."""
-    rng.choice((_transport, _tree_distance, _distances_of_vertices, _wl, _unseen, _groups, _identity))(rng)
+    rng.choice((_transport, _tree_distance, _distances_of_nodes, _wl, _unseen, _groups, _identity))(rng)
 
 
 def _transport(rng: random.Random) -> None:
@@ -46,8 +46,8 @@ def _tree_distance(rng: random.Random) -> None:
     assert mapping.cost == expected
 
 
-def _distances_of_vertices(rng: random.Random) -> None:
-    """All pairs of vertices at once, by rows of distinct trees, against trees that are built one by one."""
+def _distances_of_nodes(rng: random.Random) -> None:
+    """All pairs of nodes at once, by rows of distinct trees, against trees that are built one by one."""
     graphs, depth = _graphs(rng, bonds=rng.random() < 0.4), rng.randrange(4)
     nodes = [(g, v) for g, graph in enumerate(graphs) for v in range(graph[0])]
     if not nodes:
@@ -66,7 +66,7 @@ def _tree_of(label):
 
 
 def _bond_cost(a, b):
-    """Edges cost where they are relabelled alone: what is deleted costs as a vertex."""
+    """Edges cost where they are relabeled alone: what is deleted costs as a node."""
     return 0.0 if a is None or b is None or a == b else 1.0
 
 
@@ -113,11 +113,11 @@ def _unseen(rng: random.Random) -> None:
     if base == "subtree" and not normalize and not minimum:
         features = kernel.transform(collection(others)).toarray()
         totals = [[graph[0]] * (depth + 1) for graph in others]
-        assert (features.sum(axis=1) <= np.sum(totals, axis=1) + 1e-9).all(), "more counts than vertices"
+        assert (features.sum(axis=1) <= np.sum(totals, axis=1) + 1e-9).all(), "more counts than nodes"
 
 
 def _groups(rng: random.Random) -> None:
-    """Vertices join the nearest centre: by bounds and compiled code, and by all distances."""
+    """Nodes join the nearest center: by bounds and compiled code, and by all distances."""
     fitted, depth, approximate = _graphs(rng), rng.randrange(4), rng.random() < 0.5
     if not any(graph[0] for graph in fitted):
         return
@@ -130,7 +130,7 @@ def _groups(rng: random.Random) -> None:
     others = [graph for graph in _graphs(rng) if set(graph[2]) <= set(symbols)] if approximate else fitted
     codes = [[symbols.index(label) for label in graph[2]] for graph in others]
     define = naive.relaxed_groups if approximate else naive.exact_groups
-    for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(others)), strict=True):
+    for partition, groups in zip(kernel.partitions_, kernel.node_clusters(collection(others)), strict=True):
         expected = define(others, codes, [_centers(level) for level in partition], 1.0 - np.eye(len(symbols) + 1))
         assert [group.tolist() for group in groups] == expected
 

@@ -50,7 +50,7 @@ def _parquet_files() -> list[bytes]:
     for graphs in (
         collection(random_graphs(9, seed=1)),
         collection(random_graphs(9, seed=2, bonds=BONDS)),
-        with_attributes(random_graphs(9, seed=3), labelled=True),
+        with_attributes(random_graphs(9, seed=3), labeled=True),
     ):
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             path = Path(folder, "x.parquet")
@@ -173,7 +173,7 @@ def _shard_folders() -> list[dict[str, bytes]]:
     for graphs, y in (
         (collection(random_graphs(9, seed=1)), np.arange(9) % 2),
         (collection(random_graphs(9, seed=2, bonds=BONDS)), None),
-        (with_attributes(random_graphs(9, seed=3), labelled=True), np.linspace(0, 1, 9)),
+        (with_attributes(random_graphs(9, seed=3), labeled=True), np.linspace(0, 1, 9)),
     ):
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             with ShardWriter(folder, graphs_per_shard=4) as writer:

@@ -25,8 +25,8 @@ def edge_lists(draw, max_nodes=6):
     n_nodes = draw(st.integers(0, max_nodes))
     if n_nodes == 0:
         return 0, []
-    vertex = st.integers(0, n_nodes - 1)
-    return n_nodes, draw(st.lists(st.tuples(vertex, vertex), max_size=12))
+    node = st.integers(0, n_nodes - 1)
+    return n_nodes, draw(st.lists(st.tuples(node, node), max_size=12))
 
 
 dropped = pytest.mark.filterwarnings("ignore:.*dropped")
@@ -79,19 +79,19 @@ def test_labels_follow_their_edges_past_self_loops():
 @pytest.mark.parametrize(
     ("graph", "problem"),
     [
-        ((2, [(0, 2)], {}), r"edge \(0, 2\) names a vertex outside 0\.\.1"),
-        ((2, [(-1, 0)], {}), r"edge \(-1, 0\) names a vertex outside 0\.\.1"),
-        ((0, [(0, 0)], {}), r"outside a graph without vertices"),
-        ((-1, [], {}), "number of vertices must be an integer >= 0"),
-        ((2.0, [], {}), "number of vertices must be an integer >= 0"),
-        ((True, [], {}), "number of vertices must be an integer >= 0"),
-        ((2, [(0, 1, 1)], {}), r"pairs of vertex numbers, not an array of shape \(1, 3\)"),
-        ((2, [(0.0, 1.0)], {}), "pairs of vertex numbers, not .* type float64"),
-        ((2, [(0, 1), (1,)], {}), "pairs of vertex numbers"),
-        ((2, 7, {}), "pairs of vertex numbers"),
-        ((2, [], {"node_labels": ["a"]}), "1 labels for 2 vertices"),
-        ((2, [], {"node_labels": ["a", None]}), "vertices: number 1 has no label"),
-        ((2, [], {"node_labels": {0: "a", 2: "b"}}), "vertices: number 1 has no label"),
+        ((2, [(0, 2)], {}), r"edge \(0, 2\) names a node outside 0\.\.1"),
+        ((2, [(-1, 0)], {}), r"edge \(-1, 0\) names a node outside 0\.\.1"),
+        ((0, [(0, 0)], {}), r"outside a graph without nodes"),
+        ((-1, [], {}), "number of nodes must be an integer >= 0"),
+        ((2.0, [], {}), "number of nodes must be an integer >= 0"),
+        ((True, [], {}), "number of nodes must be an integer >= 0"),
+        ((2, [(0, 1, 1)], {}), r"pairs of node numbers, not an array of shape \(1, 3\)"),
+        ((2, [(0.0, 1.0)], {}), "pairs of node numbers, not .* type float64"),
+        ((2, [(0, 1), (1,)], {}), "pairs of node numbers"),
+        ((2, 7, {}), "pairs of node numbers"),
+        ((2, [], {"node_labels": ["a"]}), "1 labels for 2 nodes"),
+        ((2, [], {"node_labels": ["a", None]}), "nodes: number 1 has no label"),
+        ((2, [], {"node_labels": {0: "a", 2: "b"}}), "nodes: number 1 has no label"),
         ((2, [], {"node_labels": "ab"}), "must be a sequence, not str 'ab'"),
         ((2, [], {"node_labels": {"a", "b"}}), "must be a sequence, not set"),
         ((2, [], {"node_labels": 3}), "must be a sequence, not int"),
@@ -100,7 +100,7 @@ def test_labels_follow_their_edges_past_self_loops():
         ((2, [(0, 1)], {"edge_labels": []}), "0 labels for 1 edges"),
         ((2, [], {"node_attributes": [1.0, np.nan]}), r"contain NaN or infinity \(first at number 1\)"),
         ((2, [], {"node_attributes": [[1.0], [np.inf]]}), r"contain NaN or infinity"),
-        ((2, [], {"node_attributes": [1.0]}), r"attributes of shape \(1, 1\) for 2 vertices"),
+        ((2, [], {"node_attributes": [1.0]}), r"attributes of shape \(1, 1\) for 2 nodes"),
         ((2, [], {"node_attributes": ["x", "y"]}), "not numbers of one shape"),
         ((2, [], {"node_attributes": [[1], [1, 2]]}), "not numbers of one shape"),
         ((2, [(0, 1)], {"edge_attributes": [np.nan]}), "attributes of the edges contain NaN"),
@@ -142,7 +142,7 @@ def test_errors_survive_worker_processes():
     assert (str(error), error.index) == ("graph 4: is odd", 4)
 
 
-def test_too_many_vertices_are_refused_before_memory_is():
+def test_too_many_nodes_are_refused_before_memory_is():
     with pytest.raises(ValueError, match="split the data"):
         GraphCollection.from_edges([(2**31, [])])
 
@@ -238,7 +238,7 @@ def test_number_of_label_sequences():
         GraphCollection.from_adjacency(np.zeros((2, 2, 2)), [["a", "b"]])
 
 
-def test_more_vertices_than_any_integer_of_the_machine_are_refused():
+def test_more_nodes_than_any_integer_of_the_machine_are_refused():
     for size in (10**15, 10**30):
-        with pytest.raises(GraphError, match=f"graph 0: {size} vertices are more than"):
+        with pytest.raises(GraphError, match=f"graph 0: {size} nodes are more than"):
             GraphCollection.from_edges([(size, [])])

@@ -20,7 +20,7 @@ NUMBERS = st.sampled_from([0.0, -1.5, 2.0])
 
 @st.composite
 def collections(draw, min_graphs=0, carries=None):
-    """Draw collections, labelled and attributed or not, with empty, single-vertex and edgeless graphs."""
+    """Draw collections, labeled and attributed or not, with empty, single-node and edgeless graphs."""
     node_labels, edge_labels, node_attributes, edge_attributes = carries or draw(st.tuples(*[st.booleans()] * 4))
 
     def column(carried, values, length):
@@ -29,8 +29,8 @@ def collections(draw, min_graphs=0, carries=None):
     builder = CollectionBuilder()
     for _ in range(draw(st.integers(min_graphs, 4))):
         size = draw(st.integers(0, 5))
-        vertex = st.integers(0, size - 1)
-        edges = st.tuples(vertex, vertex).map(sorted).map(tuple).filter(lambda edge: edge[0] != edge[1])
+        node = st.integers(0, size - 1)
+        edges = st.tuples(node, node).map(sorted).map(tuple).filter(lambda edge: edge[0] != edge[1])
         listed = draw(st.lists(edges, unique=True, max_size=6)) if size > 1 else []
         vectors = st.tuples(NUMBERS, NUMBERS)
         builder.add(
@@ -97,15 +97,15 @@ def test_graph_view():
     assert graph.edge_labels is None
     assert graph.edge_labels_of(0) is None
     for node in (-1, 4):
-        with pytest.raises(IndexError, match=f"vertex {node} is out of range: graph 3 has 4 vertices"):
+        with pytest.raises(IndexError, match=f"node {node} is out of range: graph 3 has 4 nodes"):
             graph.neighbors(node)
         with pytest.raises(IndexError, match="out of range"):
             graph.node_label(node)
 
 
-def test_unlabelled_graphs_have_one_common_code():
+def test_unlabeled_graphs_have_one_common_code():
     graphs = GraphCollection.from_edges([(2, [(0, 1)])])
-    assert not graphs.is_labelled
+    assert not graphs.is_labeled
     assert graphs.node_codes.tolist() == [0, 0]
     assert graphs[0].node_labels is None
     assert graphs[0].node_label(0) is None
@@ -141,7 +141,7 @@ def test_bad_indices(key):
         example()[key]
 
 
-def test_sequence_behaviour():
+def test_sequence_behavior():
     graphs = example()
     assert [graph.index for graph in graphs] == [0, 1, 2, 3]
     assert [graph.index for graph in reversed(graphs)] == [3, 2, 1, 0]
@@ -347,7 +347,7 @@ def test_networkx_attributes_are_joined_in_order():
     found = GraphCollection.from_networkx([graph], node_attributes=["place", "mass"], edge_attributes="length")
     assert found.node_attributes.tolist() == [[3, 4, 1], [5, 6, 2]]
     assert found[0].edge_attributes.tolist() == [[7]]
-    assert not found.is_labelled
+    assert not found.is_labeled
 
 
 def test_networkx_multigraphs_loops_and_directions():
@@ -368,7 +368,7 @@ def test_networkx_multigraphs_loops_and_directions():
         ({"node_attributes": "mass"}, "node 0 has no attribute 'mass'"),
         ({"node_attributes": "word"}, "not numbers"),
         ({"node_attributes": "hole"}, "NaN or infinity"),
-        ({"node_label": "nothing"}, "vertices: number 0 has no label"),
+        ({"node_label": "nothing"}, "nodes: number 0 has no label"),
     ],
 )
 def test_networkx_errors_name_the_graph(names, problem):

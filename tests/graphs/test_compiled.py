@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from relaxwl.graphs._compiled import symmetric_adjacency
 
 N_NODES = 5
-VERTICES = st.integers(0, N_NODES - 1)
+NODES = st.integers(0, N_NODES - 1)
 
 
 @settings(max_examples=30)
-@given(st.lists(st.tuples(VERTICES, VERTICES), max_size=15), st.booleans())
+@given(st.lists(st.tuples(NODES, NODES), max_size=15), st.booleans())
 def test_each_edge_stands_once_at_both_ends(edges, traced):
     original = np.empty(len(edges) if traced else 0, np.int64)
     indptr, neighbors, listed = symmetric_adjacency(np.array(edges, np.int64).reshape(-1, 2), N_NODES, original)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from relaxwl.graphs.directions import arc_adjacency, both_ways, reversed_arcs, symmetric
 
 N_NODES = 5
-VERTICES = st.integers(0, N_NODES - 1)
-ARCS = st.lists(st.tuples(VERTICES, VERTICES), max_size=15)
+NODES = st.integers(0, N_NODES - 1)
+ARCS = st.lists(st.tuples(NODES, NODES), max_size=15)
 
 
 def as_array(arcs):
@@ -50,15 +50,15 @@ def test_turning_arcs_round_keeps_track_of_them(arcs):
 
 @settings(max_examples=30)
 @given(ARCS)
-def test_both_ways_a_vertex_sees_what_leaves_and_what_enters(arcs):
+def test_both_ways_a_node_sees_what_leaves_and_what_enters(arcs):
     indptr, indices, _ = adjacency(arcs)
     forward = pairs(indptr, indices)
     seen_indptr, seen, entries, entering = both_ways(indptr, indices)
-    for vertex in range(N_NODES):
-        span = slice(seen_indptr[vertex], seen_indptr[vertex + 1])
+    for node in range(N_NODES):
+        span = slice(seen_indptr[node], seen_indptr[node + 1])
         found = list(zip(seen[span].tolist(), entering[span].tolist(), strict=True))
-        leaving = [(head, False) for tail, head in forward if tail == vertex]
-        assert sorted(found) == sorted(leaving + [(tail, True) for tail, head in forward if head == vertex])
+        leaving = [(head, False) for tail, head in forward if tail == node]
+        assert sorted(found) == sorted(leaving + [(tail, True) for tail, head in forward if head == node])
         assert found[: len(leaving)] == leaving
     for at, (entry, turned) in enumerate(zip(entries, entering, strict=True)):
         assert seen[at] == forward[entry][0 if turned else 1]

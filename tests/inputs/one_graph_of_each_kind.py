@@ -13,7 +13,7 @@ except ImportError:  # there are no wheels for the latest versions of Python
     grakel = None
 needs_grakel = pytest.mark.skipif(grakel is None, reason="GraKeL is not available here")
 
-# A labelled path, an isolated vertex, and a graph without vertices.
+# A labeled path, an isolated node, and a graph without nodes.
 EXPECTED = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "O", "C"]), (1, [], ["N"]), (0, [], [])])
 BARE = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (1, []), (0, [])])
 PATH = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
@@ -57,13 +57,13 @@ class FakeData:
         return iter(vars(self).items())
 
 
-def labelled_networkx():
+def labeled_networkx():
     graphs = EXPECTED.to_networkx()
     assert graphs[0].nodes[1]["label"] == "O"
     return graphs
 
 
-def labelled_igraph():
+def labeled_igraph():
     path, single, empty = igraph.Graph(3, [(0, 1), (1, 2)]), igraph.Graph(1), igraph.Graph()
     path.vs["label"], single.vs["label"] = ["C", "O", "C"], ["N"]
     return [path, single, empty]

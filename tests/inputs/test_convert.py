@@ -15,8 +15,8 @@ from inputs.one_graph_of_each_kind import (
     FakeData,
     grakel_graphs,
     known_to_some,
-    labelled_igraph,
-    labelled_networkx,
+    labeled_igraph,
+    labeled_networkx,
 )
 from relaxwl import EditCost, RelaxedWeisfeilerLehman
 from relaxwl.graphs import GraphCollection, GraphError
@@ -29,8 +29,8 @@ from relaxwl.inputs import as_collection
     ("graphs", "expected"),
     [
         (list(EXPECTED), EXPECTED),
-        (labelled_networkx(), EXPECTED),
-        (labelled_igraph(), EXPECTED),
+        (labeled_networkx(), EXPECTED),
+        (labeled_igraph(), EXPECTED),
         ([nx.path_graph(3), nx.empty_graph(1), nx.Graph()], BARE),
         ([igraph.Graph(3, [(0, 1), (1, 2)]), igraph.Graph(1), igraph.Graph()], BARE),
         ([FakeData([[0, 1, 1, 2], [1, 0, 2, 1]], 3), FakeData(np.empty((2, 0)), 1), FakeData([[], []], 0)], BARE),
@@ -60,7 +60,7 @@ def test_kinds(graphs, expected):
 
 def test_arrays_of_objects_and_stacks_of_matrices():
     objects = np.empty(3, object)
-    objects[:] = labelled_networkx()
+    objects[:] = labeled_networkx()
     assert as_collection(objects) == EXPECTED
     stack = np.array([PATH, np.zeros((3, 3))])
     assert as_collection(stack) == GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [])])
@@ -156,7 +156,7 @@ def test_graphs_with_their_classes():
         as_collection((EXPECTED, np.array([0, 1, 0])))
 
 
-def test_mixed_labelled_and_unlabelled():
+def test_mixed_labeled_and_unlabeled():
     with pytest.raises(GraphError, match=r"^graph 1: it has no node labels, but graph 0 has some"):
         as_collection([(1, [], ["a"]), (1, [])])
     with pytest.raises(GraphError, match=r"^graph 1: it has node labels, but graph 0 has none"):

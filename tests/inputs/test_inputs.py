@@ -16,12 +16,12 @@ from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import read_parquet, read_tu, write_parquet
 from relaxwl.graphs import CollectionBuilder
 
-COLUMNS = ("labels", "attributes", "weights", "direction", "isolated vertices", "names")
+COLUMNS = ("labels", "attributes", "weights", "direction", "isolated nodes", "names")
 NAMES = {"node_label": "label", "edge_label": "label", "node_attributes": "attributes", "edge_attributes": "attributes"}
 
 
 def random_graphs(number, seed, directed, carry):
-    """Graphs with labels, attributes of vertices and weights of edges, as far as they can be carried."""
+    """Graphs with labels, attributes of nodes and weights of edges, as far as they can be carried."""
     rng = np.random.default_rng(seed)
     builder = CollectionBuilder(directed=directed)
     for index in range(number):
@@ -62,7 +62,7 @@ def tensors(graph):
 
 def tensor_names(graphs):
     return {
-        "node_label": "kind" if graphs.is_labelled else None,
+        "node_label": "kind" if graphs.is_labeled else None,
         "edge_label": "bond" if graphs.edge_vocabulary is not None else None,
     }
 
@@ -89,13 +89,13 @@ def from_igraph(graphs, _):
 
 def from_graphml(graphs, folder):
     """GraphML holds numbers and texts, so that a vector is several attributes."""
-    vertices = [] if graphs.node_attributes is None else [f"x{i}" for i in range(graphs.node_attributes.shape[1])]
+    nodes = [] if graphs.node_attributes is None else [f"x{i}" for i in range(graphs.node_attributes.shape[1])]
     for number, graph in enumerate(graphs.to_networkx()):
         for *_, data in [*graph.nodes(data=True), *graph.edges(data=True)]:
             data.update({f"x{i}": float(value) for i, value in enumerate(data.pop("attributes", []))})
         nx.write_graphml(graph, folder / f"{number:05}.graphml")
     weights = [] if graphs.edge_attributes is None else ["x0"]
-    return as_collection(folder, node_attributes=vertices or None, edge_attributes=weights or None)
+    return as_collection(folder, node_attributes=nodes or None, edge_attributes=weights or None)
 
 
 def from_pyg(graphs, _):
@@ -144,15 +144,13 @@ def from_tuples(graphs, _):
 
 
 def from_tu(graphs, folder):
-    """TU files number all vertices from 1, and list an undirected edge once each way."""
+    """TU files number all nodes from 1, and list an undirected edge once each way."""
     starts = graphs.offsets[:-1]
     listed = [arcs_of(graph) for graph in graphs]
     files = {
         "A": np.concatenate([arcs + start + 1 for (arcs, _, _), start in zip(listed, starts, strict=True)]),
         "graph_indicator": graphs.graph_of_node[:, None] + 1,
-        "node_labels": None
-        if not graphs.is_labelled
-        else np.array([x for g in graphs for x in g.node_labels])[:, None],
+        "node_labels": None if not graphs.is_labeled else np.array([x for g in graphs for x in g.node_labels])[:, None],
         "edge_labels": None
         if graphs.edge_vocabulary is None
         else np.array([x for _, labels, _ in listed for x in labels])[:, None],
@@ -195,7 +193,7 @@ def test_every_cell(source, column, tmp_path):
     assert convert(graphs, tmp_path) == graphs
 
 
-def test_vertices_are_numbered_in_the_order_of_the_source():
+def test_nodes_are_numbered_in_the_order_of_the_source():
     graph = nx.Graph([("z", "a"), ("a", "m")])
     assert as_collection([graph])[0].edges.tolist() == [[0, 1], [1, 2]]
     named = igraph.Graph.TupleList([("z", "a"), ("a", "m")])

@@ -49,11 +49,11 @@ def test_a_transposed_adjacency_is_read_with_its_direction(weight):
 
 def test_attributes_are_not_ignored_silently():
     graphs = [data(x=np.eye(3)), data(x=np.eye(3))]
-    with pytest.warns(UserWarning, match=r"WeisfeilerLehman ignores .*vertex attributes .*from_attributes") as caught:
+    with pytest.warns(UserWarning, match=r"WeisfeilerLehman ignores .*node attributes .*from_attributes") as caught:
         WeisfeilerLehman().fit(graphs)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="the vertex attributes 'pos' are not read"):
+    with pytest.warns(UserWarning, match="the node attributes 'pos' are not read"):
         as_collection([data(pos=np.zeros((3, 2)), y=np.array([1]), name="path")])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -167,12 +167,12 @@ def test_pyg_features_are_attributes_unless_they_are_the_labels():
     found = as_collection([graph])
     assert found.node_attributes.tolist() == one_hot
     assert found[0].edge_attributes.tolist() == [[5], [6]]
-    assert not found.is_labelled
-    labelled = as_collection([graph], node_label="x", edge_label="edge_attr")
-    assert labelled[0].node_labels == [(1, 0), (0, 1), (1, 0)]
-    assert labelled[0].edge_labels == [5, 6]
-    assert labelled.node_attributes is None
-    assert labelled.edge_attributes is None
+    assert not found.is_labeled
+    labeled = as_collection([graph], node_label="x", edge_label="edge_attr")
+    assert labeled[0].node_labels == [(1, 0), (0, 1), (1, 0)]
+    assert labeled[0].edge_labels == [5, 6]
+    assert labeled.node_attributes is None
+    assert labeled.edge_attributes is None
     both = as_collection([graph], node_label="z", node_attributes=["z", "x"])
     assert both[0].node_labels == [6, 8, 6]
     assert both.node_attributes.shape == (3, 3)
@@ -199,12 +199,12 @@ def test_pyg_batches_and_data_sets():
 @pytest.mark.parametrize(
     ("graph", "names", "problem"),
     [
-        (FakeData([[0, 2], [2, 0]], 2), {}, r"edge \(0, 2\) names a vertex outside"),
-        (FakeData([[0], [-1]], 2), {}, r"edge \(0, -1\) names a vertex outside"),
+        (FakeData([[0, 2], [2, 0]], 2), {}, r"edge \(0, 2\) names a node outside"),
+        (FakeData([[0], [-1]], 2), {}, r"edge \(0, -1\) names a node outside"),
         (FakeData([[0, 1]], 2), {}, r"edge_index must have shape \(2, n_edges\), not \(1, 2\)"),
         (FakeData([[0, 1], [1, 0]]), {}, "neither num_nodes nor x"),
         (FakeData([[], []], x=[[np.nan]]), {}, "contain NaN"),
-        (FakeData([[], []], 2, x=[[1.0]]), {}, r"attributes of shape \(1, 1\) for 2 vertices"),
+        (FakeData([[], []], 2, x=[[1.0]]), {}, r"attributes of shape \(1, 1\) for 2 nodes"),
         (FakeData([[], []], 2), {"node_label": "z"}, "has no 'z'"),
         (FakeData([[], []], 2, x=[1, 2], z=[1]), {"node_attributes": ["x", "z"]}, "do not fit together"),
         (FakeData([[0, 0, 1], [1, 1, 0]], 2, edge_attr=[1, 2, 1]), {}, "listed twice with different attributes"),
@@ -232,9 +232,9 @@ def test_rows_of_a_hub(make):
     assert found[0].edges.tolist() == [[0, 1], [1, 2]]
     assert found[0].edge_attributes.tolist() == [[1], [2]]
     assert found[1].node_attributes.tolist() == [[8]]
-    labelled = as_collection(make(ROWS), node_label="node_feat", edge_label="edge_attr")
-    assert labelled[0].node_labels == [6, 7, 6]
-    assert labelled[0].edge_labels == [1, 2]
+    labeled = as_collection(make(ROWS), node_label="node_feat", edge_label="edge_attr")
+    assert labeled[0].node_labels == [6, 7, 6]
+    assert labeled[0].edge_labels == [1, 2]
 
 
 def test_a_parquet_round_trip_through_pandas(tmp_path):

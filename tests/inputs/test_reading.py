@@ -23,27 +23,27 @@ def test_names_given_by_the_user():
         assert found[0].node_attributes.tolist() == [[0.5], [0.5]]
         assert found[0].edge_attributes.tolist() == [[2]]
         with pytest.warns(
-            UserWarning, match="vertex attributes 'charge', 'element' and the edge attributes 'order' are not"
+            UserWarning, match="node attributes 'charge', 'element' and the edge attributes 'order' are not"
         ):
             assert as_collection([kind]) == GraphCollection.from_edges([(2, [(0, 1)])])
-        with pytest.warns(UserWarning, match="the vertex attributes 'charge' are not read"):
+        with pytest.warns(UserWarning, match="the node attributes 'charge' are not read"):
             as_collection([kind], node_label="element", edge_label="order")
         # No warning: the user has said so.
-        assert not as_collection([kind], node_attributes=[], edge_attributes=[]).is_labelled
+        assert not as_collection([kind], node_attributes=[], edge_attributes=[]).is_labeled
 
 
 @pytest.mark.parametrize("empty", [(), (nx.Graph(),)])
 def test_a_partial_convention_is_no_silent_guess(empty):
     half = nx.path_graph(2)
     half.nodes[0]["label"] = "a"
-    with pytest.raises(GraphError, match=f"^graph {len(empty)}: 1 of its 2 vertices have no attribute 'label'"):
+    with pytest.raises(GraphError, match=f"^graph {len(empty)}: 1 of its 2 nodes have no attribute 'label'"):
         as_collection([*empty, half])
-    with pytest.raises(GraphError, match=f"^graph {len(empty)}: 1 of its 2 vertices have no attribute 'label'"):
+    with pytest.raises(GraphError, match=f"^graph {len(empty)}: 1 of its 2 nodes have no attribute 'label'"):
         as_collection([*(igraph.Graph(0) for _ in empty), igraph.Graph.from_networkx(half)])
-    labelled, bare = nx.path_graph(2), nx.path_graph(3)
-    labelled.edges[0, 1]["label"] = 1
+    labeled, bare = nx.path_graph(2), nx.path_graph(3)
+    labeled.edges[0, 1]["label"] = 1
     with pytest.raises(GraphError, match=r"^graph 1: 2 of its 2 edges have no attribute 'label'"):
-        as_collection([labelled, bare])
+        as_collection([labeled, bare])
 
 
 def test_an_empty_list_of_names_reads_nothing():
@@ -72,7 +72,7 @@ def test_names_that_cannot_be_looked_up_are_refused(graphs):
 
 
 @pytest.mark.parametrize("library", ["networkx", "igraph"])
-def test_what_some_vertices_and_edges_lack(library):
+def test_what_some_nodes_and_edges_lack(library):
     names = {"node_label": "element", "edge_label": "bond", "node_attributes": ["place", "size"]}
     found = as_collection(known_to_some(library), **names, edge_attributes="length", missing="?")
     assert [graph.node_labels for graph in found] == [["C", "?", "O"], ["?", "?"]]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from inputs.one_graph_of_each_kind import BARE, EXPECTED, PATH, grakel, labelled_networkx, needs_grakel
+from inputs.one_graph_of_each_kind import BARE, EXPECTED, PATH, grakel, labeled_networkx, needs_grakel
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.inputs import as_collection
 
@@ -60,12 +60,12 @@ def test_inputs_are_not_changed():
 @pytest.mark.parametrize(
     ("graph", "problem"),
     [
-        ((2, [(0, 2)]), r"edge \(0, 2\) names a vertex outside 0\.\.1"),
-        (([(0, 2)], ["a", "b"]), r"edge \(0, 2\) names a vertex outside 0\.\.1"),
-        (([("x", "y")], ["a", "b"]), "pairs of vertex numbers"),
-        (([(0, 1)], {0: "a"}), "vertex 1 has no label"),
-        (([("x", "y")], {"x": "a", "y": None}), "vertex 'y' has no label"),
-        ((np.array(PATH), {0: "a", 1: "b"}), "vertices: number 2 has no label"),
+        ((2, [(0, 2)]), r"edge \(0, 2\) names a node outside 0\.\.1"),
+        (([(0, 2)], ["a", "b"]), r"edge \(0, 2\) names a node outside 0\.\.1"),
+        (([("x", "y")], ["a", "b"]), "pairs of node numbers"),
+        (([(0, 1)], {0: "a"}), "node 1 has no label"),
+        (([("x", "y")], {"x": "a", "y": None}), "node 'y' has no label"),
+        ((np.array(PATH), {0: "a", 1: "b"}), "nodes: number 2 has no label"),
         ((2, [(0, 1)], ["a", None]), "number 1 has no label"),
         (([(0, 1)], ["a", "b"], {(5, 6): "x"}), r"edge \(0, 1\) has no label"),
         (([(0, 1)], ["a", "b"], {(0, 1): "x", (1, 0): "y"}), r"edge \(0, 1\) has the labels 'x' and 'y'"),
@@ -75,12 +75,12 @@ def test_inputs_are_not_changed():
         (({0: 1},), "an edge must be a pair"),
         (([(0, 1)], "ab"), "labels must be a sequence or a dictionary, not str"),
         (([(0, 1)], 5), "labels must be a sequence or a dictionary, not int"),
-        (([(frozenset({1}), 1)],), "vertices must be named by numbers, strings"),
-        (({0: [{1}]},), "vertices must be named by numbers, strings"),
+        (([(frozenset({1}), 1)],), "nodes must be named by numbers, strings"),
+        (({0: [{1}]},), "nodes must be named by numbers, strings"),
         (("x", "y"), "expected"),
         ((3,), "expected"),
         ((3, 4), "expected"),
-        ((object(), ["a"]), "the edges must be pairs of vertices, not object"),
+        ((object(), ["a"]), "the edges must be pairs of nodes, not object"),
         ((2, [(0, 1, "heavy")]), "not numbers"),
         ((2, [(0, 1, np.nan)]), "NaN or infinity"),
         ((1, [], ["a"], [], []), "is a tuple of 5 members"),
@@ -129,7 +129,7 @@ def test_grakel_graphs(start, graph_format):
 @needs_grakel
 @pytest.mark.parametrize("as_graph", [True, False])
 def test_what_grakel_itself_produces(as_graph):
-    graphs = labelled_networkx()[:2]
+    graphs = labeled_networkx()[:2]
     made = list(grakel.graph_from_networkx(graphs, node_labels_tag="label", as_Graph=as_graph))
     assert as_collection(made) == EXPECTED[:2]
     bare = list(grakel.graph_from_networkx([nx.path_graph(3)], as_Graph=as_graph))

@@ -36,7 +36,7 @@ PARTITIONERS = (KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner)
 
 
 def cycles_and_paths(n_graphs=24):
-    """Return labelled rings and chains of several lengths, and which is which."""
+    """Return labeled rings and chains of several lengths, and which is which."""
     graphs = []
     for number in range(n_graphs):
         size = 4 + number // 2 % 5

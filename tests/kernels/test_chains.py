@@ -6,20 +6,20 @@ from relaxwl import EditCost, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
 from relaxwl.distances.batched import blank_distances, row_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
 from relaxwl.kernels.chains import (
     Encoder,
-    _Below,
+    _Assigned,
     _covering,
     apply_chain,
+    center_costs,
     fit_chain,
-    group_distances,
 )
 from relaxwl.kernels.levels import Encoded, largest_distance
 from relaxwl.kernels.partition import Assignment
 from relaxwl.kernels.parts import Whole
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from small_graphs import BONDS, collection, random_graphs
 
@@ -179,11 +179,11 @@ def test_known_graphs_get_their_groups_again():
 
 def test_group_distances_are_symmetric_pseudo_metrics():
     rng = np.random.default_rng(0)
-    ground = Ground(1 - np.eye(6), 1 - np.eye(4))
+    ground = GroundCost(1 - np.eye(6), 1 - np.eye(4))
     parts = [(int(rng.integers(3)), np.array([0, 2, 4], np.int32), rng.integers(1, 9, 3) / 4) for _ in range(8)]
-    parts.append(parts[0])  # centres may coincide
-    centers = Rows.from_parts(parts, 5)
-    distances = group_distances(centers, ground, None)
+    parts.append(parts[0])  # centers may coincide
+    centers = TreeRows.from_parts(parts, 5)
+    distances = center_costs(centers, ground, None)
     plain_centers = [(root, dict(zip(p.tolist(), m.tolist(), strict=True))) for root, p, m in parts]
     np.testing.assert_allclose(distances, naive.center_grounds(plain_centers, ground.children, ground.roots), atol=1e-9)
     assert distances[0, 8] == 0.0
@@ -194,8 +194,8 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 def test_unknown_points_are_numbered_without_gaps():
     fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
     data = Encoded(None, None, None, 1, (None, None), np.zeros((2, 2)))
-    rows = Rows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
-    covered, ground = _covering(rows, _Below(None, 3, fed), data)
+    rows = TreeRows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
+    covered, ground = _covering(rows, _Assigned(None, 3, fed), data)
     assert covered.points.tolist() == [1, 3]
     assert ground.n_points == 4
 
@@ -274,9 +274,11 @@ def test_distances_beyond_floating_point_are_refused(cost, depth, feed_groups):
 
 def test_no_distance_exceeds_its_bound():
     parts = [(0, [0], [1.0]), (1, [1], [2.0]), (1, [], [])]
-    rows = Rows.from_parts([(root, np.array(points, np.int32), np.array(masses)) for root, points, masses in parts], 2)
+    rows = TreeRows.from_parts(
+        [(root, np.array(points, np.int32), np.array(masses)) for root, points, masses in parts], 2
+    )
     costs = np.array([[0.0, 7.0, 5.0], [7.0, 0.0, 5.0], [5.0, 5.0, 0.0]])
-    ground = Ground(costs, np.array([[0.0, 6.0, 3.0], [6.0, 0.0, 3.0], [3.0, 3.0, 0.0]]))
+    ground = GroundCost(costs, np.array([[0.0, 6.0, 3.0], [6.0, 0.0, 3.0], [3.0, 3.0, 0.0]]))
     deletions = blank_distances(rows, ground)
     assert deletions.tolist() == [8.0, 13.0, 3.0]
     assert largest_distance(rows, ground) == 2 * (2 * 5.0 + 6.0) + 7.0 + 6.0

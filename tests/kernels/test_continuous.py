@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from kernels.baselines.graph_forms import is_psd
-from relaxwl import ContinuousWeisfeilerLehman, VertexGroups, as_collection
+from relaxwl import ContinuousWeisfeilerLehman, NodeClusters, as_collection
 from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.kernels import continuous, load_kernel
 from relaxwl.kernels.continuous import STRUCTURE, Vectors, structural_features
@@ -82,7 +82,7 @@ def test_what_is_left_out_of_walks_is_told(monkeypatch):
     """Triangles with one node of many neighbors are counted all the same."""
     graphs = [(12, [(0, v) for v in range(1, 12)] + [(1, 2), (3, 4), (4, 5), (3, 5)], ["a"] * 12, None)]
     exact = structural_features(collection(graphs))
-    monkeypatch.setattr(continuous, "MOST_WALKS", 80.0)
+    monkeypatch.setattr(continuous, "MAX_WALKS", 80.0)
     with pytest.warns(UserWarning, match="1 nodes of very many neighbors are left out of walks"):
         found = structural_features(collection(graphs))
     names = list(STRUCTURE)
@@ -92,7 +92,7 @@ def test_what_is_left_out_of_walks_is_told(monkeypatch):
 
 def check_against_oracles(kernel, graphs, neighbors, weights):
     """Compare vectors and clusters of a fitted kernel with what the definition says, from its scales and centers on."""
-    clusters = kernel.node_groups(graphs)
+    clusters = kernel.node_clusters(graphs)
     table, _ = kernel._table(graphs)
     kept = np.flatnonzero(kernel.scales_)
     rows = np.rint((np.nan_to_num(table - kernel.means_) * kernel.scales_)[:, kept])
@@ -148,7 +148,7 @@ def test_scales_are_learned_from_the_nodes_of_the_fit():
 def test_counts_are_of_clusters_and_all_similarities_follow():
     graphs = attributed(random_graphs(15, 8))
     kernel = ContinuousWeisfeilerLehman(**SMALL).fit(graphs[:10])
-    clusters = kernel.node_groups(graphs)
+    clusters = kernel.node_clusters(graphs)
     columns, owners = [], graphs.graph_of_node
     for depth in range(3):
         for partition in range(3):
@@ -183,7 +183,7 @@ def test_permuted_nodes_and_threads_change_no_bit(weighted):
     for one, two in zip(kernel.centers_, again.centers_, strict=True):
         np.testing.assert_array_equal(one, two)
     assert (kernel.weighted_counts(graphs) != again.weighted_counts(other)).nnz == 0
-    for one, two in zip(kernel.node_groups(graphs), again.node_groups(other), strict=True):
+    for one, two in zip(kernel.node_clusters(graphs), again.node_clusters(other), strict=True):
         for clusters, moved in zip(one, two, strict=True):
             np.testing.assert_array_equal(moved[place], clusters)
     reverse = ContinuousWeisfeilerLehman(**SMALL, **given_weights).fit(graphs[::-1])
@@ -246,7 +246,7 @@ def test_auto_takes_what_there_is():
     plain = random_graphs(6)
     names = list(STRUCTURE)
     fit = ContinuousWeisfeilerLehman(**SMALL).fit
-    assert fit(collection(plain, labelled=False)).raw_features_ == names
+    assert fit(collection(plain, labeled=False)).raw_features_ == names
     assert fit(collection(plain)).label_values_ == ("C", "N", "O")
     assert fit(attributed(plain)).raw_features_ == ["attribute 0", "attribute 1", *names]
     many = [(70, [(0, 1)], [f"{v:02}" for v in range(70)], None)]
@@ -255,12 +255,12 @@ def test_auto_takes_what_there_is():
 
 
 def test_constant_columns_are_dropped_and_named(caplog):
-    graphs = collection([(4, [(0, 1), (1, 2), (2, 3)], list("aaaa"), None)], labelled=False)
+    graphs = collection([(4, [(0, 1), (1, 2), (2, 3)], list("aaaa"), None)], labeled=False)
     with caplog.at_level("INFO", "relaxwl"):
         kernel = ContinuousWeisfeilerLehman(**SMALL, verbose=1).fit(graphs)
     assert kernel.dropped_features_ == ["triangles", "core", "clustering", "return_3"]
     assert "constant, and so dropped: triangles, core, clustering, return_3" in caplog.text
-    ring = collection([(4, [(0, 1), (1, 2), (2, 3), (3, 0)], list("aaaa"), None)], labelled=False)
+    ring = collection([(4, [(0, 1), (1, 2), (2, 3), (3, 0)], list("aaaa"), None)], labeled=False)
     kernel.fit(ring)
     assert len(kernel.dropped_features_) == 9
     assert kernel.weighted_counts(ring).toarray().tolist() == [[4.0] * 9]
@@ -320,7 +320,7 @@ def test_names_are_in_the_units_of_the_data():
 
 def test_node_clusters_are_columns_of_a_transformer():
     graphs = attributed(random_graphs(10))
-    roles = VertexGroups(ContinuousWeisfeilerLehman(**SMALL)).fit_transform(graphs)
+    roles = NodeClusters(ContinuousWeisfeilerLehman(**SMALL)).fit_transform(graphs)
     assert roles.shape[0] == graphs.n_nodes
     assert (roles.sum(axis=1) == 9).all()
 
@@ -356,7 +356,7 @@ def test_wrong_arguments_are_refused(parameters, message):
 
 
 def test_other_graphs_than_those_of_the_fit_are_refused():
-    plain, rich = collection(random_graphs(4), labelled=False), attributed(random_graphs(4))
+    plain, rich = collection(random_graphs(4), labeled=False), attributed(random_graphs(4))
     with pytest.raises(ValueError, match="fitted on labeled graphs"):
         ContinuousWeisfeilerLehman(**SMALL).fit(collection(random_graphs(4))).transform(plain)
     with pytest.raises(ValueError, match="11 columns of features, and these have 9"):

@@ -81,7 +81,7 @@ def test_edge_labels_tell_edges_apart():
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("sizes", [[], [0], [0, 1, 0], [3, 2]])
-def test_graphs_without_vertices_or_edges(base, sizes):
+def test_graphs_without_nodes_or_edges(base, sizes):
     graphs = GraphCollection.from_edges([(size, []) for size in sizes])
     counter = COUNTERS[base]()
     counts = counter.fit(graphs, graphs.node_codes, 1, None)
@@ -123,5 +123,5 @@ def test_joining_scales_blocks_and_norms():
 
 def test_paths_of_graphs_that_are_too_large_are_refused():
     graphs = GraphCollection.from_edges([(100_000, [(0, 1)])])
-    with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 vertices would need about 149"):
+    with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 nodes would need about 149"):
         ShortestPathCounter().fit(graphs, np.zeros(graphs.n_nodes, np.int32), 1)

@@ -11,7 +11,7 @@ from relaxwl.unfolding import canonical_order, join_rows
 
 @pytest.fixture
 def shards(monkeypatch):
-    """Distinct rows of three shards that share many, the first vertex of each and how many there are."""
+    """Distinct rows of three shards that share many, the first node of each and how many there are."""
     monkeypatch.setattr(levels, "CHUNK_ROWS", 8)
     rng = np.random.default_rng(0)
     content = random_content(40, 4)

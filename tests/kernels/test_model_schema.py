@@ -27,7 +27,7 @@ def level(kernel, depth=1):
 
 
 def spoil_centers(kernel, depth=1, **changes):
-    """Change arrays of a depth's centres wherever these are kept."""
+    """Change arrays of a depth's centers wherever these are kept."""
     centers = level(kernel, depth).centers
     spoil(centers, **{name: change(getattr(centers, name)) for name, change in changes.items()})
 
@@ -67,14 +67,14 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
         "must be drawn as trees",
     ),
     "fewer drawn": (lambda k: spoil(level(k).trees, rows=level(k).centers.take(np.arange(1))), "as many as the groups"),
-    "other centres": (
+    "other centers": (
         lambda k: spoil(level(k).partitioner, centers_=level(k).centers.take(np.arange(1))),
         "as many as the groups",
     ),
     "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "symbols must be the labels"),
     "no symbols": (lambda k: spoil(k.root_encoding_, symbols=(), labels=()), "roots must be from 0"),
     "cost": (lambda k: spoil(k.root_encoding_, cost=None), "must be a EditCost"),
-    "fed is another": (lambda k: spoil_fed(k, known=level(k).centers), "what is fed must be the centres"),
+    "fed is another": (lambda k: spoil_fed(k, known=level(k).centers), "what is fed must be the centers"),
     "fed is small": (lambda k: spoil_fed(k, distances=np.zeros((2, 2))), "must be a matrix of 4 rows"),
     "fed is missing": (lambda k: spoil_fed(k, distances=None), "must be a matrix"),
     "fed is nothing": (lambda k: spoil(level(k, 0), fed=None), "must be a Fed"),
@@ -167,7 +167,7 @@ def test_gradual_groups_that_do_not_fit_are_refused(tmp_path, change):
     kernel = get_kernel("gwl").make(random_state=0, max_depth=2).fit(collection(TRAIN))
     change(kernel)
     save_model(kernel, tmp_path / "model.rwl")
-    with pytest.raises(ModelFileError, match=r"center_bounds_ must|centers_ must be finite|centres and counters"):
+    with pytest.raises(ModelFileError, match=r"center_bounds_ must|centers_ must be finite|centers and counters"):
         load_kernel(tmp_path / "model.rwl")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxwl.kernels.parts import FAN_IN, Here, Parts, Whole
+from relaxwl.kernels.parts import FAN_IN, LocalTasks, Parts, Whole
 from small_graphs import collection, random_graphs
 
 
@@ -15,12 +15,12 @@ def test_results_are_joined_in_order_a_few_at_a_time(number):
         return "".join(results)
 
     letters = [chr(ord("a") + place % 26) for place in range(number)]
-    assert Parts([], None, Here()).joined("join", join, letters) == "".join(letters)
+    assert Parts([], None, LocalTasks()).joined("join", join, letters) == "".join(letters)
     assert max(sizes) <= FAN_IN
 
 
 def test_functions_are_called_for_each_part_with_what_it_had_before():
-    parts = Parts(["one", "two"], None, Here())
+    parts = Parts(["one", "two"], None, LocalTasks())
     found = parts.each("name", lambda part, *given: (part, *given), 3)
     assert found == [("one", 3), ("two", 3)]
     assert parts.each("name", lambda part, own, given: (own[0], given), 4, own=found) == [("one", 4), ("two", 4)]

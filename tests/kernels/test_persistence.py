@@ -32,7 +32,7 @@ KERNELS = {
     "R-WL": RelaxedWeisfeilerLehman(2, 2, approximate=False, random_state=0),
     "edge labels": RelaxedWeisfeilerLehman(2, 2, edge_labels=True, base="edge", random_state=0),
     "exact edge labels": RelaxedWeisfeilerLehman(2, 2, edge_labels=True, approximate=False, random_state=0),
-    "real centres": RelaxedWeisfeilerLehman(2, 2, center="mean", base="shortest-path", random_state=0),
+    "real centers": RelaxedWeisfeilerLehman(2, 2, center="mean", base="shortest-path", random_state=0),
     "identity": RelaxedWeisfeilerLehman(2, 1, partitioner=IdentityPartitioner()),
     "k-means": RelaxedWeisfeilerLehman(2, 1, partitioner=KMeansPartitioner(WassersteinKMeans(3.0)), random_state=0),
     "k-medoids": RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0),
@@ -77,9 +77,9 @@ def test_pickle_and_joblib(tmp_path, kernel):
     assert_equal_kernels(kernel, joblib.load(tmp_path / "model.joblib"))
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_attributes_are_kept(tmp_path, labelled):
-    train, test = with_attributes(TRAIN, 0, labelled), with_attributes(TEST, 1, labelled)
+@pytest.mark.parametrize("labeled", [False, True])
+def test_attributes_are_kept(tmp_path, labeled):
+    train, test = with_attributes(TRAIN, 0, labeled), with_attributes(TEST, 1, labeled)
     cost = EditCost.from_attributes(blank=1.0, n_codes=4)
     kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(train)
     kernel.save(tmp_path / "model.rwl")
@@ -101,7 +101,7 @@ def test_scales_of_attributes_that_do_not_fit_are_refused(tmp_path, scale, messa
 
 
 def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
-    graphs = with_attributes(TRAIN, 0, labelled=True)
+    graphs = with_attributes(TRAIN, 0, labeled=True)
     attributes = graphs.node_attributes.copy()
     attributes[::3, 1] = np.nan
     parts = {name: getattr(graphs, name) for name in GraphCollection.__slots__}
@@ -114,8 +114,8 @@ def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
     loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
     assert loaded.cost == cost
     assert (kernel.transform(graphs) != loaded.transform(graphs)).nnz == 0
-    centres = [kernel.partitions_[0][0].center_tree(group) for group in range(len(kernel.partitions_[0][0]))]
-    assert any("?" in str(tree) for tree in centres)
+    centers = [kernel.partitions_[0][0].center_tree(group) for group in range(len(kernel.partitions_[0][0]))]
+    assert any("?" in str(tree) for tree in centers)
 
 
 def test_labels_of_every_kind_are_kept(tmp_path):
@@ -311,8 +311,8 @@ def test_arrays_that_no_model_has_are_refused(model, described, message):
         (lambda header: replaced(header["state"], chains_={"list": []}), "has no attribute chains_"),
         (lambda header: header["state"].pop("similarity"), "similarity is missing"),
         (lambda header: replaced(header["state"], partitions_={"list": []}), "partitions_ must be a list of 1 to"),
-        (lambda header: replaced(next(objects(header, "Rows"))["state"], more=1), "Rows has no attribute more"),
-        (lambda header: next(objects(header, "Rows"))["state"].pop("roots"), "roots is missing"),
+        (lambda header: replaced(next(objects(header, "TreeRows"))["state"], more=1), "Rows has no attribute more"),
+        (lambda header: next(objects(header, "TreeRows"))["state"].pop("roots"), "roots is missing"),
     ],
 )
 def test_trees_of_no_model_are_refused(model, change, message):

@@ -53,7 +53,7 @@ def test_partitions_of_identity_add_up():
     np.testing.assert_array_equal(three, 3 * WeisfeilerLehman(2).fit_kernel_matrix(graphs))
 
 
-# ---------------------------------------------------------------------------------- the definitions, with given centres
+# ---------------------------------------------------------------------------------- the definitions, with given centers
 
 
 def plain_centers(partition):
@@ -66,14 +66,14 @@ def plain_centers(partition):
 )
 # The naive R-WL numbers the trees of the graphs it sees, so it must see those of fitting.
 @pytest.mark.parametrize(("approximate", "new"), [(True, False), (True, True), (False, False)])
-def test_groups_are_those_of_the_definition_given_the_centres(approximate, parameters, new):
+def test_groups_are_those_of_the_definition_given_the_centers(approximate, parameters, new):
     graphs = random_graphs(8, 6, seed=2)
     kernel = kernel_of(parameters, approximate=approximate).fit(collection(graphs))
     if new:
         graphs = random_graphs(5, 6, seed=3)
     roots = [[ATOMS.index(label) for label in graph[2]] for graph in graphs]
     define = naive.relaxed_groups if approximate else naive.exact_groups
-    for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(graphs)), strict=True):
+    for partition, groups in zip(kernel.partitions_, kernel.node_clusters(collection(graphs)), strict=True):
         expected = define(graphs, roots, [plain_centers(level) for level in partition], 1 - np.eye(4))
         assert [group.tolist() for group in groups] == expected
 
@@ -83,11 +83,11 @@ def test_exact_groups_of_unseen_graphs_are_those_of_the_definition():
     kernel = kernel_of({"approximate": False}).fit(collection(train))
     for depth in (1, 2):
         trees = [tree for graph in naive.refinements(test, depth)[depth] for tree in graph]
-        for partition, groups in zip(kernel.partitions_, kernel.node_groups(collection(test)), strict=True):
+        for partition, groups in zip(kernel.partitions_, kernel.node_clusters(collection(test)), strict=True):
             centers = [as_nested(partition[depth].center_tree(c)) for c in range(len(partition[depth]))]
-            for vertex, tree in enumerate(trees):
+            for node, tree in enumerate(trees):
                 distances = [naive.recursive_tree_distance(nested(tree), center) for center in centers]
-                assert groups[depth][vertex] == int(np.argmin(distances))
+                assert groups[depth][node] == int(np.argmin(distances))
 
 
 # ------------------------------------------------------------------------------------------------------ invariances
@@ -120,7 +120,7 @@ def test_graphs_scored_alone_or_together_get_the_same_features(variant):
 
 
 @variants_with_features
-def test_order_of_vertices_and_graphs_does_not_matter(variant):
+def test_order_of_nodes_and_graphs_does_not_matter(variant):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(TRAIN))
     features = kernel_of(variant).fit_transform(collection(TRAIN)).toarray()
@@ -176,7 +176,7 @@ def test_partitions_take_the_numbers_of_clusters_in_turn(approximate):
     mixed = kernel_of({"approximate": approximate}, n_clusters=(1, 3), n_partitions=3).fit(train)
     assert [len(partition[2]) for partition in mixed.partitions_] == [1, 3, 1]
     alone = kernel_of({"approximate": approximate}, n_clusters=1, n_partitions=1).fit(train)
-    np.testing.assert_array_equal(mixed.node_groups(train)[0], alone.node_groups(train)[0])
+    np.testing.assert_array_equal(mixed.node_clusters(train)[0], alone.node_clusters(train)[0])
 
 
 @pytest.mark.parametrize(("given", "message"), [([], "empty"), ((1.0, -2.0), "-2.0"), ([[1]], "n_clusters must be")])
@@ -241,7 +241,7 @@ def test_unseen_labels_are_new_labels(approximate):
     strange = collection(renamed(TEST, "O", "Xe"))
     features = kernel.transform(strange)
     assert np.isfinite(features.data).all()
-    groups = kernel.node_groups(strange)
+    groups = kernel.node_clusters(strange)
     labels = [label for graph in renamed(TEST, "O", "Xe") for label in graph[2]]
     for partition, levels in zip(kernel.partitions_, groups, strict=True):
         assert [group >= 3 for group in levels[0]] == [label == "Xe" for label in labels]
@@ -296,10 +296,10 @@ def test_edge_labels_first_met_after_a_fit_without_edges(approximate):
 # ----------------------------------------------------------------------------------------------------- attributes
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
 @pytest.mark.parametrize("approximate", [True, False])
-def test_attributes_alone_and_with_labels(labelled, approximate):
-    train, test = with_attributes(TRAIN, 0, labelled), with_attributes(TEST, 1, labelled)
+def test_attributes_alone_and_with_labels(labeled, approximate):
+    train, test = with_attributes(TRAIN, 0, labeled), with_attributes(TEST, 1, labeled)
     kernel = kernel_of({"cost": ATTRIBUTES, "approximate": approximate})
     features = kernel.fit_transform(train)
     assert_same(kernel.transform(train), features)
@@ -386,8 +386,8 @@ def test_new_groups_of_a_users_partitioner_may_be_shared_and_numbered_with_gaps(
         kernel_of({"partitioner": partitioner, "edge_labels": edge_labels}, n_partitions=1, normalize=True).fit(train)
         for partitioner in (ByDegree(), WithGaps())
     )
-    assert [groups.tolist() for groups in dense.node_groups(test)[0][1:]] == [[2, 2, 2, 2, 1, 1]] * 2
-    assert [groups.tolist() for groups in gaps.node_groups(test)[0][1:]] == [[40, 40, 40, 40, 1, 1]] * 2
+    assert [groups.tolist() for groups in dense.node_clusters(test)[0][1:]] == [[2, 2, 2, 2, 1, 1]] * 2
+    assert [groups.tolist() for groups in gaps.node_clusters(test)[0][1:]] == [[40, 40, 40, 40, 1, 1]] * 2
     assert_same(gaps.transform(test), dense.transform(test))
     np.testing.assert_array_equal(gaps.kernel_matrix(test, train), dense.kernel_matrix(test, train))
 
@@ -407,9 +407,9 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
         (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned group numbers from 4 to 4"),
         (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "group numbers from -1"),
         (
-            Returning(zeros, lambda rows: "centres"),
+            Returning(zeros, lambda rows: "centers"),
             TypeError,
-            "the centres that Returning.fit returned must be relaxwl.unfolding.Rows",
+            "the centers that Returning.fit returned must be relaxwl.unfolding.TreeRows",
         ),
         (
             Returning(zeros, lambda rows: replace(rows, points=rows.points + 2 * 10**9)),
@@ -442,7 +442,7 @@ def test_the_given_partitioner_is_not_touched():
 
 @pytest.mark.parametrize("approximate", [True, False])
 @pytest.mark.parametrize("base", BASES)
-def test_empty_graphs_single_vertices_and_no_edges(approximate, base):
+def test_empty_graphs_single_nodes_and_no_edges(approximate, base):
     graphs = GraphCollection.from_edges([(0, []), (1, []), (3, []), (2, [(0, 1)])])
     kernel = kernel_of({"approximate": approximate, "base": base}, normalize=True)
     matrix = kernel.fit_kernel_matrix(graphs)
@@ -450,11 +450,11 @@ def test_empty_graphs_single_vertices_and_no_edges(approximate, base):
     assert not matrix[0].any()
     assert kernel.transform(GraphCollection.from_edges([])).shape[0] == 0
     assert kernel.transform(graphs[[0]]).nnz == 0
-    only_vertices = kernel_of({"approximate": approximate, "base": base}).fit(graphs[1:3])
-    assert np.isfinite(only_vertices.kernel_matrix(graphs)).all()
+    only_nodes = kernel_of({"approximate": approximate, "base": base}).fit(graphs[1:3])
+    assert np.isfinite(only_nodes.kernel_matrix(graphs)).all()
 
 
-def test_a_graph_without_vertices_is_neither_labelled_nor_unseen():
+def test_a_graph_without_nodes_is_neither_labeled_nor_unseen():
     empty = GraphCollection.from_edges([(0, [])])
     for parameters in ({"unseen": "error"}, {"cost": EditCost.from_matrix(ATOMS, 1 - np.eye(4))}):
         assert kernel_of(parameters).fit(collection(TRAIN)).transform(empty).nnz == 0
@@ -482,7 +482,7 @@ def test_bad_parameters_are_named(parameters, error, message):
 
 
 def test_nothing_to_fit():
-    with pytest.raises(ValueError, match="the graphs have no vertices"):
+    with pytest.raises(ValueError, match="the graphs have no nodes"):
         kernel_of({}).fit(GraphCollection.from_edges([(0, [])]))
 
 
@@ -511,7 +511,7 @@ def test_parameters_changed_after_fit_act_at_the_next_fit():
     kernel.set_params(max_depth=4, n_partitions=7)
     assert_same(kernel.transform(train), expected)
     assert len(kernel.get_feature_names_out()) == expected.shape[1]
-    assert len(kernel.node_groups(train)) == 2
+    assert len(kernel.node_clusters(train)) == 2
 
 
 @pytest.mark.parametrize("value", ["no", None, 1])
@@ -548,21 +548,21 @@ def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
 
 
 @pytest.mark.parametrize("approximate", [True, False])
-def test_trees_and_their_groups_are_those_of_the_vertices(approximate):
+def test_trees_and_their_groups_are_those_of_the_nodes(approximate):
     kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))
     new = collection(TEST)
-    groups = kernel.node_groups(new)
+    groups = kernel.node_clusters(new)
     found = list(kernel.assignments(new))
     assert len(found) == sum(map(len, kernel.partitions_))
     for partition, assignment in found:
         assert partition is kernel.partitions_[partition.index][partition.depth]
-        np.testing.assert_array_equal(assignment.groups, groups[partition.index][partition.depth])
+        np.testing.assert_array_equal(assignment.clusters, groups[partition.index][partition.depth])
 
 
 def test_node_groups_of_weisfeiler_lehman_count_up_to_its_features():
     kernel = WeisfeilerLehman(2, edge_labels=True).fit(collection(TRAIN))
     new = collection(TEST)
-    (groups,) = kernel.node_groups(new)
+    (groups,) = kernel.node_clusters(new)
     features = []
     for depth, ids in enumerate(groups):
         n_known = len(kernel.rows_[depth])

@@ -109,7 +109,7 @@ def test_all_depths_from_one_fit(base, similarity, normalize):
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_permuting_vertices_changes_nothing_and_graphs_permute_rows(base):
+def test_permuting_nodes_changes_nothing_and_graphs_permute_rows(base):
     graphs = random_graphs(12, bonds=BONDS)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(graphs))
@@ -161,7 +161,7 @@ def test_fit_transform_is_fit_then_transform_and_inputs_stay(base):
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("normalize", [False, True])
-def test_empty_graphs_single_vertices_and_no_edges(base, normalize):
+def test_empty_graphs_single_nodes_and_no_edges(base, normalize):
     graphs = GraphCollection.from_edges([(0, []), (1, []), (3, []), (2, [(0, 1)])])
     kernel = WeisfeilerLehman(2, base, normalize=normalize)
     matrix = kernel.fit_kernel_matrix(graphs)
@@ -222,12 +222,12 @@ def test_bad_parameters_are_named(parameters, message):
         WeisfeilerLehman(**parameters).fit(collection(random_graphs(3)))
 
 
-def test_labelled_and_unlabelled_do_not_mix():
-    labelled, plain = collection(random_graphs(3)), collection(random_graphs(3), labelled=False)
-    with pytest.raises(ValueError, match="fitted on labelled graphs, and these graphs are unlabelled"):
-        WeisfeilerLehman().fit(labelled).transform(plain)
-    with pytest.raises(ValueError, match="fitted on unlabelled graphs, and these graphs are labelled"):
-        WeisfeilerLehman().fit(plain).transform(labelled)
+def test_labeled_and_unlabeled_do_not_mix():
+    labeled, plain = collection(random_graphs(3)), collection(random_graphs(3), labeled=False)
+    with pytest.raises(ValueError, match="fitted on labeled graphs, and these graphs are unlabeled"):
+        WeisfeilerLehman().fit(labeled).transform(plain)
+    with pytest.raises(ValueError, match="fitted on unlabeled graphs, and these graphs are labeled"):
+        WeisfeilerLehman().fit(plain).transform(labeled)
 
 
 def test_feature_names_say_depth_and_tree():
@@ -260,10 +260,10 @@ def grakel_grams(graphs, max_depth, base):
     grakel = pytest.importorskip("grakel")
     inputs = grakel_graphs(graphs)
     histogram = base == "subtree"
-    plain = grakel.VertexHistogram() if histogram else grakel.ShortestPath(with_labels=True)
+    plain = grakel.NodeHistogram() if histogram else grakel.ShortestPath(with_labels=True)
     yield 0, plain.fit_transform(inputs)
     for depth in range(1, max_depth + 1):
-        inner = (grakel.VertexHistogram, {}) if histogram else (grakel.ShortestPath, {"with_labels": True})
+        inner = (grakel.NodeHistogram, {}) if histogram else (grakel.ShortestPath, {"with_labels": True})
         yield depth, grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(inputs)
 
 
@@ -387,7 +387,7 @@ def test_grams_equal_grakels_along_arcs(base):
     grakel = pytest.importorskip("grakel")
     graphs = [graph for graph in random_digraphs(30, seed=2) if graph[1]]
     theirs = [(dict.fromkeys(arcs, 1), dict(enumerate(labels))) for n, arcs, labels, _ in graphs]
-    inner = (grakel.VertexHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
+    inner = (grakel.NodeHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
     ours = WeisfeilerLehman(3, base, directions="out").fit(directed_collection(graphs))
     for depth in (1, 2, 3):
         expected = grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(theirs)

@@ -20,7 +20,7 @@ VARIANTS = {
     "radius": {"partitioner": RadiusPartitioner(2.0)},
     "exact radius": {"partitioner": RadiusPartitioner(2.0), "approximate": False},
     "spread seeds": {"partitioner": KMeansPartitioner(WassersteinKMeans(init="k-means++"))},
-    "real centres": {"center": "mean"},
+    "real centers": {"center": "mean"},
     "costs": {"cost": EditCost(relabel=1.5, insert_delete=0.75)},
     "intersection": {"similarity": "intersection", "normalize": True},
     "tanimoto": {"similarity": "tanimoto", "depth_weights": [0.3, 1.0, 0.1], "normalize": True},

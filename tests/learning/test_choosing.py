@@ -3,7 +3,7 @@ import pytest
 
 from relaxwl.learning import _compiled
 from relaxwl.learning.choosing import (
-    FAVOURITE,
+    FAVORITE,
     FEW_EXAMPLES,
     PENALTIES,
     Scores,
@@ -20,7 +20,7 @@ ACCURACY = get_score(None, "classification")
 
 
 def scores(name, best, n_examples):
-    return Scores(name, best, FAVOURITE, np.sqrt(best * (1 - best) / n_examples))
+    return Scores(name, best, FAVORITE, np.sqrt(best * (1 - best) / n_examples))
 
 
 def test_folds_hold_out_each_example_of_common_classes_equally_often():
@@ -39,7 +39,7 @@ def test_the_first_keeps_its_place_unless_another_is_clearly_better():
     assert chosen([scores("all", 0.80, 10_000), scores("other", 0.83, 10_000)]).name == "other"
 
 
-def test_the_favourite_penalty_keeps_its_place_unless_another_is_clearly_better():
+def test_the_favorite_penalty_keeps_its_place_unless_another_is_clearly_better():
     assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.04), 1) == 1
     assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.004), 1) == 2
     assert clearly_best(np.array([1.0, 1.0]), np.zeros(2), 1) == 1
@@ -47,9 +47,9 @@ def test_the_favourite_penalty_keeps_its_place_unless_another_is_clearly_better(
     y = (np.arange(60) % 3 == 0).astype(np.int64)
     points = y + rng.normal(scale=0.1, size=60)
     easy = score_kernel("easy", np.outer(points, points), y, inner_folds(y, 0), ACCURACY)
-    assert (easy.best, easy.penalty) == (1.0, FAVOURITE)
+    assert (easy.best, easy.penalty) == (1.0, FAVORITE)
     small = score_kernel("small", 1e-3 * np.outer(points, points), y, inner_folds(y, 0), ACCURACY)
-    assert small.penalty > FAVOURITE
+    assert small.penalty > FAVORITE
     assert small.penalty in PENALTIES
 
 

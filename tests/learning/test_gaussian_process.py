@@ -1,4 +1,4 @@
-"""The Gaussian process against scikit-learn's, and its behaviour where matrices are singular."""
+"""The Gaussian process against scikit-learn's, and its behavior where matrices are singular."""
 
 import numpy as np
 import pytest

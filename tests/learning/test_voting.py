@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from relaxwl.learning.voting import VotingMachine
+from relaxwl.learning.voting import OneVsOneSVM
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -13,7 +13,7 @@ def test_decisions_are_those_of_scikit_learn(n_classes):
     points[:, 0] += y
     gram = points @ points.T
     fitted = SVC(kernel="precomputed", C=0.5).fit(gram[:60, :60], y[rng.permutation(80)[:60]])
-    machine = VotingMachine.of(fitted)
+    machine = OneVsOneSVM.of(fitted)
     values = gram[60:, :60]
     decisions = machine.decisions(values[:, machine.support])
     expected = fitted.decision_function(values)

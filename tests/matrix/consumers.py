@@ -21,9 +21,9 @@ from relaxwl import (
     GraphRegressor,
     KernelDistance,
     KernelMatrix,
+    NodeClusters,
     RelaxedWeisfeilerLehman,
     ToGraphs,
-    VertexGroups,
     WeisfeilerLehman,
     distinct_tree_distances,
     tree_distances,
@@ -241,7 +241,7 @@ def run_transformers(made: Any, folder: Path) -> None:
     distances = KernelDistance(clone(kernel)).fit_transform(graphs)
     assert np.isfinite(distances).all()
     assert (np.asarray(distances).diagonal() < 1e-6).all()
-    groups = VertexGroups(clone(kernel))
+    groups = NodeClusters(clone(kernel))
     assert (groups.fit_transform(graphs) != groups.transform(graphs)).sum() == 0 if graphs.n_nodes else True
 
 

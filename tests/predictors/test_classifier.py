@@ -110,8 +110,8 @@ def weighted(graph, kind, rng):
 
 
 def half_known(graph, kind, rng):
-    known = [vertex for vertex in graph if vertex < 2 or rng.random() < 0.5]
-    nx.set_node_attributes(graph, {vertex: float(rng.normal(3 * kind, 0.3)) for vertex in known}, "size")
+    known = [node for node in graph if node < 2 or rng.random() < 0.5]
+    nx.set_node_attributes(graph, {node: float(rng.normal(3 * kind, 0.3)) for node in known}, "size")
     return graph
 
 

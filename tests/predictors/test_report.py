@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from relaxwl.predictors import FitReport
-from relaxwl.predictors.report import Tried
+from relaxwl.predictors.report import Trial
 
-TRIED = (Tried("all", 0.812, "C = 4"), Tried("exact", 0.5))
+TRIED = (Trial("all", 0.812, "C = 4"), Trial("exact", 0.5))
 REPORT = FitReport(
     "9 graphs", "accuracy", "cross-validated", TRIED, "all", 0.812, True, 0.25, "largest class", ("WL", "R-WL*"),
     ("paths",), (), 2.0,

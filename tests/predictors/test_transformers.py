@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from relaxwl import KernelDistance, KernelMatrix, RelaxedWeisfeilerLehman, VertexGroups, WeisfeilerLehman
+from relaxwl import KernelDistance, KernelMatrix, NodeClusters, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.baselines import VertexEdgeHistogram, WassersteinWL, WLOptimalAssignment
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
@@ -34,7 +34,7 @@ kernels = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 
 @pytest.mark.filterwarnings("ignore")
 @each_check
-@pytest.mark.parametrize("kind", [KernelMatrix, KernelDistance, VertexGroups])
+@pytest.mark.parametrize("kind", [KernelMatrix, KernelDistance, NodeClusters])
 def test_scikit_learns_own_checks(kind, check):
     run_check(check, kind())
 
@@ -94,7 +94,7 @@ def test_a_search_over_similarities_compares_different_matrices():
     assert search.predict(TEST).shape == (8,)
 
 
-def test_neighbours_and_maps():
+def test_neighbors_and_maps():
     nearest = make_pipeline(KernelDistance(RELAXED), KNeighborsClassifier(1, metric="precomputed"))
     assert nearest.fit(TRAIN, CLASSES).score(TRAIN, CLASSES) > 0.9
     chart = make_pipeline(KernelDistance(), TSNE(metric="precomputed", init="random", perplexity=5, random_state=0))
@@ -102,8 +102,8 @@ def test_neighbours_and_maps():
 
 
 @pytest.mark.parametrize("kernel", [None, WeisfeilerLehman(1), RELAXED], ids=str)
-def test_vertex_groups_count_up_to_the_graphs_features(kernel):
-    step = VertexGroups(kernel)
+def test_node_groups_count_up_to_the_graphs_features(kernel):
+    step = NodeClusters(kernel)
     rows = step.fit_transform(TRAIN)
     assert rows.shape == (TRAIN.n_nodes, len(step.get_feature_names_out()))
     np.testing.assert_array_equal(rows.toarray(), step.transform(TRAIN).toarray())
@@ -114,7 +114,7 @@ def test_vertex_groups_count_up_to_the_graphs_features(kernel):
 
 def test_roles_in_one_network():
     network = nx.barbell_graph(5, 3)
-    step = VertexGroups(WeisfeilerLehman(3), sparse_output=False).set_output(transform="pandas")
+    step = NodeClusters(WeisfeilerLehman(3), sparse_output=False).set_output(transform="pandas")
     table = step.fit_transform(network)
     assert len(table) == network.number_of_nodes()
     roles = KMeans(4, n_init=5, random_state=0).fit_predict(table)
@@ -129,6 +129,6 @@ def test_what_is_no_kernel_is_named():
     with pytest.raises(TypeError, match="kernel must be a graph kernel"):
         KernelMatrix(SVC()).fit(TRAIN)
     with pytest.raises(TypeError, match="WassersteinWL has none"):
-        VertexGroups(WassersteinWL()).fit(TRAIN)
+        NodeClusters(WassersteinWL()).fit(TRAIN)
     with pytest.raises(NotFittedError):
         KernelDistance().transform(TRAIN)

@@ -39,7 +39,7 @@ def test_counts_of_nodes_add_up_to_those_of_the_graph(kernel, graphs):
         taken = all_counts.matrix.toarray() - counts.matrix.toarray()
         np.testing.assert_array_equal(taken.sum(axis=0), all_counts.matrix.toarray()[0])
         assert (
-            taken.sum(axis=1) + all_counts.unknown_sums - counts.unknown_sums == len(kernel.node_groups(graph))
+            taken.sum(axis=1) + all_counts.unknown_sums - counts.unknown_sums == len(kernel.node_clusters(graph))
         ).all()
         assert counts.unknown_squares.min() >= 0
 
@@ -99,11 +99,11 @@ def test_without_a_node_a_graph_has_less_counts(tanimoto):
     """What is taken out is counted again, node by node, from the clusters that the kernel names."""
     graph, training = from_smiles(["CC(Cl)CO"]), from_smiles(SMILES)
     (found,) = tanimoto.matrices(tanimoto.without_nodes(Objects(graph)), tanimoto.training)
-    clusters = tanimoto.kernel.node_groups(graph)
+    clusters = tanimoto.kernel.node_clusters(graph)
     for node in range(graph.n_nodes):
         mine = [[np.delete(ids, node) for ids in partition] for partition in clusters]
         for other in (0, 15, 29):
-            theirs = tanimoto.kernel.node_groups(training[[other]])
+            theirs = tanimoto.kernel.node_clusters(training[[other]])
             assert found[node, other] == pytest.approx(shared_part(mine, theirs))
 
 
@@ -112,11 +112,11 @@ def test_without_a_cluster_a_graph_has_less_counts(tanimoto):
     graph, training = from_smiles(["CC(O)CO"]), from_smiles(SMILES)
     clusters, less = tanimoto.without_clusters(Objects(graph))
     (found,) = tanimoto.matrices(less, tanimoto.training)
-    theirs = tanimoto.kernel.node_groups(training[[15]])
+    theirs = tanimoto.kernel.node_clusters(training[[15]])
     assert tanimoto.has_clusters
     assert {cluster.depth for cluster in clusters} == {1, 2}
     for row, cluster in enumerate(clusters):
-        mine = [list(partition) for partition in tanimoto.kernel.node_groups(graph)]
+        mine = [list(partition) for partition in tanimoto.kernel.node_clusters(graph)]
         ids = mine[cluster.partition][cluster.depth]
         assert np.flatnonzero(ids == cluster.number).tolist() == list(cluster.nodes)
         mine[cluster.partition][cluster.depth] = ids[ids != cluster.number]

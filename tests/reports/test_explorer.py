@@ -17,7 +17,7 @@ def test_page_is_deterministic_and_self_contained():
     assert not re.search(r'(src|href)\s*=\s*"(?!#|data:)', page)
     assert "default-src 'none'" in page
     assert len(page) < 1_000_000
-    for heading in ("The centre", "By class", "Where it is found"):
+    for heading in ("The center", "By class", "Where it is found"):
         assert f'"{heading}"' in page
 
 

@@ -210,7 +210,7 @@ def test_map_can_be_walked_and_opens_clusters(page):
     page.until(f"document.querySelector('#detail h2').textContent.startsWith('{chosen}')")
 
 
-def test_graphs_show_evidence_and_lit_vertices(page):
+def test_graphs_show_evidence_and_lit_nodes(page):
     page.open("#view=graphs&graph=1")
     assert page.all("#graphs .for, #graphs .against")
     page.all("#graphs table .tool")[0].click()
@@ -219,7 +219,7 @@ def test_graphs_show_evidence_and_lit_vertices(page):
     assert len(page.all("#graphs .hit")) == count
     page.run("document.querySelector('#graphs .plot').focus()")
     page.keys("\ue014")
-    page.until("document.querySelector('#graphs .panel + .panel h2')?.textContent.startsWith('Vertex')")
+    page.until("document.querySelector('#graphs .panel + .panel h2')?.textContent.startsWith('Node')")
 
 
 def test_class_of_a_cluster_is_the_one_with_the_longest_bar(page):

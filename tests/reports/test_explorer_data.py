@@ -9,7 +9,7 @@ from relaxwl import UnfoldingTree, WeisfeilerLehman, tree_edit_mapping
 from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import render_explorer
-from relaxwl.reports.explorer_data import DELETED, INSERTED, KEPT, RELABELLED, TreeTable
+from relaxwl.reports.explorer_data import DELETED, INSERTED, KEPT, RELABELED, TreeTable
 from reports.explorer_pages import data_of, egonets, nasty, page_of
 
 
@@ -38,7 +38,7 @@ def test_graphs_are_called_by_their_names():
     assert data_of(page_of("egonets"))["names"] == {}
 
 
-def test_graphs_carry_the_clusters_of_their_vertices():
+def test_graphs_carry_the_clusters_of_their_nodes():
     found = egonets()
     data = data_of(render_explorer(found, n_graphs=8))
     assert len(data["graphs"]) == 8
@@ -54,7 +54,7 @@ def test_graphs_carry_the_clusters_of_their_vertices():
 
 
 @pytest.mark.parametrize("normalize", [True, "depth"])
-def test_evidence_on_the_page_adds_up_to_scores_of_normalised_kernels(normalize):
+def test_evidence_on_the_page_adds_up_to_scores_of_normalized_kernels(normalize):
     graphs, y = make_perturbed(6, n_nodes=12, n_edges=14, random_state=0)
     kernel = WeisfeilerLehman(max_depth=2, normalize=normalize)
     data = data_of(render_explorer(explain(kernel, graphs, y, n_permutations=0), n_graphs=2))
@@ -71,14 +71,14 @@ def test_large_graphs_and_many_clusters_are_cut():
     assert len(data["clusters"]["depth"]) == 20
     assert data["meta"]["left_out"] == len(found.clusters) - 20
     assert data["maps"] == []
-    assert all(len(graph["vertices"]) == 300 == len(graph["xy"]) // 2 for graph in data["graphs"])
+    assert all(len(graph["nodes"]) == 300 == len(graph["xy"]) // 2 for graph in data["graphs"])
 
 
 def expand(table: TreeTable, row: int, side: int) -> UnfoldingTree:
     """Build one of the two trees of an overlay: side 0 is before the edits, side 1 after them."""
     entry = table.rows[row]
-    first = 3 if entry[0] == RELABELLED else 2
-    label = table.labels[entry[1 if side == 0 or entry[0] != RELABELLED else 2]]
+    first = 3 if entry[0] == RELABELED else 2
+    label = table.labels[entry[1 if side == 0 or entry[0] != RELABELED else 2]]
     stride = 3 if table.edge_labels else 2
     children, edges = [], []
     for at in range(first, len(entry), stride):

@@ -143,9 +143,9 @@ def test_runs_with_other_settings_get_sections_of_their_own():
 
 def test_only_matching_sketches_are_shown(page):
     results = table_of_four()
-    strangers = [replace(s, key=replace(s.key, fingerprint="stranger")) for s in results.sketches]
+    misnamed = [replace(s, key=replace(s.key, fingerprint="stranger")) for s in results.sketches]
     others = [record for record in results if record not in results.sketches]
-    assert render_report(Results([*others, *strangers])).count("<svg") == page.count("<svg") - 4
+    assert render_report(Results([*others, *misnamed])).count("<svg") == page.count("<svg") - 4
 
 
 def test_same_results_give_the_same_page(page):

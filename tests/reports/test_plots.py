@@ -28,7 +28,7 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_inline_pictures_take_the_colours_of_the_page(name):
+def test_inline_pictures_take_the_colors_of_the_page(name):
     svg = plots.inline_svg(DRAWN[name](), "x1", "a <description>")
     root = ET.fromstring(svg)
     assert root.get("aria-label") == "a <description>"

@@ -30,8 +30,8 @@ def test_rows_are_gathered_alike_by_handing_out_and_by_asking(seed, n_children):
     for one, other in zip(handed, asked, strict=True):
         assert one.tolist() == other.tolist()
     indptr, points, counts = handed
-    for row, vertex in enumerate(range(begin, end)):
-        children = previous[graphs.indices[graphs.indptr[vertex] : graphs.indptr[vertex + 1]]]
+    for row, node in enumerate(range(begin, end)):
+        children = previous[graphs.indices[graphs.indptr[node] : graphs.indptr[node + 1]]]
         expected = np.unique(np.where(children < n_children, children, n_children + children), return_counts=True)
         span = slice(indptr[row], indptr[row + 1])
         assert (points[span].tolist(), counts[span].tolist()) == tuple(part.tolist() for part in expected)

@@ -38,7 +38,7 @@ def test_labels_that_do_not_occur_have_no_symbol():
 
 def test_room_for_the_costs_is_asked_for(monkeypatch):
     asked = []
-    monkeypatch.setattr("relaxwl.unfolding.encoding.refuse_beyond_memory", lambda *words: asked.append(words))
+    monkeypatch.setattr("relaxwl.unfolding.encoding.check_memory", lambda *words: asked.append(words))
     RootEncoding.fit(one(["C", "O"]), EditCost()).encode(one(["O", "N", "C"]))
     assert asked[-1][0] == COPIES * 8 * 4**2  # three labels and ⊥, a number each
     assert "3 different labels" in asked[-1][1]
@@ -60,16 +60,16 @@ def test_a_matrix_of_costs_must_know_every_label():
     assert RootEncoding.fit(one(["C", "O"]), wider).encode(one(["N"]))[1].shape == (4, 4)
 
 
-def test_labelled_and_unlabelled_do_not_mix():
-    labelled, plain = one(["C", "O"]), GraphCollection.from_edges([(2, [(0, 1)])])
-    with pytest.raises(ValueError, match="fitted on labelled graphs, and these graphs are unlabelled"):
-        RootEncoding.fit(labelled, EditCost()).encode(plain)
-    with pytest.raises(ValueError, match="fitted on unlabelled graphs, and these graphs are labelled"):
-        RootEncoding.fit(plain, EditCost()).encode(labelled)
+def test_labeled_and_unlabeled_do_not_mix():
+    labeled, plain = one(["C", "O"]), GraphCollection.from_edges([(2, [(0, 1)])])
+    with pytest.raises(ValueError, match="fitted on labeled graphs, and these graphs are unlabeled"):
+        RootEncoding.fit(labeled, EditCost()).encode(plain)
+    with pytest.raises(ValueError, match="fitted on unlabeled graphs, and these graphs are labeled"):
+        RootEncoding.fit(plain, EditCost()).encode(labeled)
 
 
 @pytest.mark.parametrize("unseen", ["relabel", "error"])
-def test_a_graph_without_vertices_has_no_label_that_could_be_unseen(unseen):
+def test_a_graph_without_nodes_has_no_label_that_could_be_unseen(unseen):
     cost = EditCost.from_matrix(["C", "O"], 1 - np.eye(3))
     codes, costs = RootEncoding.fit(one(["C", "O"]), cost).encode(GraphCollection.from_edges([(0, [])]), unseen)
     assert len(codes) == 0
@@ -104,7 +104,7 @@ def test_attributes_with_labels_are_pairs():
 
 
 def test_attributes_that_are_not_there():
-    with pytest.raises(ValueError, match="cost measures vertex attributes, and these graphs have none"):
+    with pytest.raises(ValueError, match="cost measures node attributes, and these graphs have none"):
         RootEncoding.fit(one(["C"]), EditCost.from_attributes(blank=1.0))
 
 

@@ -14,7 +14,7 @@ def width(svg):
     return float(re.search(r' width="([0-9.]+)"', svg)[1])
 
 
-def hidden_vertices(svg):
+def hidden_nodes(svg):
     return sum(int(count.replace(",", "")) for count in re.findall(r"… \+([0-9,]+) more", svg))
 
 
@@ -34,7 +34,7 @@ def test_default_pictures_fit_a_screen(n_children, depth, label, collapse):
     assert width(svg) <= 1600
     if not collapse:
         assert svg.count('class="node"') > 6
-        assert tree.size > 10**9 or svg.count('class="node"') + hidden_vertices(svg) == tree.size
+        assert tree.size > 10**9 or svg.count('class="node"') + hidden_nodes(svg) == tree.size
     assert tree._repr_svg_() == tree.to_svg()
 
 
@@ -46,7 +46,7 @@ def test_pictures_that_drift_sideways_fit_too():
     assert width(tree.to_svg()) <= 1600
 
 
-def test_a_number_of_vertices_given_is_the_number_drawn():
+def test_a_number_of_nodes_given_is_the_number_drawn():
     svg = regular_tree(300, 1).to_svg(max_nodes=100)
     assert svg.count('class="node"') == 100
     assert "… +201 more" in svg

@@ -63,7 +63,7 @@ def test_rows_are_those_of_the_definition_in_canonical_order(graphs, with_edges)
 
 
 @pytest.mark.parametrize("bonds", [None, BONDS])
-def test_order_of_vertices_and_graphs_does_not_matter(bonds):
+def test_order_of_nodes_and_graphs_does_not_matter(bonds):
     graphs = random_graphs(12, bonds=bonds)
     rng = np.random.default_rng(1)
     order = rng.permutation(len(graphs))
@@ -111,7 +111,7 @@ def test_unseen_ids_and_edge_codes_make_points_behind_the_known_ones():
     edges = np.array([1, 1, 2, 2], np.int32)  # 2 was not met in fitting
     rows, ids = refine(graphs, graphs.node_codes, np.array([0, 1, 2], np.int32), 2, edge_codes=edges, n_edge_codes=2)
     points = [set(rows.row(number)[1].tolist()) for number in ids]
-    # n_points = 4; vertex 1 has neighbours (edge 1, id 0) = 2, known, and (edge 2, id 2), unknown.
+    # n_points = 4; node 1 has neighbors (edge 1, id 0) = 2, known, and (edge 2, id 2), unknown.
     assert points == [{3}, {2, 4 + 2 * 3 + 2}, {4 + 2 * 3 + 1}]
 
 
@@ -121,7 +121,7 @@ def test_points_that_do_not_fit_are_refused():
         refine(graphs, graphs.node_codes, np.array([0, 1], np.int32), 2**30, edge_codes=np.zeros(2, np.int32))
 
 
-def test_graphs_without_vertices_or_edges():
+def test_graphs_without_nodes_or_edges():
     empty = GraphCollection.from_edges([])
     rows, ids = refine(empty, empty.node_codes, np.empty(0, np.int32), 0)
     assert len(rows) == len(ids) == 0
@@ -141,7 +141,7 @@ def test_spans_cover_all_graphs_and_cut_none():
     assert len(graph_spans(graphs, 100)) == 1
 
 
-def test_one_labelling_is_as_good_as_another():
+def test_one_labeling_is_as_good_as_another():
     # The order of rows depends on the order of labels, what is equal does not.
     graphs = random_graphs(8, labels=LABELS)
     renamed = [(n, edges, [-label for label in labels], names) for n, edges, labels, names in graphs]

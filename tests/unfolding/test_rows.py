@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relaxwl.unfolding import Rows, canonical_order, check_rows, distinct, join_rows
+from relaxwl.unfolding import TreeRows, canonical_order, check_rows, distinct, join_rows
 
 CONTENT = st.tuples(st.integers(0, 2), st.dictionaries(st.integers(0, 4), st.integers(1, 3), max_size=4))
 
@@ -14,7 +14,7 @@ def make_rows(content, n_children=5, n_edge_codes=1):
     lengths = [len(children) for _, children in content]
     points = [point for _, children in content for point in sorted(children)]
     counts = [children[point] for _, children in content for point in sorted(children)]
-    return Rows(
+    return TreeRows(
         np.array([root for root, _ in content], np.int32),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         np.array(points, np.int32),
@@ -95,7 +95,7 @@ def test_no_rows_at_all():
 GOOD = make_rows([(0, {0: 1, 3: 2}), (2, {}), (1, {4: 1})])
 
 BAD = {
-    "a matrix": (np.zeros((2, 2)), TypeError, "rows must be relaxwl.unfolding.Rows"),
+    "a matrix": (np.zeros((2, 2)), TypeError, "rows must be relaxwl.unfolding.TreeRows"),
     "a point beyond": (replace(GOOD, points=GOOD.points + 1), ValueError, "points must be from 0 to 4, not 5"),
     "a far point": (replace(GOOD, points=GOOD.points.astype(np.int64) + 2**32), ValueError, "points must be from 0"),
     "a point below": (replace(GOOD, points=GOOD.points - 1), ValueError, "points must be from 0 to 4, not -1"),

@@ -199,7 +199,7 @@ def test_networkx():
     assert graph.nodes[0]["label"] == 1
     assert sorted(data["label"] for _, _, data in graph.edges(data=True)) == ["x", "x", "y", "y"]
     assert parse("1(2)").to_networkx().edges[0, 1] == {}
-    with pytest.raises(ValueError, match="the tree has 5 vertices, more than max_nodes=4"):
+    with pytest.raises(ValueError, match="the tree has 5 nodes, more than max_nodes=4"):
         parse("1(x:2(y:3),x:2(y:3))").to_networkx(max_nodes=4)
 
 
@@ -221,20 +221,20 @@ def test_svg_shows_labels_as_text():
 @given(plain_graphs(edges=EDGES), st.integers(0, 3), st.booleans(), st.data())
 def test_unfolding_is_what_the_definition_writes_out(graph, depth, edge_labels, data):
     plain = PlainGraph(*graph)
-    vertex = data.draw(st.integers(0, graph[0] - 1))
-    expected = naive.unfolding_tree(plain.adjacency, plain.labels, vertex, depth, plain.names if edge_labels else None)
-    tree = unfolding_tree(plain, vertex, depth, edge_labels=edge_labels)
+    node = data.draw(st.integers(0, graph[0] - 1))
+    expected = naive.unfolding_tree(plain.adjacency, plain.labels, node, depth, plain.names if edge_labels else None)
+    tree = unfolding_tree(plain, node, depth, edge_labels=edge_labels)
     assert tree == as_tree(expected)
     assert tree.size == naive.tree_size(expected)
 
 
 @settings(max_examples=40, deadline=None)
 @given(plain_graphs(), st.integers(0, 4), st.data())
-def test_names_of_vertices_do_not_matter(graph, depth, data):
+def test_names_of_nodes_do_not_matter(graph, depth, data):
     order = data.draw(st.permutations(range(graph[0])))
-    vertex = data.draw(st.integers(0, graph[0] - 1))
-    tree = unfolding_tree(PlainGraph(*graph), vertex, depth)
-    other = unfolding_tree(PlainGraph(*permuted(graph, order)), order[vertex], depth)
+    node = data.draw(st.integers(0, graph[0] - 1))
+    tree = unfolding_tree(PlainGraph(*graph), node, depth)
+    other = unfolding_tree(PlainGraph(*permuted(graph, order)), order[node], depth)
     assert (tree, str(tree)) == (other, str(other))
 
 
@@ -246,13 +246,13 @@ def test_dense_graphs_share_subtrees():
     assert tree.n_distinct_subtrees < 6 * 60
     assert tree.size > MAX_WRITTEN_SIZE
     assert str(tree) == repr(tree)
-    assert "vertices, depth 6" in repr(tree)
+    assert "nodes, depth 6" in repr(tree)
     assert len(tree.to_svg()) < 200_000
     with pytest.raises(ValueError, match="more than max_nodes"):
         tree.to_networkx()
 
 
-def test_unlabelled_graphs_have_one_label():
+def test_unlabeled_graphs_have_one_label():
     assert str(unfolding_tree(PlainGraph(3, [(0, 1), (1, 2)]), 1, 2)) == "0(0(0),0(0))"
     assert str(unfolding_tree(PlainGraph(1, []), 0, 3)) == "0"
 
@@ -263,11 +263,11 @@ def test_attributes_in_place_of_labels():
     assert str(unfolding_tree(graph, 0, 1, node_labels=attributes)) == "[0.5,1]([2,0])"
     pairs = list(zip(graph.labels, attributes, strict=True))
     assert str(unfolding_tree(graph, 0, 1, node_labels=pairs)) == "[a,[0.5,1]]([b,[2,0]])"
-    with pytest.raises(ValueError, match="node_labels has 1 entries for 2 vertices"):
+    with pytest.raises(ValueError, match="node_labels has 1 entries for 2 nodes"):
         unfolding_tree(graph, 0, 1, node_labels=[1])
 
 
-def test_bad_vertices_and_depths():
+def test_bad_nodes_and_depths():
     graph = PlainGraph(2, [(0, 1)])
     for depth in (-1, 1.5, True, "1", None):
         with pytest.raises(ValueError, match="depth must be an integer >= 0"):
@@ -276,7 +276,7 @@ def test_bad_vertices_and_depths():
         with pytest.raises(ValueError, match="node must be an integer >= 0"):
             unfolding_tree(graph, node, 1)
     assert unfolding_tree(graph, np.int32(1), np.int64(1)) == parse("0(0)")
-    with pytest.raises(ValueError, match="node must be a vertex index below 2, not 2"):
+    with pytest.raises(ValueError, match="node must be a node index below 2, not 2"):
         unfolding_tree(graph, 2, 1)
     with pytest.raises(ValueError, match="edge_labels=True needs"):
         unfolding_tree(graph, 0, 1, edge_labels=True)

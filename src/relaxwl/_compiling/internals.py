@@ -102,7 +102,7 @@ class LinkingDispatcher(_Dispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile for types of arguments; of what is called on the way no machine code is made."""
-        with _one_process(self, signature), _machine_code_later(self):  # who waits holds no lock of Numba's
+        with _one_process(self, signature), _deferred_code_generation(self):  # who waits holds no lock of Numba's
             return super().compile(signature)
 
     @property
@@ -191,7 +191,7 @@ class _NoMachineCode:
 
 
 @contextmanager
-def _machine_code_later(dispatcher: Any) -> Iterator[None]:
+def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
     """Keep all code that is compiled within to be linked, and make machine code only where it is called by address."""
     with global_compiler_lock:  # other threads compile as they are used to
         generator = dispatcher.targetctx.codegen()
@@ -250,7 +250,7 @@ def source_digest(file: str) -> str:
 
 
 # Seconds after which nobody waits any longer: for no function of ours it takes half as long.
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 
 
 @contextmanager
@@ -268,7 +268,7 @@ def _one_process(function: Any, signature: Any) -> Iterator[None]:
         yield
         return
     with opened:
-        end = time.monotonic() + MOST_SECONDS
+        end = time.monotonic() + MAX_SECONDS
         while time.monotonic() < end:
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which ends with the process, however it ends
@@ -300,7 +300,7 @@ class _Announcer(event.Listener):
         module = event.data["dispatcher"].py_func.__module__
         if not self.silent and module.startswith("relaxwl"):
             self.silent = True
-            logger.info("compiling %s and what follows: some seconds, once a machine (see relaxwl warm-up)", module)
+            logger.info("compiling %s and what follows: some seconds, once per machine (see relaxwl warm-up)", module)
 
     def on_end(self, event: Any) -> None:
         """Nothing is said at the end."""

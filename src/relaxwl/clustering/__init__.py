@@ -1,4 +1,4 @@
-"""Wasserstein k-means, barycentres, and other ways to group trees."""
+"""Wasserstein k-means, barycenters, and other ways to cluster trees."""
 
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
@@ -9,10 +9,10 @@ from relaxwl.clustering.partitioners import (
     Partitioner,
     RadiusPartitioner,
 )
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 
 __all__ = [
-    "Ground",
+    "GroundCost",
     "IdentityPartitioner",
     "KMeansPartitioner",
     "KMedoidsPartitioner",

@@ -1,6 +1,6 @@
-"""Compiled loops of centres: steps of the median, medoids and means.
+"""Compiled loops of centers: steps of the median, medoids and means.
 
-Rows and centres are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
+Rows and centers are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
 (float64). All distances are a root cost plus a transport distance.
 """
 
@@ -34,12 +34,12 @@ def widest_member(members, indptr):
     return widest
 
 
-# ------------------------------------------------------------------------------------------------- median centres
+# ------------------------------------------------------------------------------------------------- median centers
 
 
 @njit(nogil=True, cache=True)
 def center_cost(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return the weighted sum of the exact distances of the members (int64 row numbers) to one centre."""
+    """Return the weighted sum of the exact distances of the members (int64 row numbers) to one center."""
     vectors, indices, tables = make_scratch(widest_member(members, indptr) + len(center_points))
     blank = blank_point(ground)
     total = 0.0
@@ -139,7 +139,7 @@ def solve_flow(vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
-    """Load the difference of one row (sources) and a centre (sinks) and solve it; the flow is left in ``tables``."""
+    """Load the difference of one row (sources) and a center (sinks) and solve it; the flow is left in ``tables``."""
     spans = (indptr[row], indptr[row + 1], 0, len(center_points))
     load_difference(points, masses, center_points, center_masses, spans, blank_point(ground), vectors, indices)
     load_costs(ground, indices, tables)
@@ -160,19 +160,19 @@ def sparse_units(units):
 
 @njit(nogil=True, cache=True)
 def matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses, saved): the centre after one round of matched medians, and what it saves at least.
+    """Return (points, masses, saved): the center after one round of matched medians, and what it saves at least.
 
-    Every member is matched to the centre. Each unit of the centre then moves to the 1-median of what it is matched to,
+    Every member is matched to the center. Each unit of the center then moves to the 1-median of what it is matched to,
     ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
     matching held fixed no step costs more than before; solved anew, the members can only cost less. If nothing is
-    saved, the centre is as before.
+    saved, the center is as before.
 
     Parameters
     ----------
     members : int64 (n,)
         Row numbers; ``weights`` float64 (n,) go with them.
     center_points, center_masses : int32 and float64
-        The present centre; its masses are whole numbers, like those of the members.
+        The present center; its masses are whole numbers, like those of the members.
     """
     blank = blank_point(ground)
     n_entries = len(center_points)
@@ -201,7 +201,7 @@ def matched_medians(members, weights, indptr, points, masses, center_points, cen
     return new_points, new_masses, saved
 
 
-# Columns of a table of runs: units START to STOP - 1 of an entry of the centre are matched to TARGET by a member.
+# Columns of a table of runs: units START to STOP - 1 of an entry of the center are matched to TARGET by a member.
 ENTRY, START, STOP, TARGET, MEMBER = range(5)
 
 
@@ -396,15 +396,15 @@ def _best_use(point, begin, end, surplus_points, surplus_masses, ground):
     return best, change
 
 
-# A move is tried with more than one unit where at least this mass can move: lighter centres are done in a few moves.
+# A move is tried with more than one unit where at least this mass can move: lighter centers are done in a few moves.
 BULK = 16.0
 
 
 @njit(nogil=True, cache=True)
 def best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses, saved): the centre after the best moves of single units, and what they save.
+    """Return (points, masses, saved): the center after the best moves of single units, and what they save.
 
-    A move takes a unit from a point of the centre, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
+    A move takes a unit from a point of the center, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
     the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
     better than the best one alone. Parameters are those of `matched_medians`.
     """
@@ -439,7 +439,7 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
 
 @njit(nogil=True, cache=True)
 def better_medians(start, stop, starts, members, weights, rows, centers, costs):
-    """Return the centres ``start`` to ``stop`` - 1 after their best moves: roots, indptr, points and masses.
+    """Return the centers ``start`` to ``stop`` - 1 after their best moves: roots, indptr, points and masses.
 
     A round of matched medians before them gains little: k-means comes back with the next round anyway.
 
@@ -451,7 +451,7 @@ def better_medians(start, stop, starts, members, weights, rows, centers, costs):
         With masses that are whole numbers.
     costs : Costs
     """
-    # Every point of a centre, and ⊥, can send a unit to one new point.
+    # Every point of a center, and ⊥, can send a unit to one new point.
     capacity = 2 * (centers.indptr[stop] - centers.indptr[start]) + stop - start
     roots = np.empty(stop - start, np.int32)
     indptr = np.zeros(stop - start + 1, np.int64)

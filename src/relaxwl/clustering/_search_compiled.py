@@ -1,13 +1,13 @@
-"""Compiled search of nearest centres: bounds for all centres at once, dearer bounds for those left, exact solves last.
+"""Compiled search of nearest centers: bounds for all centers at once, dearer bounds for those left, exact solves last.
 
-Rows and centres are measures (``RowArrays`` with real masses). Centres stand in the order of their mass, so that for
+Rows and centers are measures (``RowArrays`` with real masses). Centers stand in the order of their mass, so that for
 any row those lighter than it come first. Every bound is one on the transport problem in which the lighter side is
 filled up at ⊥:
 
-1. *row side*: each mass of the row goes to the centre as if it were alone (`fill_tables`), which is a sum of rows of a
-   table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centres, in single precision.
-2. *all pivots*, for centres that are left.
-3. *centre side*: each mass of the centre comes from the nearest point of the row.
+1. *row side*: each mass of the row goes to the center as if it were alone (`fill_tables`), which is a sum of rows of a
+   table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centers, in single precision.
+2. *all pivots*, for centers that are left.
+3. *center side*: each mass of the center comes from the nearest point of the row.
 4. the exact distance, given up when it passes the best one so far.
 """
 
@@ -26,17 +26,17 @@ from relaxwl.distances._compiled import (
     widest_row,
 )
 
-# What a search counts: rows; centres left by the first bounds; those of them ruled out by all pivots and by the centre
+# What a search counts: rows; centers left by the first bounds; those of them ruled out by all pivots and by the center
 # side; exact solves that ended within the best distance so far, and those given up.
 SEARCHED, LEFT, BY_PIVOTS, BY_CENTER_SIDE, SOLVED, ABANDONED = range(6)
 N_COUNTERS = 6
-# Centres are looked at in blocks that fill vector registers; tables are padded to whole blocks.
+# Centers are looked at in blocks that fill vector registers; tables are padded to whole blocks.
 BLOCK = 16
-# Pivots of the first bound come in groups that one sweep over the centres serves together.
-GROUP = 4
-# Points that are looked up faster, all of them, than those of one centre.
+# Pivots of the first bound come in groups that one sweep over the centers serves together.
+PIVOT_BATCH = 4
+# Points that are looked up faster, all of them, than those of one center.
 NEAREST_WORTH = 64
-# Centres that are bounded again before the first one is solved, so that it is a good one.
+# Centers that are bounded again before the first one is solved, so that it is a good one.
 TRIES = 4
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
 ROUNDING = 2.0**-23
@@ -64,7 +64,7 @@ class RowSide(NamedTuple):
     slots : int32 (n_entries,)
         The row of the tables that an entry adds, ``factors`` (float32) times.
     shallow : float32 (n_rows, n_pivots)
-        Values of a few 1-Lipschitz functions; a multiple of GROUP columns.
+        Values of a few 1-Lipschitz functions; a multiple of PIVOT_BATCH columns.
     functions : float64 (n_points, n_functions)
         Many such functions, for the second bound.
     """
@@ -76,7 +76,7 @@ class RowSide(NamedTuple):
 
 
 class CenterSide(NamedTuple):
-    """What bounds need of the centres, which stand in the order of their mass.
+    """What bounds need of the centers, which stand in the order of their mass.
 
     Attributes
     ----------
@@ -85,17 +85,17 @@ class CenterSide(NamedTuple):
     rounding : float
         What a term may add to a sum in single precision, as a part of the sum; 0 where all sums are whole numbers.
     numbers : int64 (k,)
-        The centres' own numbers.
+        The centers' own numbers.
     places : int64 (largest number + 1,)
         Where a number stands here; -1 where it does not.
     totals : float64 (k,)
         Masses, ascending.
     heavy, light : float32 (n_slots, padded k)
-        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the centre.
+        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the center.
     discount : float
         What `heavy` takes off the cost of each unit that goes to ⊥.
     blank_costs, blank_masses : float64 (n_entries,)
-        Each centre's entries by rising cost of coming from ⊥.
+        Each center's entries by rising cost of coming from ⊥.
     shallow, margin : float32 (n_pivots, padded k), float
         Values of the few functions, and what rounding may add to a gap.
     deep, deep_margin : float64 (k, n_functions), float
@@ -122,7 +122,7 @@ class CenterSide(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Read and written, one a row: nearest centre (-1: not known yet), its distance, a bound on all other centres."""
+    """Read and written, one a row: nearest center (-1: not known yet), its distance, a bound on all other centers."""
 
     labels: NDArray[np.int32]
     distances: NDArray[np.float64]
@@ -148,9 +148,9 @@ def look_up_pairs(points, counts, width, numbers, out):
 
 @njit(nogil=True, cache=True)
 def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, ground, discount, scale, heavy, light):
-    """Write rows ``start`` to ``stop - 1`` of the tables: what a mass at a point costs at least to send to each centre.
+    """Write rows ``start`` to ``stop - 1`` of the tables: what a mass at a point costs at least to send to each center.
 
-    The mass takes the centre's points from the nearest on, each as far as its mass reaches, as if nothing else were
+    The mass takes the center's points from the nearest on, each as far as its mass reaches, as if nothing else were
     sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
     for one unit, whatever the points' masses. Slots with one point stand side by side, their masses rising.
     """
@@ -231,7 +231,7 @@ def embed_rows(start, stop, indptr, points, masses, functions, out):
 
 @njit(nogil=True, cache=True)
 def start_bounds(root, total, centers, side, costs, starts, root_costs):
-    """Write what bounds begin with for rows of this root and mass; return how many centres are lighter than they are.
+    """Write what bounds begin with for rows of this root and mass; return how many centers are lighter than they are.
 
     ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
     ``root_costs`` (float32, padded): the cost between the roots alone.
@@ -251,7 +251,7 @@ def start_bounds(root, total, centers, side, costs, starts, root_costs):
 
 @njit(nogil=True, cache=True)
 def _from_blank(missing, center, indptr, side):
-    """Return the least cost of moving this much mass from ⊥ to a centre's points, each as far as its mass reaches."""
+    """Return the least cost of moving this much mass from ⊥ to a center's points, each as far as its mass reaches."""
     spent = 0.0
     for entry in range(indptr[center], indptr[center + 1]):
         amount = min(missing, side.blank_masses[entry])
@@ -270,7 +270,7 @@ def _add(bounds, table, factor):
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _widen(bounds, values, pivots, root_costs, margin):
-    """Raise ``bounds`` to the largest of GROUP gaps plus the root cost, where that is more."""
+    """Raise ``bounds`` to the largest of PIVOT_BATCH gaps plus the root cost, where that is more."""
     a, b, c, d = pivots[0], pivots[1], pivots[2], pivots[3]
     for center in range(len(bounds)):
         gap = max(
@@ -291,7 +291,7 @@ def _least(values):
 
 @njit(nogil=True, cache=True)
 def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds, minima):
-    """Write the first bounds on the distance of one row to all centres, and the least of each block of them."""
+    """Write the first bounds on the distance of one row to all centers, and the least of each block of them."""
     for center in range(len(bounds)):  # an assignment of arrays takes a second to compile
         bounds[center] = starts[center]
     for entry in range(begin, end):
@@ -299,9 +299,9 @@ def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds
         _add(bounds[:n_lighter], side.heavy[slot][:n_lighter], factor)
         _add(bounds[n_lighter:], side.light[slot][n_lighter:], factor)
     margin = np.float32(side.margin)
-    for group in range(0, side.shallow.shape[0], GROUP):
-        values = rows.shallow[row, group : group + GROUP]
-        _widen(bounds, values, side.shallow[group : group + GROUP], root_costs, margin)
+    for group in range(0, side.shallow.shape[0], PIVOT_BATCH):
+        values = rows.shallow[row, group : group + PIVOT_BATCH]
+        _widen(bounds, values, side.shallow[group : group + PIVOT_BATCH], root_costs, margin)
     for block in range(len(minima)):
         minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
 
@@ -328,9 +328,9 @@ def pivot_bound(embedding, center_embedding, limit):
 
 @njit(nogil=True, cache=True)
 def center_side_bound(begin, end, points, total, center, centers, center_total, ground):
-    """Return a bound on the transport distance: each mass of the centre comes from the nearest point of the row.
+    """Return a bound on the transport distance: each mass of the center comes from the nearest point of the row.
 
-    Where the centre is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
+    Where the center is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
     """
     blank = blank_point(ground)
     bound = 0.0
@@ -338,7 +338,7 @@ def center_side_bound(begin, end, points, total, center, centers, center_total, 
         point = centers.points[entry]
         least = float(point_cost(ground, point, blank)) if center_total > total else np.inf
         for other in range(begin, end):
-            # The row's points come first: their costs stay in the cache from centre to centre.
+            # The row's points come first: their costs stay in the cache from center to center.
             least = min(least, float(point_cost(ground, points[other], point)))
         bound += centers.counts[entry] * least
     if total > center_total:
@@ -389,7 +389,7 @@ def _lowest(bounds, minima):
 
 @njit(nogil=True, cache=True)
 def first_candidate(bounds, minima, deep, side, root_costs):
-    """Return a promising centre: the lowest bound, of those that stay low when bounded by all pivots."""
+    """Return a promising center: the lowest bound, of those that stay low when bounded by all pivots."""
     place = _lowest(bounds, minima)
     for _ in range(TRIES if len(deep) else 0):
         gap = pivot_bound(deep, side.deep[place], np.inf) - side.deep_margin
@@ -433,7 +433,7 @@ def tie_width(best, gap):
 
 @njit(nogil=True, cache=True)
 def _allowance(best, label, number, gap):
-    """Return how far a centre may be to win: with a lower number as far as the best one, with a higher one less."""
+    """Return how far a center may be to win: with a lower number as far as the best one, with a higher one less."""
     return best + tie_width(best, gap) if number < label else best - tie_width(best, gap)
 
 
@@ -454,12 +454,12 @@ def sift_down(heap, keys, place, size):
 
 @njit(nogil=True, cache=True)
 def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, found):
-    """Find the nearest centre of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
+    """Find the nearest center of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
 
     Parameters
     ----------
     rows, centers : RowArrays
-        The centres in the order of ``center_side``. A row's present centre takes part whether it is among them or not.
+        The centers in the order of ``center_side``. A row's present center takes part whether it is among them or not.
     found : Found
         Read and written for the rows searched.
 
@@ -490,7 +490,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         mass = 0.0
         for entry in range(begin, end):
             mass += rows.counts[entry]
-        # Neighbours in canonical order mostly have the same root and the same mass.
+        # Neighbors in canonical order mostly have the same root and the same mass.
         if rows.roots[row] != root or mass != total:
             root, total = rows.roots[row], mass
             n_lighter = start_bounds(root, total, centers, center_side, costs, starts, root_costs)
@@ -521,7 +521,7 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         other = max(float(least) - VANISHING, 0.0) / slack
         if size > 0 and not embedded:
             embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
-        # Many centres are compared faster with the row as a whole, unless there are far more points.
+        # Many centers are compared faster with the row as a whole, unless there are far more points.
         filled = len(nearest) <= NEAREST_WORTH * size
         if filled:
             fill_nearest(begin, end, rows.points, costs.ground, nearest)

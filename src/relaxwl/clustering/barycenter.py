@@ -1,4 +1,4 @@
-"""Barycentres: measures with the smallest sum of transport distances to the members of a cluster, in five ways."""
+"""Barycenters: measures with the smallest sum of transport distances to the members of a cluster, in five ways."""
 
 import math
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from scipy.optimize import linprog
 
 from relaxwl.clustering import _compiled
 from relaxwl.clustering._search_compiled import Costs
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.transport import check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 Method = Literal["median", "lp", "entropic", "medoid", "mean"]
 Center = tuple[Int32, Float64]
@@ -27,10 +27,10 @@ IMPROVEMENTS: tuple[Any, ...] = (_compiled.matched_medians, _compiled.best_moves
 MEDIAN_ROUNDS = 1000
 # Up to this number of members the median also starts from the medoid, so that it is never worse than a member.
 FEW = 16
-# Regularisation of the entropic barycentre in units of the ground cost, and when its iteration ends.
+# Regularization of the entropic barycenter in units of the ground cost, and when its iteration ends.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-6
-# Weaker regularisation than this part of the largest cost is lost in rounding, and coming down to it takes for ever.
+# Weaker regularization than this part of the largest cost is lost in rounding, and coming down to it takes for ever.
 FINEST = 2.0**-24
 ENTROPIC_ROUNDS = 1000
 # Sums below this have lost terms; it leaves room above the smallest number for the digits of the sum.
@@ -48,14 +48,14 @@ class Cluster:
     indptr: Int64
     points: Int32
     masses: Float64
-    ground: Ground
+    ground: GroundCost
 
     def cost(self, center: Center) -> float:
-        """Return the weighted sum of the exact distances of all members to a centre."""
+        """Return the weighted sum of the exact distances of all members to a center."""
         return float(_compiled.center_cost(*self.arrays, *center, self.ground.costs))
 
     def descend(self, start: Center) -> Center:
-        """Return the centre after rounds of matched medians and moves of single units, as long as they improve it."""
+        """Return the center after rounds of matched medians and moves of single units, as long as they improve it."""
         center: Any = start
         for improve in IMPROVEMENTS:
             for _ in range(MEDIAN_ROUNDS):
@@ -100,8 +100,8 @@ class Clusters:
     starts: Int64
     members: Int64
     weights: Float64
-    rows: Rows
-    ground: Ground
+    rows: TreeRows
+    ground: GroundCost
 
     def __getitem__(self, number: int) -> Cluster:
         own = slice(int(self.starts[number]), int(self.starts[number + 1]))
@@ -114,9 +114,9 @@ class Clusters:
         return int(_compiled.median_root(own.members, own.weights, self.rows.roots, self.ground.root_costs))
 
 
-# Improved centres of a span of clusters, given all present ones; safe to call from several threads. One may be worse
+# Improved centers of a span of clusters, given all present ones; safe to call from several threads. One may be worse
 # than before: the caller compares.
-Improve = Callable[[Clusters, Rows, tuple[int, int]], Rows]
+Improve = Callable[[Clusters, TreeRows, tuple[int, int]], TreeRows]
 
 
 def transport_barycenter(
@@ -125,7 +125,7 @@ def transport_barycenter(
     """Return a measure with a small weighted sum of transport distances to the given ones.
 
     Distances are those of :func:`relaxwl.transport_distance`: the lighter side is filled up at the blank ⊥, the last
-    ground point. So the mass of the barycentre is free. Only points that some measure uses get mass.
+    ground point. So the mass of the barycenter is free. Only points that some measure uses get mass.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def transport_barycenter(
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
     method : {"median", "lp", "entropic", "medoid", "mean"}
-        ``"median"`` needs and gives whole-number masses, so the barycentre of children is again a tree; it is found by
+        ``"median"`` needs and gives whole-number masses, so the barycenter of children is again a tree; it is found by
         a local search and is the optimum as a rule. ``"lp"`` is the optimum for certain, by linear programming: slow.
-        ``"entropic"`` regularises the transport (strength 0.05 in units of the ground cost), as is common in the
+        ``"entropic"`` regularizes the transport (strength 0.05 in units of the ground cost), as is common in the
         literature. ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
     weights : array (n,), optional
         Weights of the measures, at least 0; all 1 by default.
@@ -149,7 +149,7 @@ def transport_barycenter(
     See Also
     --------
     relaxwl.transport_distance : The distance that is summed.
-    relaxwl.WassersteinKMeans : Clustering around such barycentres.
+    relaxwl.WassersteinKMeans : Clustering around such barycenters.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def transport_barycenter(
         measures.indptr.astype(np.int64),
         measures.indices.astype(np.int32),
         measures.data,
-        Ground(costs, np.zeros((1, 1))),
+        GroundCost(costs, np.zeros((1, 1))),
     )
     center_points, center_masses = _solver(method)(cluster)
     barycenter = np.zeros(len(costs) - 1)
@@ -181,11 +181,11 @@ def transport_barycenter(
 
 
 def improvement(method: str) -> Improve:
-    """Return the function by which k-means improves centres: "median" moves on by a step, others start afresh."""
+    """Return the function by which k-means improves centers: "median" moves on by a step, others start afresh."""
     return _better_medians if method == "median" else partial(_new_centers, _solver(method))
 
 
-def _better_medians(clusters: Clusters, centers: Rows, span: tuple[int, int]) -> Rows:
+def _better_medians(clusters: Clusters, centers: TreeRows, span: tuple[int, int]) -> TreeRows:
     costs = Costs(clusters.ground.costs, clusters.ground.root_costs)
     roots, indptr, points, masses = _compiled.better_medians(
         *span, clusters.starts, clusters.members, clusters.weights, clusters.rows.arrays, centers.arrays, costs
@@ -193,9 +193,11 @@ def _better_medians(clusters: Clusters, centers: Rows, span: tuple[int, int]) ->
     return replace(centers, roots=roots, indptr=indptr, points=points, counts=masses)
 
 
-def _new_centers(solve: Callable[[Cluster], Center], clusters: Clusters, centers: Rows, span: tuple[int, int]) -> Rows:
+def _new_centers(
+    solve: Callable[[Cluster], Center], clusters: Clusters, centers: TreeRows, span: tuple[int, int]
+) -> TreeRows:
     parts = [(clusters.root(number), *solve(clusters[number])) for number in range(*span)]
-    return Rows.from_parts(parts, centers.n_children, centers.n_edge_codes)
+    return TreeRows.from_parts(parts, centers.n_children, centers.n_edge_codes)
 
 
 def _solver(method: str) -> Callable[[Cluster], Center]:
@@ -225,10 +227,10 @@ def _median(cluster: Cluster) -> Center:
 
 
 def _lp(cluster: Cluster) -> Center:
-    """Solve the linear program of the barycentre.
+    """Solve the linear program of the barycenter.
 
-    Variables are the masses b of the barycentre and x[i, q, p], what member i sends from q to p. All that a member does
-    not send goes to ⊥, and all that the barycentre does not receive comes from there; so its mass has no limit. With
+    Variables are the masses b of the barycenter and x[i, q, p], what member i sends from q to p. All that a member does
+    not send goes to ⊥, and all that the barycenter does not receive comes from there; so its mass has no limit. With
     these two written into the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``, and an arc that saves
     nothing is left out: the way through ⊥ is as good.
     """
@@ -247,7 +249,7 @@ def _lp(cluster: Cluster) -> Center:
     costs = np.concatenate(
         [deleting * cluster.weights.sum(), -cluster.weights[member] * savings[useful[arcs], targets[arcs]]]
     )
-    # Rows of the program: what a member has at a point; what the barycentre has at a point, once for every member.
+    # Rows of the program: what a member has at a point; what the barycenter has at a point, once for every member.
     n_arcs, columns = len(arcs), n_points + np.arange(len(arcs))
     received, inverse = np.unique(member * n_points + targets[arcs], return_inverse=True)
     rows = np.concatenate([entries, matrix.nnz + inverse, matrix.nnz + np.arange(len(received))])
@@ -263,15 +265,15 @@ def _lp(cluster: Cluster) -> Center:
         costs / np.abs(costs).max(), A_ub=constraints, b_ub=limits, bounds=(0, None), method="highs"
     )
     if solution.status != 0:
-        raise RuntimeError(f"the linear program of a barycentre was not solved: {solution.message}")
+        raise RuntimeError(f"the linear program of a barycenter was not solved: {solution.message}")
     return _spread(solution.x[:n_points] * unit, support)
 
 
 def _entropic(cluster: Cluster, regularization: float = REGULARIZATION) -> Center:
-    """Return the entropic barycentre by iterative Bregman projections.
+    """Return the entropic barycenter by iterative Bregman projections.
 
     All members are filled up at ⊥ to one total, the larger of the greatest mass and twice the mean mass: the former so
-    that all fit, the latter because an exact barycentre then fits. The regularisation is doubled where the numbers
+    that all fit, the latter because an exact barycenter then fits. The regularization is doubled where the numbers
     overflow in spite of logarithms.
     """
     matrix, ground, support = cluster.compact()
@@ -290,7 +292,7 @@ def _entropic(cluster: Cluster, regularization: float = REGULARIZATION) -> Cente
         if abs(barycenter.sum() - 1) < 0.1:  # not so where numbers were lost, or are NaN
             return _spread(barycenter[:-1] * (total * unit), support)
         regularization *= 2
-    raise RuntimeError(f"the entropic barycentre of costs up to {largest:g} was not found; use method 'lp' or 'median'")
+    raise RuntimeError(f"the entropic barycenter of costs up to {largest:g} was not found; use method 'lp' or 'median'")
 
 
 def bregman_barycenter(
@@ -301,12 +303,12 @@ def bregman_barycenter(
     tolerance: float = ENTROPIC_TOLERANCE,
     max_rounds: int = ENTROPIC_ROUNDS,
 ) -> Float64:
-    """Return the entropic barycentre of histograms of sum 1, one a row; NaN where numbers overflow.
+    """Return the entropic barycenter of histograms of sum 1, one a row; NaN where numbers overflow.
 
     Iterative Bregman projections in the logarithmic domain: scalings alternate between the histograms and their common
-    other marginal, which is the weighted geometric mean. The iteration comes down to the regularisation from a stronger
+    other marginal, which is the weighted geometric mean. The iteration comes down to the regularization from a stronger
     one, which needs far fewer rounds and ends in the same place. It ends when no marginal is farther from the
-    barycentre than the tolerance (sum of differences), or after ``max_rounds``.
+    barycenter than the tolerance (sum of differences), or after ``max_rounds``.
     """
     potentials = np.zeros_like(histograms)
     strength = max(regularization, float(costs.max()) / 8)
@@ -325,7 +327,7 @@ def _bregman_rounds(
     tolerance: float,
     max_rounds: int,
 ) -> tuple[Float64, Float64]:
-    """Return the potentials (regularisation times logarithms of scalings) after some rounds, and the barycentre."""
+    """Return the potentials (regularization times logarithms of scalings) after some rounds, and the barycenter."""
     with np.errstate(all="ignore"):
         log_kernel = -costs / regularization
         kernel = np.exp(log_kernel)
@@ -376,7 +378,7 @@ def _measures(points: Any, n_points: int) -> Any:
             f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, not {array.shape}"
         )
     if array.shape[0] == 0:
-        raise ValueError("points must have at least one row: nothing has no barycentre")
+        raise ValueError("points must have at least one row: nothing has no barycenter")
     measures: Any = scipy.sparse.csr_array(array, dtype=np.float64, copy=True)
     measures.sum_duplicates()
     measures.eliminate_zeros()
@@ -406,6 +408,6 @@ def _sparse(masses: Float64) -> Center:
 
 
 def _spread(masses: Float64, support: Int64) -> Center:
-    """Return masses over some points as a centre."""
+    """Return masses over some points as a center."""
     places, kept = _sparse(masses)
     return support[places].astype(np.int32), kept

@@ -1,4 +1,4 @@
-"""Wasserstein k-means on rows: exact assignments, centres that minimise the sum of distances."""
+"""Wasserstein k-means on rows: exact assignments, centers that minimize the sum of distances."""
 
 import math
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_chunks, spans
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, TIE, spread_seeds
 from relaxwl.clustering.barycenter import Clusters, Method, improvement
 from relaxwl.clustering.nearest import Search, evenly, nearest
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.distances.transport import as_square, check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
-from relaxwl.unfolding import Rows, check_rows, join_rows
+from relaxwl.unfolding import TreeRows, check_rows, join_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
@@ -31,9 +31,9 @@ MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 # Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
 LEAST_GAIN = 1 / 64
-# Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a centre; all of them judge it.
+# Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a center; all of them judge it.
 SUGGESTING = 48
-# A centre waits with its update until this share of its cluster has changed.
+# A center waits with its update until this share of its cluster has changed.
 UPDATE_SHARE = 0.1
 # Medians that one task improves, if there are enough for several tasks. Other centers take longer: one each.
 MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 4
@@ -70,7 +70,7 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
 class WassersteinKMeans(ClusterMixin, BaseEstimator):
     """k-means on trees under the exact tree edit distance.
 
-    Rows are assigned to the nearest centre (ties to the lowest index); a centre is replaced where a better one for its
+    Rows are assigned to the nearest center (ties to the lowest index); a center is replaced where a better one for its
     cluster is found, so the sum of distances never grows; until nothing changes.
 
     Parameters
@@ -78,11 +78,11 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int, "sqrt", "log2", float or callable
         Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        How centres are found; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
-        ``max_iter`` does not say, 48 members suggest a centre, and it is taken if it serves all of them better in sum.
+        How centers are found; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
+        ``max_iter`` does not say, 48 members suggest a center, and it is taken if it serves all of them better in sum.
     init : {"k-means++", "random"}
         How seeds are drawn among the rows: by their distance to the seeds before, which leads to the lowest sums of
-        distances, or uniformly, so that there are many centres where there are many rows.
+        distances, or uniformly, so that there are many centers where there are many rows.
     max_iter : int, optional
         Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
         assignment is all there is. By default as many as pay: up to 8 on up to 4,096 rows, the last being one that
@@ -101,25 +101,25 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     labels_ : int32 array (n_rows,)
         Cluster of each row.
     distances_ : float64 array (n_rows,)
-        Distance of each row to its centre.
-    centers_ : Rows
-        The centres.
+        Distance of each row to its center.
+    centers_ : TreeRows
+        The centers.
     inertia_ : float
         Weighted sum of distances.
     n_iter_ : int
         Rounds done on all rows.
     n_solves_, n_abandoned_, n_measured_ : float
         Exact transport solves for each row and round (the first assignment is a round). In searching the nearest
-        centres: ``n_solves_`` that found a distance up to the best known so far, and ``n_abandoned_`` that ended once
-        they had passed it. Outside searching: ``n_measured_`` of members against updated centres, to the end. The
-        solves inside the updates themselves, those between old and new centres and those of the start are not counted.
+        centers: ``n_solves_`` that found a distance up to the best known so far, and ``n_abandoned_`` that ended once
+        they had passed it. Outside searching: ``n_measured_`` of members against updated centers, to the end. The
+        solves inside the updates themselves, those between old and new centers and those of the start are not counted.
 
     Examples
     --------
     Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
 
     >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
-    >>> rows = Rows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
+    >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
     >>> kmeans = WassersteinKMeans(n_clusters=2, random_state=0).fit(rows, ground=1.0 - np.eye(2))
     >>> kmeans.inertia_, sorted(kmeans.centers_.counts.tolist())
     (4.0, [2.0, 11.0])
@@ -145,10 +145,10 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Rows,
+        X: TreeRows,
         y: Any = None,
         *,
-        ground: Ground | NDArray[Any],
+        ground: GroundCost | NDArray[Any],
         root_cost: Float64 | None = None,
         sample_weight: Float64 | None = None,
         check: bool = True,
@@ -157,19 +157,19 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Rows
+        X : TreeRows
             Distinct trees of one depth.
         y : ignored
-        ground : float array (n_points + 1, n_points + 1), or Ground
-            Distances between the points, ⊥ last: a pseudo-metric. A :class:`relaxwl.distances.ground.Ground` brings the
-            costs between root codes along.
+        ground : float array (n_points + 1, n_points + 1), or GroundCost
+            Distances between the points, ⊥ last: a pseudo-metric. A
+            :class:`relaxwl.distances.ground.GroundCost` also holds the costs between root codes.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional
-            Weights of the rows in centres and objective; all 1 by default.
+            Weights of the rows in centers and objective; all 1 by default.
         check : bool
             Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
-            Without it a :class:`Ground` and its rows are taken as they are: compiled code reads where they say.
+            Without it a :class:`GroundCost` and its rows are taken as they are: compiled code reads where they say.
         """
         self._validate()
         X, self.ground_ = _admitted(X, ground, root_cost, check)
@@ -223,15 +223,15 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         return None
 
     def fit_sample(
-        self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator, weights: Float64 | None = None
-    ) -> Rows:
+        self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator, weights: Float64 | None = None
+    ) -> TreeRows:
         """Return the centers of so many rows, given those that :meth:`sample` chose of them.
 
         Parameters
         ----------
-        rows : Rows
+        rows : TreeRows
             The sample.
-        ground : Ground
+        ground : GroundCost
             Costs between the points of rows and between roots.
         n_rows : int
             Number of all rows.
@@ -242,7 +242,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        centers : Rows
+        centers : TreeRows
         """
         k = number_of_clusters(self.n_clusters, n_rows)
         if len(rows) == k:
@@ -255,12 +255,12 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         search.assign(seeds)
         return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)[0]
 
-    def predict(self, X: Rows) -> Int32:
-        """Return the nearest centre of each row; rows may be new, over the same points."""
+    def predict(self, X: TreeRows) -> Int32:
+        """Return the nearest center of each row; rows may be new, over the same points."""
         return self.predict_with_distances(X)[0]
 
-    def predict_with_distances(self, X: Rows) -> tuple[Int32, Float64]:
-        """Return the nearest centre of each row and its distance."""
+    def predict_with_distances(self, X: TreeRows) -> tuple[Int32, Float64]:
+        """Return the nearest center of each row and its distance."""
         check_is_fitted(self)
         X = check_rows(X, self.ground_.n_points, len(self.ground_.roots))
         return nearest(X, self.centers_, self.ground_, self.n_jobs)
@@ -273,13 +273,13 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             check_integer("max_iter", self.max_iter)
         check_choice("center", self.center, get_args(Method))
 
-    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
+    def _seeds(self, search: Search, k: int, weights: Float64, rng: np.random.Generator) -> TreeRows:
         """Draw k of the rows as the first centers."""
         if self.init == "k-means++":
             return _spread_seeds(search, k, weights, rng)
         return search.rows.take(_drawn(len(search.rows), k, rng)).measures()
 
-    def _rounds(self, search: Search, centers: Rows, weights: Float64, n_rounds: int) -> tuple[Rows, int]:
+    def _rounds(self, search: Search, centers: TreeRows, weights: Float64, n_rounds: int) -> tuple[TreeRows, int]:
         """Update centers and assignments until nothing changes; return the final centers and the rounds made.
 
         A center is updated if it is on the move, or if its cluster has changed by more than a little: a few rows more
@@ -325,8 +325,8 @@ def _drawn(n_rows: int, k: int, rng: np.random.Generator) -> Int64:
 
 
 def _updated(
-    search: Search, centers: Rows, due: Int64, weights: Float64, method: str, limit: int | None
-) -> tuple[Rows, NDArray[np.bool_]]:
+    search: Search, centers: TreeRows, due: Int64, weights: Float64, method: str, limit: int | None
+) -> tuple[TreeRows, NDArray[np.bool_]]:
     """Return the centers after one update, and which rows are farther from their center than before.
 
     The centers in ``due`` are replaced where a better one is found, and those of empty clusters by the rows that are
@@ -356,7 +356,9 @@ def _updated(
     return centers, grown
 
 
-def _suggested(search: Search, centers: Rows, which: Int64, weights: Float64, method: str, limit: int | None) -> Rows:
+def _suggested(
+    search: Search, centers: TreeRows, which: Int64, weights: Float64, method: str, limit: int | None
+) -> TreeRows:
     """Return a new center for each cluster in ``which``; of more than ``limit`` members some suggest it."""
     # Large clusters first, so that no thread is left with one at the end.
     order = np.argsort(-np.bincount(search.labels, minlength=len(centers))[which], kind="stable")
@@ -391,7 +393,7 @@ def _suggesting(
     return prefix_sums(np.minimum(sizes, limit)), members[taken]
 
 
-def _reassign(search: Search, old: Rows, new: Rows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
+def _reassign(search: Search, old: TreeRows, new: TreeRows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
     """Bring the assignment up to date after some centers moved, looking only where something can have changed.
 
     A row whose own distance did not grow can only be won by a center that moved. A row whose bound on all other
@@ -421,7 +423,7 @@ def _is_among(labels: Int32, which: Int64, k: int) -> NDArray[np.bool_]:
     return chosen[labels]
 
 
-def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> Rows:
+def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> TreeRows:
     """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
     uniforms, seeds = rng.random(k), np.empty(k, np.int64)
     n_drawn = spread_seeds(
@@ -434,11 +436,11 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
     return search.rows.take(np.sort(seeds)).measures()
 
 
-def _admitted(rows: Any, ground: Ground | NDArray[Any], root_cost: Any, check: bool) -> tuple[Rows, Ground]:
+def _admitted(rows: Any, ground: GroundCost | NDArray[Any], root_cost: Any, check: bool) -> tuple[TreeRows, GroundCost]:
     """Return rows and costs as the compiled code wants them, after a check that they fit each other."""
-    if not isinstance(ground, Ground):
+    if not isinstance(ground, GroundCost):
         roots = _equal_roots(rows) if root_cost is None else as_square(root_cost, "root_cost", blank=False)
-        ground = Ground(as_square(ground), roots)
+        ground = GroundCost(as_square(ground), roots)
     elif not check:
         return rows, ground
     if check:
@@ -451,12 +453,12 @@ def _admitted(rows: Any, ground: Ground | NDArray[Any], root_cost: Any, check: b
 
 def _equal_roots(rows: Any) -> Float64:
     """Return the cost 1 between different roots of these rows."""
-    n_roots = int(rows.roots.max(initial=0)) + 1 if isinstance(rows, Rows) else 1
-    refuse_beyond_memory(16.0 * n_roots**2, f"the costs between root codes up to {n_roots - 1}", "give root_cost")
+    n_roots = int(rows.roots.max(initial=0)) + 1 if isinstance(rows, TreeRows) else 1
+    check_memory(16.0 * n_roots**2, f"the costs between root codes up to {n_roots - 1}", "give root_cost")
     return 1.0 - np.eye(n_roots)
 
 
-def _weights(rows: Rows, sample_weight: Float64 | None) -> tuple[Float64, float]:
+def _weights(rows: TreeRows, sample_weight: Float64 | None) -> tuple[Float64, float]:
     """Return the weights in units of a power of two, and that unit: sums of the largest numbers would overflow."""
     if sample_weight is None:
         return np.ones(len(rows)), 1.0

@@ -1,4 +1,4 @@
-"""Exact nearest-centre search, pruned by bounds that never exceed the true distance."""
+"""Exact nearest-center search, pruned by bounds that never exceed the true distance."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -14,9 +14,9 @@ from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found,
 from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import paired_distances
 from relaxwl.distances.ground import Costs as PointCosts
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.rows import RowArrays
 
 Float32 = NDArray[np.float32]
@@ -27,18 +27,18 @@ CHUNK_ROWS = 1024
 CHUNK_TABLE = 1 << 16
 # Up to this number of points whole costs are turned into real ones: one compiled version less.
 SMALL_GROUND = 2048
-# Pivots of the second bound, computed only for centres that the first could not rule out.
+# Pivots of the second bound, computed only for centers that the first could not rule out.
 MAX_PIVOTS = 256
 # Pairs of rows that pivots are judged by.
 SAMPLE = 256
-# Rows that show which bounds suit the data, and the number of pairs (row, centre) from which on they are asked.
+# Rows that show which bounds suit the data, and the number of pairs (row, center) from which on they are asked.
 TRIAL_ROWS = 48
 TRIAL_PAIRS = 1 << 23
 # Below 2 to this power sums of whole numbers are exact, in single and in double precision.
 EXACT_SINGLE, EXACT = 22, 50
-# About what things cost, in nanoseconds: a group of pivots for one centre; a pivot of the second bound for one centre,
-# or for an entry of a row; a centre that the first bound leaves; an exact solve.
-GROUP_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.5, 60.0, 700.0
+# About what things cost, in nanoseconds: a group of pivots for one center; a pivot of the second bound for one center,
+# or for an entry of a row; a center that the first bound leaves; an exact solve.
+BATCH_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.5, 60.0, 700.0
 
 
 class Plan(NamedTuple):
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
     deep: bool = True
 
 
-def lipschitz_functions(ground: Ground) -> Float64:
+def lipschitz_functions(ground: GroundCost) -> Float64:
     """Return, for every point q and many pivots p (⊥ among them), M[q, p] - M[⊥, p], without the row of ⊥.
 
     Each column is 1-Lipschitz in q by the triangle inequality and 0 at ⊥, so by Kantorovich duality
@@ -89,14 +89,14 @@ def evenly(n: int, size: int) -> Int64:
 
 @dataclass
 class Search:
-    """Rows ready to be searched for their nearest among changing centres.
+    """Rows ready to be searched for their nearest among changing centers.
 
     Attributes
     ----------
     labels, distances : arrays (n_rows,)
-        The nearest centre of each row and its distance; -1 where none was searched yet.
+        The nearest center of each row and its distance; -1 where none was searched yet.
     others : float64 array (n_rows,)
-        A lower bound on each row's distance to all other centres.
+        A lower bound on each row's distance to all other centers.
     counters : int64 array
         What the bounds did; see ``_search_compiled``.
     n_measured : int
@@ -105,8 +105,8 @@ class Search:
         Which bounds to use; the first search chooses, by a sample of the rows.
     """
 
-    rows: Rows
-    ground: Ground
+    rows: TreeRows
+    ground: GroundCost
     n_jobs: int | None = None
     plan: Plan | None = None
     labels: Int32 = field(init=False)
@@ -128,8 +128,8 @@ class Search:
         self.masses = self.measures.counts
         self.costs = Costs(self.ground.costs, self.ground.root_costs)
 
-    def assign(self, centers: Rows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
-        """Search the nearest centre of the rows ``subset`` among the ``allowed`` centres and their present ones."""
+    def assign(self, centers: TreeRows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
+        """Search the nearest center of the rows ``subset`` among the ``allowed`` centers and their present ones."""
         subset = np.arange(len(self.rows)) if subset is None else subset
         if not len(subset):
             return
@@ -141,16 +141,16 @@ class Search:
         task = partial(_assign_span, subset, (self.measures.arrays, self._row_side), side, self.costs, found)
         self.counters += np.sum(map_chunks(task, spans(len(subset), CHUNK_ROWS), self.n_jobs), axis=0, dtype=np.int64)
 
-    def measure(self, centers: Rows, subset: Int64) -> Float64:
-        """Return, for all rows, the distance to the own centre: computed for ``subset``, as known for the others."""
+    def measure(self, centers: TreeRows, subset: Int64) -> Float64:
+        """Return, for all rows, the distance to the own center: computed for ``subset``, as known for the others."""
         self.n_measured += len(subset)
         out = self.distances.copy()
         pairs = np.column_stack([subset, self.labels[subset]])
         out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.n_jobs)
         return out
 
-    def shifts(self, old: Rows, new: Rows) -> Float64:
-        """Return how far each centre moved."""
+    def shifts(self, old: TreeRows, new: TreeRows) -> Float64:
+        """Return how far each center moved."""
         each = np.arange(len(old))
         return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.n_jobs)
 
@@ -160,7 +160,7 @@ class Search:
 
     # ----------------------------------------------------------------------------------------------- bounds
 
-    def _chosen_plan(self, centers: Rows, n_searched: int) -> Plan:
+    def _chosen_plan(self, centers: TreeRows, n_searched: int) -> Plan:
         """Return the plan that is cheapest for a few rows; for a small search, one that is never bad."""
         if n_searched * len(centers) < TRIAL_PAIRS:
             return Plan(discounted=self._has_near_points)
@@ -172,7 +172,7 @@ class Search:
         return best[1]
 
     @property
-    def _settled(self) -> Plan:
+    def _current_plan(self) -> Plan:
         """The plan, once a search has chosen it."""
         return cast(Plan, self.plan)
 
@@ -180,14 +180,14 @@ class Search:
     def _row_side(self) -> RowSide:
         slots, factors, _, _ = self._slots
         functions, shallow = np.empty((self.rows.n_points, 0)), np.empty((len(self.rows), 0), np.float32)
-        if self._settled.deep:
+        if self._current_plan.deep:
             functions = self._functions
-        if self._settled.n_pivots:
+        if self._current_plan.n_pivots:
             shallow = self._scaled(self._embed(self.measures, self._pivot_functions))
         return RowSide(slots, factors, shallow, functions)
 
-    def _center_side(self, centers: Rows, numbers: Int64, plan: Plan) -> tuple[RowArrays, CenterSide]:
-        """Return the centres with these numbers in the order of their mass, and all that bounds need of them."""
+    def _center_side(self, centers: TreeRows, numbers: Int64, plan: Plan) -> tuple[RowArrays, CenterSide]:
+        """Return the centers with these numbers in the order of their mass, and all that bounds need of them."""
         totals = centers.masses[numbers].astype(np.float64)
         order = np.argsort(totals, kind="stable")
         numbers, totals = numbers[order], totals[order]
@@ -213,7 +213,7 @@ class Search:
         )  # fmt: skip
         return sorted_centers.arrays, side
 
-    def _tables(self, centers: Rows, discount: float) -> tuple[Float32, Float32]:
+    def _tables(self, centers: TreeRows, discount: float) -> tuple[Float32, Float32]:
         _, _, slot_points, slot_masses = self._slots
         padded = -(-len(centers) // BLOCK) * BLOCK
         heavy, light = np.zeros((2, len(slot_points), padded), np.float32)
@@ -251,7 +251,7 @@ class Search:
     @cached_property
     def _pivot_functions(self) -> Float64:
         """The functions of the first bound, some repeated where there are too few points."""
-        wanted = self._settled.n_pivots
+        wanted = self._current_plan.n_pivots
         return np.ascontiguousarray(np.take(self._functions, np.resize(self._chosen_pivots(wanted), wanted), axis=1))
 
     def _chosen_pivots(self, wanted: int) -> Int64:
@@ -308,7 +308,7 @@ class Search:
     def _scaled(self, embeddings: Float64) -> Float32:
         return (embeddings * self._scale).astype(np.float32)
 
-    def _embed(self, rows: Rows, functions: Float64) -> Float64:
+    def _embed(self, rows: TreeRows, functions: Float64) -> Float64:
         out = np.empty((len(rows), functions.shape[1]))
         masses = rows.counts.astype(np.float64)
         task = partial(_embed_span, rows.indptr, rows.points, masses, functions, out)
@@ -316,25 +316,25 @@ class Search:
         return out
 
 
-def nearest(rows: Rows, centers: Rows, ground: Ground, n_jobs: int | None = None) -> tuple[Int32, Float64]:
-    """Return the nearest centre of each row (ties to the lowest index) and its exact distance."""
+def nearest(rows: TreeRows, centers: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> tuple[Int32, Float64]:
+    """Return the nearest center of each row (ties to the lowest index) and its exact distance."""
     search = Search(rows, ground, n_jobs)
     search.assign(centers)
     return search.labels, search.distances
 
 
-def _expected_cost(search: Search, sample: Rows, centers: Rows, plan: Plan) -> float:
+def _expected_cost(search: Search, sample: TreeRows, centers: TreeRows, plan: Plan) -> float:
     """Return about how many nanoseconds a sample takes under a plan, from what its search counts."""
     trial = Search(sample, search.ground, search.n_jobs, plan)
     trial.assign(centers)
     counted: list[int] = trial.counters.tolist()
     n_rows, left, _, _, solved, abandoned = counted
-    first = GROUP_COST * n_rows * (plan.n_pivots // compiled.GROUP) * len(centers)
+    first = BATCH_COST * n_rows * (plan.n_pivots // compiled.PIVOT_BATCH) * len(centers)
     second = DEEP_COST * (len(sample.points) + left) * min(search.ground.n_points + 1, MAX_PIVOTS) if plan.deep else 0.0
     return first + second + LEFT_COST * left + SOLVE_COST * (solved + abandoned)
 
 
-def _distinct_pairs(rows: Rows) -> tuple[Int32, Int32, Float64]:
+def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
     """Return which distinct pair (point, count) each entry is, and the pairs, sorted."""
     width = int(rows.counts.max(initial=0)) + 1
     if rows.n_points * width > max(1 << 22, 4 * len(rows.points)):
@@ -349,8 +349,8 @@ def _distinct_pairs(rows: Rows) -> tuple[Int32, Int32, Float64]:
     return numbers, (keys // width).astype(np.int32), (keys % width).astype(np.float64)
 
 
-def _by_blank_cost(centers: Rows, ground: Ground) -> tuple[Float64, Float64]:
-    """Return each centre's entries by rising cost from ⊥: these costs, and the masses."""
+def _by_blank_cost(centers: TreeRows, ground: GroundCost) -> tuple[Float64, Float64]:
+    """Return each center's entries by rising cost from ⊥: these costs, and the masses."""
     costs = ground.to_blank[centers.points]
     order = np.lexsort((costs, np.repeat(np.arange(len(centers)), np.diff(centers.indptr))))
     return costs[order], centers.counts[order]

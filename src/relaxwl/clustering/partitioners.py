@@ -1,11 +1,11 @@
-"""Ways to group the distinct trees of one depth.
+"""Ways to cluster the distinct trees of one depth.
 
-A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centres of the groups, and
+A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centers of the clusters, and
 ``predict(rows, ground)`` where graphs that were not in fitting are to be scored. ``ground`` has the distances between
 the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` writes the
 distances out. In ``predict`` it also covers points and roots that fitting has not met: they come behind the others.
 
-A partitioner that knows the distance of each row to the centre of its group may tell it, so that it is not computed
+A partitioner that knows the distance of each row to the center of its cluster may tell it, so that it is not computed
 again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
 
 One that makes its centers from a sample of many rows can be fitted to shards of any size: see
@@ -20,23 +20,23 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.nearest import nearest
 from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
-from relaxwl.distances.ground import Ground, uniform_roots
+from relaxwl.distances.ground import GroundCost, uniform_roots
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 
 class Partitioner(Protocol):
-    """What :class:`relaxwl.RelaxedWeisfeilerLehman` asks of a way to group trees."""
+    """What :class:`relaxwl.RelaxedWeisfeilerLehman` asks of a way to cluster trees."""
 
-    def fit(self, rows: Rows, ground: Ground, rng: np.random.Generator) -> tuple[Int32, Rows]:
-        """Group rows; return a label for each and the centres of the groups."""
+    def fit(self, rows: TreeRows, ground: GroundCost, rng: np.random.Generator) -> tuple[Int32, TreeRows]:
+        """Cluster rows; return a label for each and the centers of the clusters."""
 
-    def predict(self, rows: Rows, ground: Ground) -> Int32:
-        """Return the group of each row; numbers from the number of groups on are groups of their own."""
+    def predict(self, rows: TreeRows, ground: GroundCost) -> Int32:
+        """Return the cluster of each row; numbers from the number of clusters on are clusters of their own."""
 
 
 @runtime_checkable
@@ -49,58 +49,58 @@ class SamplingPartitioner(Partitioner, Protocol):
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
         """Return which of so many rows, in canonical order, :meth:`fit_sample` wants to see; None if all."""
 
-    def fit_sample(self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator) -> Rows:
+    def fit_sample(self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator) -> TreeRows:
         """Make the centers of so many rows from a sample of them, and return them."""
 
-    def predict_with_distances(self, rows: Rows, ground: Ground) -> tuple[Int32, Float64]:
+    def predict_with_distances(self, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64]:
         """Return the cluster of each row and the distance to its center."""
 
 
-def as_ground(ground: Ground | NDArray[Any], rows: Rows) -> Ground:
+def as_ground(ground: GroundCost | NDArray[Any], rows: TreeRows) -> GroundCost:
     """Return a ground as it is; give a plain matrix the cost 1 between different roots of these rows."""
-    return ground if isinstance(ground, Ground) else Ground(np.ascontiguousarray(ground), uniform_roots(rows))
+    return ground if isinstance(ground, GroundCost) else GroundCost(np.ascontiguousarray(ground), uniform_roots(rows))
 
 
 class IdentityPartitioner(BaseEstimator):
-    """Every distinct tree is a group of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
+    """Every distinct tree is a cluster of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
 
     def fit(
-        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Rows]:
-        """Return each row as its own group."""
+        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, TreeRows]:
+        """Return each row as its own cluster."""
         self.rows_ = rows
         self.distances_ = np.zeros(len(rows))
         return np.arange(len(rows), dtype=np.int32), rows
 
-    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
-        """Return the number of each known row; unknown rows become groups of their own, numbered from there on."""
+    def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
+        """Return the number of each known row; unknown rows become clusters of their own, numbered from there on."""
         check_is_fitted(self)
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
 
 
-class _Centred(BaseEstimator):
-    """Groups around ``centers_``: a row belongs to the nearest of them."""
+class _Centered(BaseEstimator):
+    """Clusters around ``centers_``: a row belongs to the nearest of them."""
 
-    centers_: Rows
+    centers_: TreeRows
     n_jobs: int | None
 
-    def predict(self, rows: Rows, ground: Ground | NDArray[Any]) -> Int32:
-        """Return the group of each row."""
+    def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
+        """Return the cluster of each row."""
         return self.predict_with_distances(rows, ground)[0]
 
-    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the group of each row and the distance to its centre."""
+    def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the cluster of each row and the distance to its center."""
         check_is_fitted(self)
         return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
 
 
-class KMeansPartitioner(_Centred):
+class KMeansPartitioner(_Centered):
     """Wasserstein k-means.
 
     Parameters
     ----------
     kmeans : WassersteinKMeans, optional
-        How to cluster; by default with seeds of k-means++, where the kernel's own groups start from seeds drawn
+        How to cluster; by default with seeds of k-means++, where the kernel's own clusters start from seeds drawn
         uniformly. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
     """
 
@@ -108,8 +108,8 @@ class KMeansPartitioner(_Centred):
         self.kmeans = kmeans
 
     def fit(
-        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Rows]:
+        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, TreeRows]:
         """Cluster the rows."""
         kmeans = self._seeded(rng).fit(rows, ground=as_ground(ground, rows), check=False)
         self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
@@ -119,7 +119,7 @@ class KMeansPartitioner(_Centred):
         """Return which rows :meth:`fit_sample` wants to see; None if it must see all."""
         return self._seeded(rng).sample(n_rows, rng)
 
-    def fit_sample(self, rows: Rows, ground: Ground, n_rows: int, rng: np.random.Generator) -> Rows:
+    def fit_sample(self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator) -> TreeRows:
         """Make the centers of so many rows from a sample of them."""
         self.centers_, self.n_iter_ = self._seeded(rng).fit_sample(rows, ground, n_rows, rng), 0
         return self.centers_
@@ -153,8 +153,8 @@ class KMeansPartitioner(_Centred):
         return restored
 
 
-class KMedoidsPartitioner(_Centred):
-    """k-medoids: centres are rows, found by alternating assignment and the best member of each cluster.
+class KMedoidsPartitioner(_Centered):
+    """k-medoids: centers are rows, found by alternating assignment and the best member of each cluster.
 
     All pairs of rows are compared, so memory grows with the square of their number.
     """
@@ -164,11 +164,13 @@ class KMedoidsPartitioner(_Centred):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def fit(self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator) -> tuple[Int32, Rows]:
+    def fit(
+        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator
+    ) -> tuple[Int32, TreeRows]:
         """Cluster the rows around rows."""
         ground = as_ground(ground, rows)
         item = distance_dtype(ground, float(rows.masses.max(initial=0))).itemsize
-        refuse_beyond_memory(
+        check_memory(
             float(item) * (len(rows) + 1) ** 2,
             f"k-medoids of {len(rows)} distinct trees",
             "use k-means, which does not compare all pairs, or fewer graphs",
@@ -198,11 +200,11 @@ def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int
     return best
 
 
-class RadiusPartitioner(_Centred):
+class RadiusPartitioner(_Centered):
     """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
 
-    Rows are taken in canonical order, so the groups depend on the trees alone. Graphs met later join the nearest
-    leader within the radius; others become groups of their own.
+    Rows are taken in canonical order, so the clusters depend on the trees alone. Graphs met later join the nearest
+    leader within the radius; others become clusters of their own.
     """
 
     def __init__(self, radius: float = 1.0, n_jobs: int | None = None) -> None:
@@ -210,9 +212,9 @@ class RadiusPartitioner(_Centred):
         self.n_jobs = n_jobs
 
     def fit(
-        self, rows: Rows, ground: Ground | NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, Rows]:
-        """Group the rows around leaders."""
+        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
+    ) -> tuple[Int32, TreeRows]:
+        """Cluster the rows around leaders."""
         if not self.radius >= 0:
             raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
         ground = as_ground(ground, rows)
@@ -228,8 +230,8 @@ class RadiusPartitioner(_Centred):
         self.distances_, self.centers_ = distance, rows.take(np.array(leaders)).measures()
         return labels, self.centers_
 
-    def predict_with_distances(self, rows: Rows, ground: Ground | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the nearest leader within the radius, or a new group, and the distance to it."""
+    def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the nearest leader within the radius, or a new cluster, and the distance to it."""
         labels, distances = super().predict_with_distances(rows, ground)
         near = distances <= self.radius
         return known_or_new(np.where(near, labels, np.int32(-1)), len(self.centers_)), np.where(near, distances, 0.0)

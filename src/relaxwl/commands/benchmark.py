@@ -19,7 +19,7 @@ from relaxwl.evaluation import (
     results_table,
     runtime_table,
 )
-from relaxwl.evaluation.contestants import resolve
+from relaxwl.evaluation.estimators import resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.kernels.registry import kernel_names
 

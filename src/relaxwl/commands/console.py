@@ -26,7 +26,7 @@ class UserError(Exception):
     """Bad input: the message is all that the user needs to see."""
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Say in one line what is wrong."""
     _to_stderr(f"relaxwl: {' '.join(text.split())}\n")
 

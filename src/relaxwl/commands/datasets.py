@@ -12,7 +12,7 @@ from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, open_source
 from relaxwl.datasets import cache_directory, download_tu, write_parquet, write_tu
 from relaxwl.evaluation import dataset_table, describe_dataset
-from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_groups
+from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_graphs
 from relaxwl.graphs import GraphCollection
 
 # A few of the many data sets of the TU collection, as a start.
@@ -69,7 +69,7 @@ def run_stats(arguments: Namespace, console: Console) -> None:
 
 def _twins(graphs: GraphCollection, y: NDArray[Any] | None, n_jobs: int | None) -> tuple[int, float | None]:
     """Return how many graphs no refinement tells from some other, and the accuracy that this leaves possible."""
-    groups = indistinguishable_groups(graphs, n_jobs)
+    groups = indistinguishable_graphs(graphs, n_jobs)
     has_classes = y is not None and y.ndim == 1 and y.dtype.kind in "iuU"
     bound = accuracy_bound(groups, y.tolist()) if has_classes and y is not None else None
     sizes = np.bincount(groups)

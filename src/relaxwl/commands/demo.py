@@ -22,7 +22,7 @@ def run(arguments: Namespace, console: Console) -> None:
     """Compare four kernels on ego networks of four densities, then let a predictor choose by itself."""
     console.note(
         "Ego networks from four kinds of random networks, at four densities. All kinds have the same numbers of\n"
-        "vertices and edges, so counting cannot tell them apart (chance is 25 %). Who can?\n"
+        "nodes and edges, so counting cannot tell them apart (chance is 25 %). Who can?\n"
     )
     records: list[Record] = []
     for level in LEVELS:
@@ -74,7 +74,7 @@ def _predictor(arguments: Namespace, folder: Path, console: Console) -> tuple[st
         str(model.report_),
         f"It is right for {100 * score:.0f} % of {len(unseen)} graphs that it has never seen (chance: 25 %).",
         f"Their novelty is {usual:.2f}, that of graphs of density 4 is {odd:.2f}: above 1, a prediction is a guess.",
-        f"Which vertices decide: {page}",
+        f"Which nodes decide: {page}",
     ]
     return "\n".join(lines), score
 

@@ -1,4 +1,4 @@
-"""``relaxwl distance``: how far two vertices' neighbourhoods are apart, and how one becomes the other."""
+"""``relaxwl distance``: how far two nodes' neighborhoods are apart, and how one becomes the other."""
 
 from argparse import Namespace
 
@@ -9,7 +9,7 @@ from relaxwl.costs import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
-# Trees up to this size are compared vertex by vertex; larger ones by their distance alone.
+# Trees up to this size are compared node by node; larger ones by their distance alone.
 MAX_SCRIPT_SIZE = 2000
 
 
@@ -31,9 +31,9 @@ def run(arguments: Namespace, console: Console) -> None:
                 file.write(mapping.to_svg().encode())
             lines.append(f"drawn in {arguments.svg}")
     elif arguments.svg:
-        raise UserError(f"trees of {a.size} and {b.size} vertices are too large to draw; use a smaller --depth")
+        raise UserError(f"trees of {a.size} and {b.size} nodes are too large to draw; use a smaller --depth")
     else:
-        lines.append(f"(the script is shown for trees of up to {MAX_SCRIPT_SIZE} vertices; use a smaller --depth)")
+        lines.append(f"(the script is shown for trees of up to {MAX_SCRIPT_SIZE} nodes; use a smaller --depth)")
     console.result("\n".join(lines), data)
 
 
@@ -42,15 +42,15 @@ def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
     names = source.graphs.names or ()
     if not separator or not (graph_text.isdecimal() or graph_text in names) or not node_text.isdecimal():
         named = f" or {names[0]}:5" if names else ""
-        raise UserError(f"--nodes takes GRAPH:VERTEX, both counted from 0, such as 0:5{named}; not {text!r}")
+        raise UserError(f"--nodes takes GRAPH:NODE, both counted from 0, such as 0:5{named}; not {text!r}")
     graph, node = names.index(graph_text) if graph_text in names else int(graph_text), int(node_text)
     if graph >= len(source.graphs):
         raise UserError(f"{text}: {source.name} has {len(source.graphs)} graphs, counted from 0")
     view = source.graphs[graph]
     if node >= view.n_nodes:
-        raise UserError(f"{text}: graph {graph} has {view.n_nodes} vertices, counted from 0")
+        raise UserError(f"{text}: graph {graph} has {view.n_nodes} nodes, counted from 0")
     return unfolding_tree(view, node, arguments.depth, edge_labels=arguments.edge_labels)
 
 
 def _shown(tree: UnfoldingTree) -> str:
-    return str(tree) if tree.size <= 40 else f"a tree of {tree.size} vertices"
+    return str(tree) if tree.size <= 40 else f"a tree of {tree.size} nodes"

@@ -1,4 +1,4 @@
-"""``relaxwl explain``: a page that shows which neighbourhoods tell the classes apart, or go with a number."""
+"""``relaxwl explain``: a page that shows which neighborhoods tell the classes apart, or go with a number."""
 
 from argparse import Namespace
 
@@ -21,30 +21,30 @@ def run(arguments: Namespace, console: Console) -> None:
         random_state=arguments.seed,
         verbose=console.verbose,
     )
-    console.note(f"{source.name}: {source.graphs!r}\ngrouping neighbourhoods up to depth {arguments.depth} …")
+    console.note(f"{source.name}: {source.graphs!r}\ngrouping neighborhoods up to depth {arguments.depth} …")
     with console.bar(source.name):
         explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")
     write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]
     lines = [
-        f"{len(explanation.clusters)} groups of neighbourhoods, {len(telling)} of them {explanation.telling} better "
+        f"{len(explanation.clusters)} clusters of neighborhoods, {len(telling)} of them {explanation.telling} better "
         f"than chance; the page is {arguments.output}"
     ]
     lines += [explanation.quality] if explanation.quality else []
     lines += [f"  {_sentence(cluster, explanation)}" for cluster in telling[:3]]
     console.result(
         "\n".join(lines),
-        {"output": arguments.output, "groups": len(explanation.clusters), "better_than_chance": len(telling)},
+        {"output": arguments.output, "clusters": len(explanation.clusters), "better_than_chance": len(telling)},
     )
 
 
 def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
-    """Say what a group is and which class it speaks for."""
-    tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} vertices"
+    """Say what a cluster is and which class it speaks for."""
+    tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} nodes"
     kind = "class" if explanation.target.values is None else "graphs"
     typical = f"{kind} {explanation.classes[cluster.typical_class]}"
     return (
-        f"{cluster.rank}. depth {cluster.depth}, most in {typical}: {tree}; {cluster.size:,} vertices of "
+        f"{cluster.rank}. depth {cluster.depth}, most in {typical}: {tree}; {cluster.size:,} nodes of "
         "the graphs belong to it"
     )

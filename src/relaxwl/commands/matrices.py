@@ -93,7 +93,7 @@ def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
 
 
 def _clusters(text: str | None) -> Any:
-    """Read a rule for the number of groups, or several with commas between them."""
+    """Read a rule for the number of clusters, or several with commas between them."""
     if text is None or text in ("sqrt", "log2"):
         return text
     if "," in text:

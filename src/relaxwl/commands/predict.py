@@ -19,7 +19,7 @@ from relaxwl.reports.effects import write_effects
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
 # A model does not remember which graphs it was fitted on.
-KNOWN = " (where the model has learnt from these graphs, that says little about others)"
+KNOWN = " (where the model has learned from these graphs, that says little about others)"
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:

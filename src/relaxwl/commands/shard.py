@@ -31,7 +31,7 @@ def run(arguments: Namespace, console: Console) -> None:
         raise UserError(str(error)) from None
     parts = shards.manifest.parts
     console.result(
-        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} vertices in {len(parts):,} shards: {arguments.out}",
+        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(parts):,} shards: {arguments.out}",
         {
             "folder": str(arguments.out),
             "n_graphs": shards.n_graphs,

@@ -76,7 +76,7 @@ class Source:
 
 
 class MoleculeSource(Source):
-    """A table of molecules; graphs of rows that could not be read have no vertices."""
+    """A table of molecules; graphs of rows that could not be read have no nodes."""
 
     targets_from = "--target COLUMN names the column"
 

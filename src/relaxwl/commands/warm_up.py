@@ -35,7 +35,7 @@ def run(arguments: Namespace, console: Console) -> None:
 
 
 def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:
-    """Make labelled random graphs, large enough that no part of the code is left out.
+    """Make labeled random graphs, large enough that no part of the code is left out.
 
     >>> len(small_graphs())
     12

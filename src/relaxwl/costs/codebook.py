@@ -34,7 +34,7 @@ class LabelCosts(Protocol):
         """Return the costs between distinct labels and, last, the blank."""
 
 
-# Stands for a missing value where vectors are written at the vertices and edges of trees.
+# Stands for a missing value where vectors are written at the nodes and edges of trees.
 GAP = "?"
 
 
@@ -49,7 +49,7 @@ class Codebook:
     metric : str
         Name of the distance, as SciPy's ``cdist`` knows it.
     blank : float
-        Cost of inserting or deleting a vertex; no two codes are farther apart than twice this.
+        Cost of inserting or deleting a node; no two codes are farther apart than twice this.
     relabel : float or EditCost
         What differing labels add in :meth:`paired_matrix`, or costs that say it.
     missing : float or None
@@ -83,7 +83,7 @@ class Codebook:
             )
         distinct, inverse, _ = _distinct_rows(rows)
         codes = np.empty(len(distinct), dtype=np.int32)
-        # One block of distances at a time: all at once would not fit for many vertices and codes.
+        # One block of distances at a time: all at once would not fit for many nodes and codes.
         block = max(1, 4_000_000 // max(1, len(self.centers)))
         for start in range(0, len(distinct), block):
             rows = scaled(distinct[start : start + block], self.scale)
@@ -175,7 +175,7 @@ class Sketch:
     """Distinct attribute vectors in lexicographic order, and how often each occurs; of many, a sample.
 
     Those are kept whose content has the lowest hash. So the sketch of a collection is that of the sketches of its
-    parts, and neither the order of the vertices nor the way they are parted matters.
+    parts, and neither the order of the nodes nor the way they are parted matters.
     """
 
     vectors: FloatArray
@@ -224,7 +224,7 @@ def _hashes(vectors: FloatArray) -> NDArray[np.uint64]:
     return state
 
 
-def quantise(
+def quantize(
     sketch: Sketch, n_codes: int | None, random_state: RandomState, missing: float | None = None, scale: Scale = None
 ) -> FloatArray:
     """Return the distinct rows, or as many k-means centers of them as asked for, in lexicographic order."""

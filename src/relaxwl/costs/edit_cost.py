@@ -1,8 +1,8 @@
 """What an edit costs: γ on labels and the blank ⊥, validated to be a metric.
 
-Everything exact in this package (cancelling equal children, pruning, memoising) rests on γ being a metric, so
-a γ that is not one is refused with the labels that break it. The blank stands for "no vertex": the distance
-of a label from the blank is what inserting or deleting a vertex with this label costs.
+Everything exact in this package (canceling equal children, pruning, memoizing) rests on γ being a metric, so
+a γ that is not one is refused with the labels that break it. The blank stands for "no node": the distance
+of a label from the blank is what inserting or deleting a node with this label costs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from relaxwl._validation import RandomState, check_choice, check_integer, check_number
-from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, checked_scale, quantise
+from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, checked_scale, quantize
 from relaxwl.costs.metric import (
     FloatArray,
     Label,
@@ -40,7 +40,7 @@ from relaxwl.costs.rules import (
 
 
 class EditCost:
-    """The costs of relabelling, inserting and deleting vertices, and of relabelling edges.
+    """The costs of relabeling, inserting and deleting nodes, and of relabeling edges.
 
     Without arguments everything costs 1. Other costs come from :meth:`from_matrix`, :meth:`from_callable` and
     :meth:`from_attributes`. An ``EditCost`` cannot be changed, compares by value and can be pickled.
@@ -48,14 +48,14 @@ class EditCost:
     Parameters
     ----------
     relabel : float, default=1.0
-        Cost of replacing a vertex label by another one; at most ``2 * insert_delete``, as deleting and
-        inserting a vertex replaces its label too.
+        Cost of replacing a node label by another one; at most ``2 * insert_delete``, as deleting and
+        inserting a node replaces its label too.
     insert_delete : float, default=1.0
-        Cost of inserting or deleting one vertex.
+        Cost of inserting or deleting one node.
     edge_relabel : float, default=1.0
         Cost of replacing an edge label by another one, where edge labels are used at all.
     edge_blank : float, default=0.0
-        What the edge to its parent adds to the cost of inserting or deleting a vertex, where edge labels are used.
+        What the edge to its parent adds to the cost of inserting or deleting a node, where edge labels are used.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class EditCost:
         labels : iterable of k distinct labels
             The label of each row but the last.
         matrix : array-like of shape (k + 1, k + 1)
-            ``matrix[i, j]`` is the cost of relabelling, the last row and column that of inserting and deleting.
+            ``matrix[i, j]`` is the cost of relabeling, the last row and column that of inserting and deleting.
         edge_relabel, edge_blank : float
             As in :class:`EditCost`.
 
@@ -172,9 +172,9 @@ class EditCost:
         edge_relabel: float = 1.0,
         edge_blank: float | None = None,
     ) -> EditCost:
-        """Return costs that are distances between attribute vectors of vertices, of edges, or of both.
+        """Return costs that are distances between attribute vectors of nodes, of edges, or of both.
 
-        γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where vertices have labels too, γ is
+        γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where nodes have labels too, γ is
         min(cost of the labels + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
         keeps the triangle inequality; and a further point at distance ``blank`` from all others keeps it because
         no distance exceeds 2·blank. So γ is a metric whatever the attributes are.
@@ -182,14 +182,14 @@ class EditCost:
         Parameters
         ----------
         metric : {"euclidean", "manhattan", "chebyshev"}, optional
-            Distance between the attribute vectors of vertices: "euclidean" by default, unless ``edge_metric`` is given.
-            Then vertices keep their labels, which cost ``relabel``, unless this is given too.
+            Distance between the attribute vectors of nodes: "euclidean" by default, unless ``edge_metric`` is given.
+            Then nodes keep their labels, which cost ``relabel``, unless this is given too.
         blank : float, default=1.0
-            Cost of inserting or deleting a vertex; choose it in the scale of the attributes.
+            Cost of inserting or deleting a node; choose it in the scale of the attributes.
         n_codes : int or None, default=None
-            Size of the codebook to which attributes are quantised (k-means); None keeps every distinct vector.
+            Size of the codebook to which attributes are quantized (k-means); None keeps every distinct vector.
         relabel : float or EditCost, default=1.0
-            What differing labels add, where vertices have labels and attributes: the same for all, or what other costs,
+            What differing labels add, where nodes have labels and attributes: the same for all, or what other costs,
             those of a matrix for instance, say for each two.
         scale : "auto", None or array-like of shape (n_attributes,), default="auto"
             What each column is divided by before distances are taken, so that ``blank`` is a number of these.
@@ -203,13 +203,13 @@ class EditCost:
         edge_relabel : float, default=1.0
             What differing edge labels add, where they count, and the least that differing directions cost.
         edge_blank : float, optional
-            What the edge to its parent adds to the cost of inserting or deleting a vertex; by default half of the
-            largest cost between edges, which is the least that fits all costs of vertices. No two edges cost more
+            What the edge to its parent adds to the cost of inserting or deleting a node; by default half of the
+            largest cost between edges, which is the least that fits all costs of nodes. No two edges cost more
             than twice a given ``edge_blank``.
 
         Examples
         --------
-        Weights of 0.5, 1 and 4 on edges, and vertices with labels:
+        Weights of 0.5, 1 and 4 on edges, and nodes with labels:
 
         >>> EditCost.from_attributes(edge_metric="euclidean").edge_matrix([0.5, 1.0, 4.0])
         array([[0.  , 0.5 , 3.5 , 1.75],
@@ -217,7 +217,7 @@ class EditCost:
                [3.5 , 3.  , 0.  , 1.75],
                [1.75, 1.75, 1.75, 0.  ]])
 
-        Attributes of vertices:
+        Attributes of nodes:
 
         >>> EditCost.from_attributes(blank=2).node_matrix([(0, 0), (3, 4), (0, 1)])
         array([[0., 4., 1., 2.],
@@ -225,7 +225,7 @@ class EditCost:
                [1., 4., 0., 2.],
                [2., 2., 2., 0.]])
 
-        Vertices with a label and a number each, where C and N are half as far apart as other labels:
+        Nodes with a label and a number each, where C and N are half as far apart as other labels:
 
         >>> labels = EditCost.from_matrix("CNO", [[0, 0.5, 1, 1], [0.5, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]])
         >>> cost = EditCost.from_attributes(blank=2, relabel=labels)
@@ -251,7 +251,7 @@ class EditCost:
             raise ValueError("n_edge_codes is the number of codes for edges: give edge_metric too")
         if metric is None and edges is not None:
             if n_codes is not None:
-                raise ValueError("n_codes is the number of codes for vertices: give metric too")
+                raise ValueError("n_codes is the number of codes for nodes: give metric too")
             rule: Rule = relabel._rule if isinstance(relabel, EditCost) else UniformRule(relabel, blank)
             return cls._of(rule, edge_relabel, edge_blank, edges)
         metric = "euclidean" if metric is None else metric
@@ -272,7 +272,7 @@ class EditCost:
 
         A missing value is at distance ``missing`` from every value of its column, and at 0 from another missing one.
         Two values of a column are then never farther apart than ``2 * missing``, so that γ stays a metric.
-        ``as_collection(…, missing=…)`` reads graphs of which some vertices or edges lack an attribute.
+        ``as_collection(…, missing=…)`` reads graphs of which some nodes or edges lack an attribute.
 
         Examples
         --------
@@ -343,8 +343,8 @@ class EditCost:
         """Return γ over the given distinct edge labels and, last, the blank: float64 of shape (e + 1, e + 1).
 
         A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
-        ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabelling an edge
-        and the vertex below it is never dearer than deleting and inserting both, for the vertex labels in use:
+        ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabeling an edge
+        and the node below it is never dearer than deleting and inserting both, for the node labels in use:
         γ(e, e') + γ(a, b) ≤ 2·edge_blank + γ(a, ⊥) + γ(⊥, b). Larger trees then comply too, since the distance of
         two trees is at most that of their roots plus the cost of deleting and inserting all that is below.
 
@@ -352,10 +352,10 @@ class EditCost:
         ----------
         labels : iterable of distinct edge labels
             The edge labels in use.
-        node_labels : iterable of distinct vertex labels, optional
-            The vertex labels in use. None stands for all that a matrix lists, or any two for uniform costs.
+        node_labels : iterable of distinct node labels, optional
+            The node labels in use. None stands for all that a matrix lists, or any two for uniform costs.
         node_costs : ndarray of shape (k + 1, k + 1), optional
-            γ over the vertex labels or codes in use, the blank last, where the caller has it already. Costs made
+            γ over the node labels or codes in use, the blank last, where the caller has it already. Costs made
             from a callable or from attributes are checked against edges only if this or ``node_labels`` is given.
 
         Examples
@@ -391,7 +391,7 @@ class EditCost:
     def _check_edges(
         self, edges: tuple[Label, ...], costs: FloatArray, nodes: tuple[Label, ...], node_costs: FloatArray
     ) -> None:
-        """Raise unless replacing an edge and its vertex costs at most deleting and inserting them."""
+        """Raise unless replacing an edge and its node costs at most deleting and inserting them."""
         e, f = np.unravel_index(int(np.argmax(costs[:-1, :-1])), (len(edges), len(edges)))
         dearest, edge_blank = float(costs[e, f]), float(costs[e, -1])
         blank = node_costs[:-1, -1]
@@ -406,7 +406,7 @@ class EditCost:
             cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
             raise ValueError(
                 f"edge costs: replacing the edge label {edges[e]!r} by {edges[f]!r} costs {dearest:g} and "
-                f"the vertex label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
+                f"the node label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
                 f"deleting and inserting both ({2 * edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
                 f"edge_blank ≥ {needed:g}"
             )
@@ -416,7 +416,7 @@ class EditCost:
         attributes: ArrayLike | Sketch,
         random_state: RandomState = None,
     ) -> Codebook:
-        """Quantise attribute vectors, one a row, into the codes that stand for them from then on.
+        """Quantize attribute vectors, one a row, into the codes that stand for them from then on.
 
         Examples
         --------
@@ -440,17 +440,17 @@ class EditCost:
         rule = self._rule
         sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, rule.missing)
         scale = sketch.deviations() if rule.scale == "auto" else rule.scale
-        centers = quantise(sketch, rule.n_codes, random_state, rule.missing, scale)
+        centers = quantize(sketch, rule.n_codes, random_state, rule.missing, scale)
         return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing, scale)
 
     def edge_codebook(self, attributes: ArrayLike | Sketch, random_state: RandomState = None) -> Codebook:
-        """Quantise the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
+        """Quantize the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
         if self._edges is None:
             raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")
         edges = self._edges
         sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, edges.missing)
         scale = sketch.deviations() if edges.scale == "auto" else edges.scale
-        centers = quantise(sketch, edges.n_codes, random_state, edges.missing, scale)
+        centers = quantize(sketch, edges.n_codes, random_state, edges.missing, scale)
         return Codebook(centers, edges.metric, missing=edges.missing, scale=scale)
 
     def to_dict(self) -> dict[str, Any]:

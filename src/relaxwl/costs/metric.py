@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 
 Label = Any
 FloatArray = NDArray[np.float64]
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 # Sums of floats that should be equal differ in the last digits; anything beyond this is a real violation.
 RELATIVE_TOLERANCE = 1e-9
 
-# Beyond this, neighbouring whole numbers share a float.
+# Beyond this, neighboring whole numbers share a float.
 MAX_EXACT = 2**53
 
 
@@ -97,7 +97,7 @@ class UniformCosts:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Write the matrix out."""
-        refuse_beyond_memory(16.0 * len(self) ** 2, f"the costs between {self.n_labels} labels", "use fewer labels")
+        check_memory(16.0 * len(self) ** 2, f"the costs between {self.n_labels} labels", "use fewer labels")
         return uniform_matrix(self.n_labels, self.relabel, self.blank).astype(dtype or np.float64, copy=False)
 
 

@@ -50,7 +50,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class UniformRule:
-    """One cost for all relabelling and one for all inserting and deleting."""
+    """One cost for all relabeling and one for all inserting and deleting."""
 
     relabel: float
     insert_delete: float
@@ -155,7 +155,7 @@ class CallableRule:
 
 @dataclass(frozen=True)
 class EdgeAttributes:
-    """Distances between attribute vectors of edges, and into how many codes the vectors are quantised."""
+    """Distances between attribute vectors of edges, and into how many codes the vectors are quantized."""
 
     metric: Metric
     n_codes: int | None
@@ -223,7 +223,7 @@ class AttributeRule:
         """Return γ over attribute vectors, or over pairs (label, attribute vector)."""
         paired = [isinstance(label, tuple) and len(label) == 2 and isinstance(label[1], tuple) for label in labels]
         if any(paired) and not all(paired):
-            raise ValueError("attribute costs: some vertices have a label beside their attributes, some have none")
+            raise ValueError("attribute costs: some nodes have a label beside their attributes, some have none")
         vectors = [label[1] if paired[0] else label for label in labels]
         try:
             rows = _rows(vectors, self.missing)

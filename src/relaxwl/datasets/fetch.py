@@ -103,7 +103,7 @@ def fetch_tu(
     --------
     With a connection to the server::
 
-        graphs, y = fetch_tu("MUTAG")  # 188 graphs of 3371 vertices and 3721 edges
+        graphs, y = fetch_tu("MUTAG")  # 188 graphs of 3371 nodes and 3721 edges
     """
     return load_tu(download_tu(name, cache_dir, base_url, time_limit=time_limit))
 

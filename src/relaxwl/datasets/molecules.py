@@ -99,7 +99,7 @@ def load_molecules(
         None.
     errors : {"raise", "skip", "nan"}
         What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
-        keep the row, with a graph without vertices or a target NaN.
+        keep the row, with a graph without nodes or a target NaN.
     atom_labels, max_atoms, **options
         As in :func:`relaxwl.molecules.from_smiles`.
     name : str, optional

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
 from relaxwl._validation import check_choice, check_integer, plain_targets
 from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
@@ -45,7 +45,7 @@ LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
 # Numbers by which Thrift and Parquet call a struct, and a column of texts.
 STRUCT, BYTE_ARRAY = 12, 6
-# Vertices that a file may have without a word on any of them: a number alone would be room for millions.
+# Nodes that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
 
 
@@ -284,7 +284,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
         form = "lists" if noted.ours else asked.edge_form or _edge_form(file)
         begin = 0
         for batch in file.iter_batches(size or BATCH, columns=wanted):
-            refuse_beyond_memory(VALUE_BYTES / 8 * batch.nbytes, f"{len(batch)} of its rows", ADVICE)
+            check_memory(VALUE_BYTES / 8 * batch.nbytes, f"{len(batch)} of its rows", ADVICE)
             rows = [
                 _row(row, begin + at, chosen, noted.json, form, asked.target)
                 for at, row in enumerate(batch.to_pylist())
@@ -317,7 +317,7 @@ def _chunks(path: str | os.PathLike[str]) -> list[list[_Chunk]]:
         length = int.from_bytes(file.read(4), "little")
         if length > size - 8 or file.read(4) != b"PAR1":
             raise ValueError("it does not end as a Parquet file does")
-        refuse_beyond_memory(VALUE_BYTES * float(length), "its description", "is it a Parquet file?")
+        check_memory(VALUE_BYTES * float(length), "its description", "is it a Parquet file?")
         file.seek(size - 8 - length)
         described = _thrift(file.read(length), 0, STRUCT)[0]
     groups = []
@@ -445,12 +445,12 @@ def _refuse_large(groups: list[list[_Chunk]], n_rows: int, size: int | None) -> 
     n_values = sum(chunk.n_values for group in groups for chunk in group)
     n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for group in groups for chunk in group)
     share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
-    refuse_beyond_memory(share * n_bytes, f"its {n_values} values", ADVICE)
+    check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
     return n_values
 
 
 def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Return the columns to read for labels and attributes of vertices and edges."""
+    """Return the columns to read for labels and attributes of nodes and edges."""
     if "edge_index" not in known:
         raise ValueError(f"{os.fspath(path)} has no column edge_index; {there_are(known)}")
     chosen = {}

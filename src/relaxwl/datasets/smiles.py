@@ -1,4 +1,4 @@
-"""Molecules as graphs: atoms are vertices, bonds are edges. RDKit reads the SMILES, and is imported only then."""
+"""Molecules as graphs: atoms are nodes, bonds are edges. RDKit reads the SMILES, and is imported only then."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from relaxwl.graphs import CollectionBuilder, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.building import common_names
 
-# What an atom can be labelled by, in the order in which it stands in the label.
+# What an atom can be labeled by, in the order in which it stands in the label.
 ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
     "element": lambda atom: str(atom.GetSymbol()),
     "charge": lambda atom: f"{atom.GetFormalCharge():+d}" if atom.GetFormalCharge() else "",
@@ -53,7 +53,7 @@ class MoleculeError(ValueError):
 
 
 class MoleculeCollection(GraphCollection):
-    """Graphs of molecules that remember their molecules: vertex i is atom i, unless hydrogens were added.
+    """Graphs of molecules that remember their molecules: node i is atom i, unless hydrogens were added.
 
     Made by :func:`from_smiles` and its like. Slices and index arrays keep the molecules, everything else treats it as
     the :class:`~relaxwl.GraphCollection` that it is.
@@ -137,20 +137,20 @@ def from_smiles(
     strings : iterable of str
         One SMILES for each molecule. Fragments (``"[Na+].[Cl-]"``) and single atoms are molecules too.
     atom_labels : {"element", "rich"}, sequence of str, or callable
-        What the label of a vertex says: the element; with "rich" also charge, hydrogens, and whether it is aromatic
+        What the label of a node says: the element; with "rich" also charge, hydrogens, and whether it is aromatic
         and in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope";
         or what a function of the RDKit atom returns.
     bond_labels : bool
         Whether the type of a bond (single, double, triple, aromatic, …) becomes the label of its edge.
     hydrogens : bool
-        Whether hydrogens are vertices.
+        Whether hydrogens are nodes.
     stereo : bool
         Whether chirality counts in the labels of atoms and E/Z in those of bonds.
     isotopes : bool
         Whether isotopes count in the labels of atoms.
     errors : {"raise", "skip", "nan"}
         What to do with a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
-        without vertices in its place, so that rows stay in line with other columns. The last two warn, with a count.
+        without nodes in its place, so that rows stay in line with other columns. The last two warn, with a count.
     return_index : bool
         Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.
     max_atoms : int or None, default=1000

@@ -1,12 +1,12 @@
-"""Generators of labelled benchmarks: ego networks with matched counts, and noisy copies of template graphs.
+"""Generators of labeled benchmarks: ego networks with matched counts, and noisy copies of template graphs.
 
 How an ego network comes about is told in :func:`make_egonets`. Three of its four network models are *meeting
 processes*: each pair of people meets at a random time, the sooner the higher the pair's rate, and the network at
-any moment consists of the pairs that have met. Watching the ego until it has ``n`` neighbours, and the neighbours
+any moment consists of the pairs that have met. Watching the ego until it has ``n`` neighbors, and the neighbors
 until they share ``m`` edges, gives both counts exactly and changes nothing about which pairs are likely. The fourth
-model grows vertex by vertex and is cut to the same counts.
+model grows node by node and is cut to the same counts.
 
-The parameters below were chosen beforehand, from the literature on the models and from counts of vertices and edges
+The parameters below were chosen beforehand, from the literature on the models and from counts of nodes and edges
 alone. No kernel was run to choose them; please keep it so, or the benchmark says nothing.
 """
 
@@ -32,7 +32,7 @@ class _Level(NamedTuple):
     density: tuple[float, float]
 
 
-# Level 1 has the ranges of the published EGONETS-1 (130 to 150 vertices, density 0.03 to 0.09).
+# Level 1 has the ranges of the published EGONETS-1 (130 to 150 nodes, density 0.03 to 0.09).
 _LEVELS = {
     1: _Level((130, 150), (0.03, 0.09)),
     2: _Level((170, 190), (0.07, 0.11)),
@@ -40,10 +40,10 @@ _LEVELS = {
     4: _Level((250, 270), (0.15, 0.19)),
 }
 
-# Below this size the lowest density would leave less than one edge a vertex, and the levels would be the same.
+# Below this size the lowest density would leave less than one edge a node, and the levels would be the same.
 _FEWEST_NODES = 20
 
-# A meeting process runs on this many vertices for each neighbour of the ego: enough that the ego sees a part only.
+# A meeting process runs on this many nodes for each neighbor of the ego: enough that the ego sees a part only.
 _POPULATION = 6
 
 # Pareto tails of the activities, as exponents of the density: the span that is reported for social networks.
@@ -60,9 +60,9 @@ def make_egonets(
 ) -> tuple[GraphCollection, Int64]:
     """Make ego networks from four random network models, indistinguishable by their counts.
 
-    An ego network is the subgraph induced by the *neighbours* of a vertex, the ego; the ego itself is left out. The
+    An ego network is the subgraph induced by the *neighbors* of a node, the ego; the ego itself is left out. The
     task is to tell which model the network came from that a graph was cut out of. Each graph comes from a network
-    of its own, so no two graphs share vertices. Graphs are unlabelled, and no vertex is isolated.
+    of its own, so no two graphs share nodes. Graphs are unlabeled, and no node is isolated.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def make_egonets(
         Larger and denser graphs with each level. Counts are drawn uniformly from these ranges:
 
         ===== ========== ============ ============== ============== ===============
-        level vertices   density      mean vertices  mean edges     average degree
+        level nodes   density      mean nodes  mean edges     average degree
         ===== ========== ============ ============== ============== ===============
         1     130 to 150 0.03 to 0.09 140            580            8.3
         2     170 to 190 0.07 to 0.11 180            1450           16.1
@@ -80,12 +80,12 @@ def make_egonets(
         4     250 to 270 0.15 to 0.19 260            5720           44.0
         ===== ========== ============ ============== ============== ===============
 
-        Density is the share of all vertex pairs that are edges. Level 1 has the ranges of the published EGONETS-1.
+        Density is the share of all node pairs that are edges. Level 1 has the ranges of the published EGONETS-1.
     n_nodes : int or (int, int), optional
-        Vertices of a graph, or the range to draw them from (both ends included), instead of the level's. The
-        density stays that of the level, but there are never fewer edges than vertices.
+        Nodes of a graph, or the range to draw them from (both ends included), instead of the level's. The
+        density stays that of the level, but there are never fewer edges than nodes.
     twins : bool, default=False
-        Whether every graph has twins in the other classes, with exactly its numbers of vertices and edges (the last
+        Whether every graph has twins in the other classes, with exactly its numbers of nodes and edges (the last
         ones may lack some if ``n_graphs`` is no multiple of four). By default the counts of all classes have the
         same distribution, but the graphs of a class have counts of their own.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
@@ -94,25 +94,25 @@ def make_egonets(
     Returns
     -------
     graphs : GraphCollection
-        Unlabelled graphs in random order, with their vertices in random order.
+        Unlabeled graphs in random order, with their nodes in random order.
     y : int array, shape (n_graphs,)
         The class of each graph, a position in ``EGONET_MODELS``.
 
     Notes
     -----
-    *Matched counts.* How many vertices and edges a graph gets is drawn first, then the classes are dealt out at random,
-    and each network is cut to exactly its counts. The deal is repeated until the class means of vertices, edges and
-    average degree differ by no more than a random deal makes them differ on average (rerandomisation; Morgan and
+    *Matched counts.* How many nodes and edges a graph gets is drawn first, then the classes are dealt out at random,
+    and each network is cut to exactly its counts. The deal is repeated until the class means of nodes, edges and
+    average degree differ by no more than a random deal makes them differ on average (rerandomization; Morgan and
     Rubin, 2012), so that a small set is not uneven by bad luck. A learner that sees the counts alone can do no more
     than guess, one in four; on fewer than about 100 graphs luck may still add or take ten points. With ``twins`` the
     classes have equal counts to the last edge, which serves paired comparisons. It is not the default, because
     cross-validation then punishes the use of counts: the twins of a held-out graph that a learner has seen are all of
-    other classes, and a nearest-neighbour rule on the counts is always wrong.
+    other classes, and a nearest-neighbor rule on the counts is always wrong.
 
     *The models.* They differ in where triangles come from:
 
-    0. ``triads``: growth with preferential attachment and triad formation (Holme and Kim, 2002). A new vertex links to
-       a well-connected one and then, mostly, to neighbours of that one. The ego is a hub.
+    0. ``triads``: growth with preferential attachment and triad formation (Holme and Kim, 2002). A new node links to
+       a well-connected one and then, mostly, to neighbors of that one. The ego is a hub.
     1. ``communities``: overlapping affiliation (Newman, Watts and Strogatz, 2002; Yang and Leskovec, 2012). People
        belong to one or more of 24 communities of uneven popularity and meet in proportion to the number that they
        share, rarely outside. The ego belongs to three to six.
@@ -126,7 +126,7 @@ def make_egonets(
     network: a class is a family of networks, not one.
 
     *Reaching the counts.* Edges have times: the time of meeting in models 1 to 3, random in model 0, where it means
-    that edges are thinned uniformly. Each vertex keeps its first edge, then the earliest ones are kept until the
+    that edges are thinned uniformly. Each node keeps its first edge, then the earliest ones are kept until the
     number is reached. The same rule serves all classes.
 
     References
@@ -148,7 +148,7 @@ def make_egonets(
     Examples
     --------
     >>> graphs, y = make_egonets(8, level=1, random_state=0)
-    >>> len(graphs), graphs.is_labelled
+    >>> len(graphs), graphs.is_labeled
     (8, False)
     >>> [EGONET_MODELS[c] for c in sorted(y)][::2]
     ['triads', 'communities', 'geometry', 'activity']
@@ -192,10 +192,10 @@ def make_perturbed(
 ) -> tuple[GraphCollection, Int64]:
     """Make noisy copies of template graphs, one template for each class.
 
-    A template is a random graph with ``n_nodes`` vertices and ``n_edges`` edges, every such graph equally likely
-    (Erdős and Rényi, 1959). A sample is its class's template with some edges moved elsewhere and the vertices in random
+    A template is a random graph with ``n_nodes`` nodes and ``n_edges`` edges, every such graph equally likely
+    (Erdős and Rényi, 1959). A sample is its class's template with some edges moved elsewhere and the nodes in random
     order. All graphs have the same counts. Without noise the graphs of a class are isomorphic, and exact matching of
-    neighbourhoods is all that is needed; the more noise, the fewer neighbourhoods stay *equal* while many stay
+    neighborhoods is all that is needed; the more noise, the fewer neighborhoods stay *equal* while many stay
     *similar*.
 
     Parameters
@@ -205,15 +205,15 @@ def make_perturbed(
     n_classes : int, default=2
         Number of templates.
     n_nodes : int, default=30
-        Vertices of each graph.
+        Nodes of each graph.
     n_edges : int, optional
         Edges of each graph; by default ``2 * n_nodes``, which is an average degree of 4, or as many as there can be.
     rewired : float, default=0.1
         The fraction of edges, from 0 to 1, that is moved: so many edges (rounded) are taken out, chosen at
-        random, and as many vertex pairs put in that are not edges of the template.
+        random, and as many node pairs put in that are not edges of the template.
     n_labels : int, optional
-        Number of vertex labels ``0, 1, ...``; without it the graphs are unlabelled. Each label has the same number
-        of vertices in every graph (up to one), so labels cannot be told apart by counting. Noise leaves them alone.
+        Number of node labels ``0, 1, ...``; without it the graphs are unlabeled. Each label has the same number
+        of nodes in every graph (up to one), so labels cannot be told apart by counting. Noise leaves them alone.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
         An integer gives the same graphs each time.
 
@@ -255,12 +255,12 @@ def make_block_graphs(
     n_noise_edges: int = 0,
     random_state: RandomState = None,
 ) -> tuple[GraphCollection, Int64]:
-    """Make graphs of blocks of vertices whose large-scale structure tells two classes apart.
+    """Make graphs of blocks of nodes whose large-scale structure tells two classes apart.
 
     A random tree joins the blocks; one further edge between blocks is put into the tree in two ways, such that both
-    ways give the same degrees of blocks, and the way is the class. Two vertices are joined with probability ``p`` if
+    ways give the same degrees of blocks, and the way is the class. Two nodes are joined with probability ``p`` if
     they lie in one block or in blocks that are joined, and noise edges are added anywhere. So neither the degrees nor
-    what a vertex sees nearby tells the class, but how the blocks hang together does.
+    what a node sees nearby tells the class, but how the blocks hang together does.
 
     Parameters
     ----------
@@ -269,18 +269,18 @@ def make_block_graphs(
     n_blocks : int, default=16
         Number of blocks, at least 5.
     block_size : int, default=8
-        Vertices of a block.
+        Nodes of a block.
     p : float, default=0.5
         Probability of an edge within a block and between joined blocks.
     n_noise_edges : int, default=0
-        Edges added between vertices that are not joined, whatever their blocks.
+        Edges added between nodes that are not joined, whatever their blocks.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
         An integer gives the same graphs each time.
 
     Returns
     -------
     graphs : GraphCollection
-        Unlabelled graphs in random order, with their vertices in random order.
+        Unlabeled graphs in random order, with their nodes in random order.
     y : int array, shape (n_graphs,)
         The class of each graph, 0 or 1.
 
@@ -305,7 +305,7 @@ def make_block_graphs(
         joined = near & (rng.random(len(pairs)) < p)
         free = np.flatnonzero(~joined)
         if n_noise_edges > len(free):
-            raise ValueError(f"n_noise_edges is {n_noise_edges}, but only {len(free)} vertex pairs are free")
+            raise ValueError(f"n_noise_edges is {n_noise_edges}, but only {len(free)} node pairs are free")
         joined[rng.choice(free, n_noise_edges, replace=False)] = True
         edges.append(pairs[joined])
     return _collect(np.full(n_graphs, n_blocks * block_size), edges, rng), y
@@ -405,13 +405,13 @@ _MODELS: tuple[Callable[[int, int, np.random.Generator], Int64], ...] = (_triads
 def _grow(
     n_nodes: int, hub_degree: int, n_links: float, triad_share: float, rng: np.random.Generator
 ) -> list[list[int]]:
-    """Grow a network to ``n_nodes`` vertices, and on until some vertex has ``hub_degree``; return the neighbours."""
+    """Grow a network to ``n_nodes`` nodes, and on until some node has ``hub_degree``; return the neighbors."""
     # One number at a time: the standard generator is several times faster at that than NumPy's.
     draw = random.Random(int(rng.integers(2**63))).random
     activity = _activities(n_nodes, rng)
     links = np.maximum(1, np.rint(activity * (n_links / activity.mean()))).astype(int).tolist()
     neighbors: list[list[int]] = [[1], [0]]
-    # Every vertex occurs once for each of its links, so a uniform draw prefers the well-connected.
+    # Every node occurs once for each of its links, so a uniform draw prefers the well-connected.
     urn = [0, 1]
     largest = 1
     while len(neighbors) < n_nodes or largest < hub_degree:
@@ -428,25 +428,25 @@ def _grow(
                     continue
             anchor = urn[int(draw() * len(urn))]
             linked[anchor] = None
-        for vertex in linked:
-            neighbors[vertex].append(newcomer)
-            urn.append(vertex)
-            if len(neighbors[vertex]) > largest:
-                largest = len(neighbors[vertex])
+        for node in linked:
+            neighbors[node].append(newcomer)
+            urn.append(node)
+            if len(neighbors[node]) > largest:
+                largest = len(neighbors[node])
         neighbors.append(list(linked))
         urn.extend([newcomer] * len(linked))
     return neighbors
 
 
 def _hub_edges(neighbors: list[list[int]], n: int, hub_degree: int, rng: np.random.Generator) -> Int64:
-    """Return all edges among ``n`` neighbours of the smallest hub, none isolated; nothing where there are too few."""
+    """Return all edges among ``n`` neighbors of the smallest hub, none isolated; nothing where there are too few."""
     degrees = np.array([len(around) for around in neighbors])
     hubs = np.flatnonzero(degrees >= hub_degree)
     ego = int(hubs[degrees[hubs].argmin()])
     members = rng.permutation(neighbors[ego])
     number = np.full(len(neighbors), -1)
     number[members] = np.arange(len(members))
-    targets = number[np.concatenate([neighbors[vertex] for vertex in members])]
+    targets = number[np.concatenate([neighbors[node] for node in members])]
     sources = np.repeat(np.arange(len(members)), degrees[members])
     linked = np.zeros((len(members), len(members)), bool)
     linked[sources[targets >= 0], targets[targets >= 0]] = True
@@ -458,7 +458,7 @@ def _hub_edges(neighbors: list[list[int]], n: int, hub_degree: int, rng: np.rand
 
 
 def _earliest_edges(pairs: Int64, times: Float64, n: int, m: int) -> Int64:
-    """Return ``m`` of the pairs: the first of each of the ``n`` vertices, then the earliest of all."""
+    """Return ``m`` of the pairs: the first of each of the ``n`` nodes, then the earliest of all."""
     pairs = pairs[np.argsort(times)]
     first = np.full((2, n), len(pairs))
     backwards = np.arange(len(pairs))[::-1]
@@ -483,7 +483,7 @@ def _first(times: Float64, n: int) -> Int64:
 
 
 def _all_pairs(n: int) -> Int64:
-    """Return all pairs of ``n`` vertices, the smaller first."""
+    """Return all pairs of ``n`` nodes, the smaller first."""
     return np.column_stack(np.triu_indices(n, 1))
 
 
@@ -504,10 +504,10 @@ def _squared_distances(a: Float64, b: Float64) -> Float64:
 def _draw_counts(
     number: int, nodes: tuple[int, int], density: tuple[float, float], rng: np.random.Generator
 ) -> tuple[Int64, Int64]:
-    """Draw numbers of vertices and of edges."""
+    """Draw numbers of nodes and of edges."""
     sizes = rng.integers(nodes[0], nodes[1] + 1, number)
     edges = np.rint(rng.uniform(*density, number) * sizes * (sizes - 1) / 2).astype(np.int64)
-    # One edge a vertex is what it takes to leave no vertex isolated.
+    # One edge a node is what it takes to leave no node isolated.
     return sizes, np.maximum(edges, sizes)
 
 
@@ -535,7 +535,7 @@ def _moved(template: Int64, n_edges: int, n_moved: int, rng: np.random.Generator
 def _collect(
     sizes: Int64, edges: list[Int64], rng: np.random.Generator, labels: list[Int64] | None = None
 ) -> GraphCollection:
-    """Return the graphs as a collection, the vertices of each numbered at random."""
+    """Return the graphs as a collection, the nodes of each numbered at random."""
     offsets = prefix_sums(sizes)
     numbers = [start + rng.permutation(int(size)) for start, size in zip(offsets, sizes, strict=False)]
     joined = np.concatenate([number[pairs] for number, pairs in zip(numbers, edges, strict=True)])
@@ -550,10 +550,10 @@ def _collect(
 
 
 def _node_range(n_nodes: Any) -> tuple[int, int]:
-    """Return the lowest and the highest number of vertices that a user asks for."""
+    """Return the lowest and the highest number of nodes that a user asks for."""
     bounds = tuple(n_nodes) if isinstance(n_nodes, (tuple, list)) else (n_nodes, n_nodes)
     if len(bounds) != 2:
-        raise ValueError(f"n_nodes must be a number of vertices or a pair (lowest, highest), not {n_nodes!r}")
+        raise ValueError(f"n_nodes must be a number of nodes or a pair (lowest, highest), not {n_nodes!r}")
     for bound in bounds:
         check_integer("n_nodes", bound, _FEWEST_NODES)
     if bounds[0] > bounds[1]:
@@ -568,13 +568,13 @@ def _edge_numbers(n_nodes: int, n_edges: int | None, rewired: float) -> tuple[in
         n_edges = min(2 * n_nodes, n_pairs)
     check_integer("n_edges", n_edges, 0)
     if n_edges > n_pairs:
-        raise ValueError(f"n_edges is {n_edges}, but {n_nodes} vertices have only {n_pairs} pairs")
+        raise ValueError(f"n_edges is {n_edges}, but {n_nodes} nodes have only {n_pairs} pairs")
     if isinstance(rewired, bool) or not 0 <= rewired <= 1:
         raise ValueError(f"rewired must be a fraction from 0 to 1, not {rewired!r}")
     n_moved = round(rewired * n_edges)
     if n_moved > n_pairs - n_edges:
         raise ValueError(
-            f"rewired={rewired} moves {n_moved} of {n_edges} edges, but only {n_pairs - n_edges} vertex pairs "
+            f"rewired={rewired} moves {n_moved} of {n_edges} edges, but only {n_pairs - n_edges} node pairs "
             "are free; lower rewired or n_edges"
         )
     return n_edges, n_moved

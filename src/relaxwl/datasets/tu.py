@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._storage import is_readable, member_pieces, require_regular
 from relaxwl.datasets._compiled import parse_floats, parse_integers
 from relaxwl.graphs import GraphCollection, GraphError, assemble
@@ -30,13 +30,13 @@ ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
 )
-# Bytes for each graph, vertex and edge while graphs are made of tables, and for each byte of a table; as measured.
+# Bytes for each graph, node and edge while graphs are made of tables, and for each byte of a table; as measured.
 BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
 # More columns of labels than anybody has, and few enough to be compared as one value.
 MAX_LABEL_COLUMNS = 2**20
 # Cells that need Python's own reading of numbers are read so many at a time: as objects they are large.
 DECIDED_AT_ONCE = 2**14
-# Beyond this, neighbouring integers share a double.
+# Beyond this, neighboring integers share a double.
 MAX_EXACT_INTEGER = 2**53
 
 
@@ -136,7 +136,7 @@ def read_tu(
         raise ValueError(f"ignore names {unknown[0]!r}, which is none of {', '.join(OPTIONAL)}")
     with _open_files(Path(path)) as files:
         files.check_memory(ignore)
-        files.note_strangers()
+        files.warn_misnamed_files()
         indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
         edges = _Table(files, "A", integers=True, n_columns=2)
         optional = {
@@ -170,7 +170,7 @@ def read_tu(
 
 
 def _refuse_beyond_memory(needed: int, what: str) -> None:
-    refuse_beyond_memory(needed, what, "split the data set and read it in parts")
+    check_memory(needed, what, "split the data set and read it in parts")
 
 
 # ----------------------------------------------------------------------------------------------- finding the files
@@ -191,7 +191,7 @@ class _Files:
     name: str
     place: str
     readers: dict[str, _File]
-    strangers: tuple[str, ...]
+    misnamed: tuple[str, ...]
 
     def path(self, kind: str) -> str:
         """Return what to call a file in a message."""
@@ -208,9 +208,9 @@ class _Files:
         size = sum(file.size for kind, file in self.readers.items() if kind not in ignore)
         _refuse_beyond_memory(2 * size, f"reading {self.place} ({size} bytes)")
 
-    def note_strangers(self) -> None:
+    def warn_misnamed_files(self) -> None:
         """Warn about files whose names are nearly those of the layout: a letter wrong, and labels would be missing."""
-        for name in self.strangers:
+        for name in self.misnamed:
             logger.warning(
                 "%s: %s is no file of the TU layout and is left unread; is its name right?", self.place, name
             )
@@ -290,7 +290,7 @@ def _files(path: Path, stem: str, found: dict[str, _File]) -> _Files:
         name=name,
         place=str(path) if str(folder) == "." else f"{path}/{folder}",
         readers={kind: found[file] for file, kind in kinds.items() if file in found},
-        strangers=tuple(other for other in others if _looks_like_data(other, name)),
+        misnamed=tuple(other for other in others if _looks_like_data(other, name)),
     )
 
 
@@ -452,20 +452,20 @@ def _is_number(text: bytes) -> bool:
 
 
 def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
-    """Check the graph of each vertex and return where each graph's vertices begin.
+    """Check the graph of each node and return where each graph's nodes begin.
 
-    ``graphs`` has a line for each graph: only by it can a graph without vertices be told from an error.
+    ``graphs`` has a line for each graph: only by it can a graph without nodes be told from an error.
     """
     numbers: Int64 = indicator.rows[:, 0]
     steps = np.diff(numbers, prepend=1)
     for row in np.flatnonzero(numbers < 1)[:1]:
         raise indicator.fail(row, f"graph {numbers[row]}, but graphs are numbered from 1")
     for row in np.flatnonzero(steps < 0)[:1]:
-        raise indicator.fail(row, f"graph {numbers[row]} comes after graph {numbers[row - 1]}; sort the vertices")
+        raise indicator.fail(row, f"graph {numbers[row]} comes after graph {numbers[row - 1]}; sort the nodes")
     if graphs is None:
         for row in np.flatnonzero(steps > 1)[:1]:
             missing = numbers[row] - 1
-            raise indicator.fail(row, f"graph {missing} has no vertices and there is no file of graph labels to say so")
+            raise indicator.fail(row, f"graph {missing} has no nodes and there is no file of graph labels to say so")
         n_graphs = int(numbers[-1]) if len(numbers) else 0
     else:
         n_graphs = len(graphs.rows)
@@ -474,9 +474,7 @@ def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
     counts = np.bincount(numbers - 1, minlength=n_graphs)
     if not counts.all():
         empty = np.flatnonzero(counts == 0)
-        logger.warning(
-            "%s: %d graphs have no vertices, the first is graph %d", indicator.path, len(empty), empty[0] + 1
-        )
+        logger.warning("%s: %d graphs have no nodes, the first is graph %d", indicator.path, len(empty), empty[0] + 1)
     return prefix_sums(counts)
 
 
@@ -523,13 +521,13 @@ def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, .
 
 
 def _checked_edges(edges: _Table, offsets: Int64) -> Int64:
-    """Return the edges over vertices from 0, all of them known to lie within one graph."""
+    """Return the edges over nodes from 0, all of them known to lie within one graph."""
     pairs: Int64 = edges.rows
     n_nodes = int(offsets[-1])
     if len(pairs) and (pairs.min() < 1 or pairs.max() > n_nodes):
         row = int(np.flatnonzero(((pairs < 1) | (pairs > n_nodes)).any(axis=1))[0])
         u, v = pairs[row]
-        raise edges.fail(row, f"edge ({u}, {v}), but vertices are numbered from 1 to {n_nodes}")
+        raise edges.fail(row, f"edge ({u}, {v}), but nodes are numbered from 1 to {n_nodes}")
     pairs -= 1
     graph_of_node = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     first, second = graph_of_node[pairs[:, 0]], graph_of_node[pairs[:, 1]]

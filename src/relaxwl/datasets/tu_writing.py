@@ -56,7 +56,7 @@ def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets |
     notes: list[str] = []
     files = {f"{name}_{kind}.txt": text for kind, text in _texts(graphs, y, notes)}
     if graphs.directed:
-        notes.append("The lines of the edges are arcs, from the first vertex to the second.")
+        notes.append("The lines of the edges are arcs, from the first node to the second.")
     files["README.txt"] = "\n".join([f"{name}: {graphs.n_graphs} graphs, written by relaxwl in TU layout.", *notes, ""])
     if target.suffix == ".zip":
         with atomic_write(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -89,7 +89,7 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
     sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
     yield "A", _lines(np.column_stack([sources, graphs.indices]) + 1)
     yield "graph_indicator", _lines(graphs.graph_of_node[:, None] + 1)
-    for kind, what in (("node", "vertex"), ("edge", "edge")):
+    for kind, what in (("node", "node"), ("edge", "edge")):
         vocabulary, codes = getattr(graphs, f"{kind}_vocabulary"), getattr(graphs, f"{kind}_codes")
         if vocabulary is not None and codes is not None:
             yield f"{kind}_labels", _lines(_columns(vocabulary, f"{what} labels", notes)[codes])
@@ -101,7 +101,7 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
     if y is not None:
         yield _targets(y, len(graphs), notes)
     elif not graphs.node_counts.all():
-        raise ValueError("some graphs have no vertices, which the TU layout tells by y alone: give y")
+        raise ValueError("some graphs have no nodes, which the TU layout tells by y alone: give y")
 
 
 def _targets(y: Targets, n_graphs: int, notes: list[str]) -> tuple[str, str]:

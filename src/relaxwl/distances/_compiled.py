@@ -121,7 +121,7 @@ SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH,
 # `indices` (int64, 6 × side); SIZES holds the number of sources and of sinks:
 SIZES, SOURCE_POINT, SINK_POINT, REACHED_FROM, ENTERED_BY, SETTLED = range(6)
 # `tables` (float64, 3 × side²), flat: COST and FLOW are row-major over sources × sinks; INFLOW is the same flow by
-# sinks × sources, so that who sends to a sink is found in one sweep over neighbours in memory:
+# sinks × sources, so that who sends to a sink is found in one sweep over neighbors in memory:
 COST, FLOW, INFLOW = range(3)
 
 
@@ -497,7 +497,7 @@ def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out)
     Every row is spread out into units of mass; matching the units (padded with ⊥) one to one is then optimal. For
     each row, dynamic programming over subsets of the block's units solves all lanes of the block at once: after k
     units, ``states[subset]`` is the cheapest matching of these k to the k units in `subset`. Rows are sorted so that
-    neighbours begin with the same units, and only the part from `changes` on is computed anew.
+    neighbors begin with the same units, and only the part from `changes` on is computed anew.
 
     Parameters
     ----------
@@ -517,7 +517,7 @@ def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out)
     for root in range(root_cost.shape[0]):
         for lane in range(len(lane_roots)):
             root_lanes[root, lane] = root_cost[root, lane_roots[lane]]
-    # Columns of `out` come in runs of neighbours: run r takes the lanes run_ends[r - 1] to run_ends[r].
+    # Columns of `out` come in runs of neighbors: run r takes the lanes run_ends[r - 1] to run_ends[r].
     run_ends = np.empty(len(lane_rows), np.int64)
     n_runs = 0
     for lane in range(len(lane_rows)):

@@ -1,6 +1,6 @@
 """Exact distances between whole sets of rows: every pair, over threads, in the smallest type that holds them.
 
-Trees and centres alike are :class:`relaxwl.unfolding.Rows`, with whole counts or real masses. Two engines share the
+Trees and centers alike are :class:`relaxwl.unfolding.TreeRows`, with whole counts or real masses. Two engines share the
 work. Pairs of rows with few units of mass are matched unit by unit, hundreds of pairs at a time (a nanosecond or so
 each); all others are solved one by one (about a microsecond each).
 """
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_chunks, spans
 from relaxwl.costs import UniformCosts
 from relaxwl.distances import _compiled
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.graphs.arrays import Float64, Int64, expand_spans
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 # Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
 MAX_UNITS = 9
@@ -30,14 +30,14 @@ CHUNK_LISTED = 1 << 10
 Task = Callable[[], None]
 
 
-def row_distances(rows_a: Rows, rows_b: Rows, ground: Ground, n_jobs: int | None = None) -> NDArray[Any]:
+def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
     """Return the exact distances of all rows of one set to all rows of another.
 
     Parameters
     ----------
-    rows_a, rows_b : Rows
-        Trees or centres over the same points.
-    ground : Ground
+    rows_a, rows_b : TreeRows
+        Trees or centers over the same points.
+    ground : GroundCost
         Pseudo-metrics over their points and roots. They are not checked here.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
@@ -65,14 +65,14 @@ def row_distances(rows_a: Rows, rows_b: Rows, ground: Ground, n_jobs: int | None
     return out
 
 
-def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> NDArray[Any]:
+def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
     """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
 
     Parameters
     ----------
-    rows : Rows
+    rows : TreeRows
         Distinct trees of one depth.
-    ground : Ground
+    ground : GroundCost
         Distances between the trees of the depth below, and edit costs between root codes, the blank last in both.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
@@ -88,9 +88,9 @@ def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> ND
 
     >>> from relaxwl.unfolding import Rows
     >>> roots, points = np.array([1, 2, 0], np.int32), np.array([0, 2, 0, 0, 1, 2], np.int32)
-    >>> rows = Rows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
+    >>> rows = TreeRows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
     >>> costs = 1.0 - np.eye(4)
-    >>> level_distances(rows, Ground(costs, costs))
+    >>> level_distances(rows, GroundCost(costs, costs))
     array([[0, 2, 2, 3],
            [2, 0, 3, 2],
            [2, 3, 0, 4],
@@ -117,7 +117,7 @@ def level_distances(rows: Rows, ground: Ground, n_jobs: int | None = None) -> ND
 
 
 def paired_distances(
-    rows_a: Rows, rows_b: Rows, pairs: NDArray[np.integer], ground: Ground, n_jobs: int | None = None
+    rows_a: TreeRows, rows_b: TreeRows, pairs: NDArray[np.integer], ground: GroundCost, n_jobs: int | None = None
 ) -> Float64:
     """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
     pairs = np.ascontiguousarray(pairs, np.int64)
@@ -131,7 +131,7 @@ def paired_distances(
     return out
 
 
-def distance_dtype(ground: Ground, mass: float, limit: float = np.inf) -> np.dtype[Any]:
+def distance_dtype(ground: GroundCost, mass: float, limit: float = np.inf) -> np.dtype[Any]:
     """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
 
     The unit engine adds up matchings that are not optimal. ``limit`` is a number that these do not exceed either, if
@@ -154,13 +154,13 @@ def whole_dtype(largest: float) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
-def blank_distances(rows: Rows, ground: Ground) -> Float64:
+def blank_distances(rows: TreeRows, ground: GroundCost) -> Float64:
     """Return the cost of deleting each row: its root, and all its children."""
     deletions = rows.counts * ground.to_blank[rows.points]
     return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
 
 
-def _listed_roots(sets: tuple[Rows, ...], ground: Ground) -> tuple[tuple[Rows, ...], Ground]:
+def _listed_roots(sets: tuple[TreeRows, ...], ground: GroundCost) -> tuple[tuple[TreeRows, ...], GroundCost]:
     """Return rows and a ground whose costs of roots are a matrix, over the codes in use where they were a rule."""
     if not isinstance(ground.roots, UniformCosts):
         return sets, ground
@@ -169,7 +169,7 @@ def _listed_roots(sets: tuple[Rows, ...], ground: Ground) -> tuple[tuple[Rows, .
     return sets, replace(ground, roots=np.asarray(replace(ground.roots, n_labels=len(used))))
 
 
-def _split_by_units(rows: Rows) -> tuple[Int64, Int64]:
+def _split_by_units(rows: TreeRows) -> tuple[Int64, Int64]:
     """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
     masses = rows.masses
     if rows.counts.dtype.kind not in "iu":
@@ -183,11 +183,11 @@ def _run(task: Task) -> None:
 
 
 def _single_tasks(
-    rows_a: Rows,
+    rows_a: TreeRows,
     list_a: Int64,
-    rows_b: Rows,
+    rows_b: TreeRows,
     list_b: Int64,
-    ground: Ground,
+    ground: GroundCost,
     out: NDArray[Any],
     mirror: bool = False,
     triangle: bool = False,
@@ -206,7 +206,7 @@ def _single_tasks(
 
 
 def _unit_tasks(
-    rows_a: Rows, few_a: Int64, rows_b: Rows, few_b: Int64, ground: Ground, out: NDArray[Any]
+    rows_a: TreeRows, few_a: Int64, rows_b: TreeRows, few_b: Int64, ground: GroundCost, out: NDArray[Any]
 ) -> list[Task]:
     """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
     if not (len(few_a) and len(few_b)):
@@ -230,7 +230,7 @@ def _fill_lanes(
     lane_degree: int,
     lane_roots: NDArray[Any],
     lane_rows: Int64,
-    ground: Ground,
+    ground: GroundCost,
     out: NDArray[Any],
 ) -> None:
     """Write the distances of all unit rows to one block of rows, the columns `lane_rows` of `out`."""
@@ -242,7 +242,7 @@ def _fill_lanes(
     _compiled.unit_block(units, lanes, lane_degree, lane_roots, lane_rows, np.asarray(ground.roots), out)
 
 
-def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
+def _units(rows: TreeRows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
     """Spread the selected rows out into units, ⊥ behind them; return them and their true number."""
     entries = expand_spans(rows.indptr[:-1][selected], np.diff(rows.indptr)[selected])
     degrees = rows.masses[selected]
@@ -252,8 +252,8 @@ def _units(rows: Rows, selected: Int64, width: int, blank: int) -> tuple[NDArray
     return units, degrees
 
 
-def _sorted_units(rows: Rows, selected: Int64, width: int, blank: int) -> _compiled.UnitRows:
-    """Spread rows out in the order of the rows: canonical order makes neighbours begin with the same units."""
+def _sorted_units(rows: TreeRows, selected: Int64, width: int, blank: int) -> _compiled.UnitRows:
+    """Spread rows out in the order of the rows: canonical order makes neighbors begin with the same units."""
     selected = np.sort(selected)
     units, degrees = _units(rows, selected, width, blank)
     # ⊥ to the front: the part that all rows of a size share is then computed once.

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.costs import UniformCosts
 from relaxwl.distances._compiled import EqualCosts, FactoredCosts
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 
 Costs = NDArray[Any] | FactoredCosts | EqualCosts
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class GroundCost:
     """The costs between points (edge code, child), ⊥ last, and between root codes.
 
     The cost of two points is the cost of their edges plus the distance of their children, and deleting a child costs
@@ -44,7 +44,7 @@ class Ground:
 
     >>> children = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
     >>> edges = np.array([[0, 0.5, 0], [0.5, 0, 0], [0, 0, 0]])
-    >>> ground = Ground(children, np.zeros((1, 1)), edges)
+    >>> ground = GroundCost(children, np.zeros((1, 1)), edges)
     >>> ground.n_points
     4
     >>> np.asarray(ground)
@@ -106,7 +106,7 @@ class Ground:
         distances += self.edges[np.ix_(edges, other_edges)]
         return distances
 
-    def in_type(self, dtype: np.dtype[Any]) -> "Ground":
+    def in_type(self, dtype: np.dtype[Any]) -> "GroundCost":
         """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
         kept = dtype if dtype.kind == "u" else None
         edges = None if self.edges is None else np.ascontiguousarray(self.edges, kept)
@@ -120,7 +120,7 @@ class Ground:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Write out the costs between all points, for whoever wants to look at them all."""
-        refuse_beyond_memory(
+        check_memory(
             8.0 * (self.n_points + 1) ** 2,
             f"the costs between {self.n_points} points",
             "ask for those of a few points (ground.between)",
@@ -129,8 +129,8 @@ class Ground:
         return self.between(everything, everything).astype(np.float64 if dtype is None else dtype, copy=False)
 
 
-def leaf_costs(leaves: Rows, ground: Ground) -> UniformCosts | None:
-    """Return the distances between different trees of a single vertex each, ⊥ last, if many cost all the same."""
+def leaf_costs(leaves: TreeRows, ground: GroundCost) -> UniformCosts | None:
+    """Return the distances between different trees of a single node each, ⊥ last, if many cost all the same."""
     if not isinstance(ground.roots, UniformCosts) or leaves.n_points or len(np.unique(leaves.roots)) < len(leaves):
         return None
     return replace(ground.roots, n_labels=len(leaves))
@@ -149,9 +149,9 @@ def point_parts(
 ) -> Int32:
     """Return edge code and child of each point, int32 (2, n_points + 1), ⊥ last.
 
-    The points are numbered as in :class:`relaxwl.unfolding.Rows`: each of the first ``n_edge_codes`` edge codes with
-    each of the first ``n_children`` children (by default all that have costs), then the ``new`` ones, which are given
-    as such an array themselves.
+    The points are numbered as in :class:`relaxwl.unfolding.TreeRows`: each of the first ``n_edge_codes`` edge codes
+    with each of the first ``n_children`` children (by default all that have costs), then the ``new`` ones, given as
+    such an array.
     """
     n_edge_codes = len(edges) - 1 if n_edge_codes is None else n_edge_codes
     n_children = len(children) - 1 if n_children is None else n_children
@@ -160,10 +160,10 @@ def point_parts(
     return np.hstack([np.stack(known), np.empty((2, 0)) if new is None else new, blank]).astype(np.int32)
 
 
-def uniform_roots(rows: Rows) -> Float64:
+def uniform_roots(rows: TreeRows) -> Float64:
     """Return the cost 1 between all different roots of these rows, ⊥ last."""
     size = int(rows.roots.max(initial=0)) + 2
-    refuse_beyond_memory(16.0 * size**2, f"the costs between root codes up to {size - 2}", "give root_cost")
+    check_memory(16.0 * size**2, f"the costs between root codes up to {size - 2}", "give root_cost")
     return 1.0 - np.eye(size)
 
 

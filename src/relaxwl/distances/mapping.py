@@ -1,4 +1,4 @@
-"""Mappings between two trees: which vertex becomes which, in words, as a script and as a picture."""
+"""Mappings between two trees: which node becomes which, in words, as a script and as a picture."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from relaxwl.distances.script import (
     EditScript,
     Insert,
     LabelCosts,
+    Node,
     Operation,
     Relabel,
     RelabelEdge,
-    Vertex,
-    vertex_labels,
+    node_labels,
 )
 from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Cut, Outline, Path, cuts
 from relaxwl.unfolding.tree import UnfoldingTree
@@ -30,7 +30,7 @@ NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "ei
 class TreeMapping:
     """A structure and depth preserving mapping between two trees.
 
-    Vertices are addressed by their paths, see :class:`relaxwl.UnfoldingTree`.
+    Nodes are addressed by their paths, see :class:`relaxwl.UnfoldingTree`.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class TreeMapping:
     cost : float
         The cost of the whole mapping.
     pairs : tuple of (path, path)
-        Mapped vertices, of the source and the target.
+        Mapped nodes, of the source and the target.
     deleted : tuple of paths
-        Vertices of the source without a partner.
+        Nodes of the source without a partner.
     inserted : tuple of paths
-        Vertices of the target without a partner.
+        Nodes of the target without a partner.
     """
 
     source: UnfoldingTree
@@ -62,7 +62,7 @@ class TreeMapping:
         Raises
         ------
         ValueError
-            Naming the first vertex or pair that breaks a condition.
+            Naming the first node or pair that breaks a condition.
         """
         self._validate_definite()
         mapped = set(self.pairs)
@@ -78,7 +78,7 @@ class TreeMapping:
             raise ValueError(f"the operations cost {total}, but the mapping claims {self.cost}")
 
     def _validate_definite(self) -> None:
-        """Check that every vertex of either tree occurs exactly once."""
+        """Check that every node of either tree occurs exactly once."""
         sides = (
             (self.source, [path for path, _ in self.pairs], self.deleted, "source"),
             (self.target, [path for _, path in self.pairs], self.inserted, "target"),
@@ -87,34 +87,34 @@ class TreeMapping:
             named = [*mapped, *alone]
             twice = _first_repeated(named)
             if twice is not None:
-                raise ValueError(f"not definite: vertex {twice} of the {name} occurs more than once")
+                raise ValueError(f"not definite: node {twice} of the {name} occurs more than once")
             missing = {path for path, _ in tree.walk()} ^ set(named)
             if missing:
                 raise ValueError(
-                    f"vertex {min(missing)} is either not in the {name} or neither mapped nor "
+                    f"node {min(missing)} is either not in the {name} or neither mapped nor "
                     f"{'deleted' if name == 'source' else 'inserted'}"
                 )
 
     def script(self) -> EditScript:
         """Return the edits as operations: relabel, then delete from the leaves up, then insert from the top down."""
         costs = LabelCosts(self.source, self.target, self.edit_cost)
-        before, after = vertex_labels(self.source), vertex_labels(self.target)
+        before, after = node_labels(self.source), node_labels(self.target)
         operations: list[Operation] = []
         for path, other in self.pairs:
-            vertex = Vertex("source", path)
+            node = Node("source", path)
             (old, old_edge), (new, new_edge) = before[path], after[other]
             if old != new:
-                operations.append(Relabel(vertex, old, new, costs.relabel(old, new)))
+                operations.append(Relabel(node, old, new, costs.relabel(old, new)))
             if old_edge is not None and new_edge is not None and old_edge != new_edge:
-                operations.append(RelabelEdge(vertex, old_edge, new_edge, costs.relabel_edge(old_edge, new_edge)))
+                operations.append(RelabelEdge(node, old_edge, new_edge, costs.relabel_edge(old_edge, new_edge)))
         for path in sorted(self.deleted, reverse=True):
             label, edge = before[path]
-            operations.append(Delete(Vertex("source", path), label, edge, costs.blank(label, edge)))
-        origin = {other: Vertex("source", path) for path, other in self.pairs}
+            operations.append(Delete(Node("source", path), label, edge, costs.blank(label, edge)))
+        origin = {other: Node("source", path) for path, other in self.pairs}
         for path in sorted(self.inserted):
             label, edge = after[path]
-            vertex = origin[path] = Vertex("target", path)
-            operations.append(Insert(vertex, origin[path[:-1]], label, edge, costs.blank(label, edge)))
+            node = origin[path] = Node("target", path)
+            operations.append(Insert(node, origin[path[:-1]], label, edge, costs.blank(label, edge)))
         return EditScript(operations)
 
     def apply(self) -> UnfoldingTree:
@@ -131,31 +131,31 @@ class TreeMapping:
         'two leaves more'
         """
         script = self.script()
-        relabelled = [operation for operation in script if isinstance(operation, Relabel)]
-        root = any(not operation.vertex.path for operation in relabelled)
+        relabeled = [operation for operation in script if isinstance(operation, Relabel)]
+        root = any(not operation.node.path for operation in relabeled)
         n_edges = sum(isinstance(operation, RelabelEdge) for operation in script)
         phrases = [
             *_branch_words(self.target, self.inserted, "more"),
             *_branch_words(self.source, self.deleted, "fewer"),
         ]
         if root:
-            phrases.append("the root relabelled")
-        if len(relabelled) > root:
-            phrases.append(f"{_counted(len(relabelled) - root, 'vertex', 'vertices')} relabelled")
+            phrases.append("the root relabeled")
+        if len(relabeled) > root:
+            phrases.append(f"{_counted(len(relabeled) - root, 'node', 'nodes')} relabeled")
         if n_edges:
-            phrases.append(f"{_counted(n_edges, 'edge', 'edges')} relabelled")
+            phrases.append(f"{_counted(n_edges, 'edge', 'edges')} relabeled")
         return ", ".join(phrases) or "no difference"
 
     def to_svg(self, max_nodes: int | None = None, *, title: str | None = None, embed_style: bool = True) -> str:
         """Return a drawing of both trees and the mapping as SVG text.
 
-        Mapped vertices are joined by dashed lines, deleted ones are red, inserted ones blue, relabelled ones yellow.
+        Mapped nodes are joined by dashed lines, deleted ones are red, inserted ones blue, relabeled ones yellow.
 
         Parameters
         ----------
         max_nodes : int, optional
-            Vertices that are drawn at most of each tree; marks say how many more there are. By default as many children
-            of a vertex, and as many levels, as keep the picture within about 1,600 pixels: first some of each kind
+            Nodes that are drawn at most of each tree; marks say how many more there are. By default as many children
+            of a node, and as many levels, as keep the picture within about 1,600 pixels: first some of each kind
             of change, then what is equal in both trees.
         title : str, optional
             What a screen reader says; cost and difference by default.
@@ -173,9 +173,9 @@ class TreeMapping:
             outlines[1].drawn(),
             drawn,
             states=self._states(index),
-            relabelled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
+            relabeled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
             title=title or f"Mapping between two trees, cost {cost_text(self.cost)}: {self.describe()}",
-            captions=(f"{self.source.size:,} vertices", f"{self.target.size:,} vertices, cost {cost_text(self.cost)}"),
+            captions=(f"{self.source.size:,} nodes", f"{self.target.size:,} nodes, cost {cost_text(self.cost)}"),
             embed_style=embed_style,
         )
 
@@ -194,12 +194,12 @@ class TreeMapping:
         return outlines
 
     def _states(self, index: Sequence[dict[Path, int]]) -> tuple[list[str], list[str]]:
-        """Return what becomes of each drawn vertex, whether or not its partner is drawn."""
+        """Return what becomes of each drawn node, whether or not its partner is drawn."""
         before = [drawing.DELETED] * len(index[0])
         after = [drawing.INSERTED] * len(index[1])
-        old, new = vertex_labels(self.source), vertex_labels(self.target)
+        old, new = node_labels(self.source), node_labels(self.target)
         for path, other in self.pairs:
-            state = drawing.KEPT if old[path].label == new[other].label else drawing.RELABELLED
+            state = drawing.KEPT if old[path].label == new[other].label else drawing.RELABELED
             if path in index[0]:
                 before[index[0][path]] = state
             if other in index[1]:
@@ -213,7 +213,7 @@ class TreeMapping:
 
 @dataclass(frozen=True)
 class _PairedChoice:
-    """Which children are drawn of the two trees of a mapping, so that mapped vertices are drawn both or neither."""
+    """Which children are drawn of the two trees of a mapping, so that mapped nodes are drawn both or neither."""
 
     mapping: TreeMapping
     images: dict[Path, Path]
@@ -221,19 +221,19 @@ class _PairedChoice:
     cut: Cut
 
     def of_source(self, path: Path, n_children: int) -> Sequence[int]:
-        """Return the positions of the children to draw of a vertex of the source."""
+        """Return the positions of the children to draw of a node of the source."""
         if path not in self.images:
             return self.cut.first(path, n_children)
         return self._of_pair(path, self.images[path])[0]
 
     def of_target(self, path: Path, n_children: int) -> Sequence[int]:
-        """Return the positions of the children to draw of a vertex of the target."""
+        """Return the positions of the children to draw of a node of the target."""
         if path not in self.origins:
             return self.cut.first(path, n_children)
         return self._of_pair(self.origins[path], path)[1]
 
     def _of_pair(self, path: Path, other: Path) -> tuple[list[int], list[int]]:
-        """Return the positions of the children to draw of two mapped vertices: of each kind of edit in turn."""
+        """Return the positions of the children to draw of two mapped nodes: of each kind of edit in turn."""
         if len(path) >= self.cut.levels:
             return [], []
         left, right = self.mapping.source.subtree(path), self.mapping.target.subtree(other)
@@ -271,7 +271,7 @@ def _branch_words(tree: UnfoldingTree, alone: Iterable[Path], word: str) -> list
         phrases.append(f"{_counted(leaves, 'leaf', 'leaves')} {word}")
     if branches := [size for size in sizes if size > 1]:
         same = len(set(branches)) == 1
-        amount = f"of {_number(branches[0])} vertices" if same else f"({_number(sum(branches))} vertices)"
+        amount = f"of {_number(branches[0])} nodes" if same else f"({_number(sum(branches))} nodes)"
         each = " each" if same and len(branches) > 1 else ""
         phrases.append(f"{_counted(len(branches), 'branch', 'branches')} {amount}{each} {word}")
     return phrases

@@ -1,4 +1,4 @@
-"""Exact tree edit distances between unfolding trees of vertices: bottom-up over distinct trees, none is built."""
+"""Exact tree edit distances between unfolding trees of nodes: bottom-up over distinct trees, none is built."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._validation import check_integer
 from relaxwl.costs import EditCost, UniformCosts, check_finite, checked_cost
 from relaxwl.distances.batched import level_distances, whole_dtype
-from relaxwl.distances.ground import Ground, is_whole
+from relaxwl.distances.ground import GroundCost, is_whole
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.unfolding import Rows, leaves, refine
+from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 
@@ -28,17 +28,17 @@ def tree_distances(
     *,
     edge_labels: bool = False,
 ) -> Float64:
-    """Return the exact tree edit distances between the unfolding trees of given vertices.
+    """Return the exact tree edit distances between the unfolding trees of given nodes.
 
-    Only the subtrees that occur below these vertices are compared, so a few vertices of a large collection are cheap.
+    Only the subtrees that occur below these nodes are compared, so a few nodes of a large collection are cheap.
 
     Parameters
     ----------
     graphs : GraphCollection, or anything that :func:`relaxwl.as_collection` takes
     depth : int
-        Depth of the trees; depth 0 is the vertex alone.
+        Depth of the trees; depth 0 is the node alone.
     nodes : int array (n, 2)
-        Pairs (index of the graph, index of the vertex in the graph).
+        Pairs (index of the graph, index of the node in the graph).
     cost : EditCost, optional
         Edit costs; 1 for every operation by default.
     n_jobs : int, optional
@@ -53,7 +53,7 @@ def tree_distances(
 
     Examples
     --------
-    The end, the middle and the other end of a path of three vertices:
+    The end, the middle and the other end of a path of three nodes:
 
     >>> path = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])
     >>> tree_distances(path, 2, [(0, 0), (0, 1), (0, 2)])
@@ -62,7 +62,7 @@ def tree_distances(
            [0., 3., 0.]])
     """
     unfolding = _Unfolding.of(graphs, depth, cost, edge_labels, n_jobs)
-    wanted, positions = np.unique(unfolding.ids[_vertices(unfolding.graphs, nodes)], return_inverse=True)
+    wanted, positions = np.unique(unfolding.ids[_nodes(unfolding.graphs, nodes)], return_inverse=True)
     ground = unfolding.restricted_to(wanted).distances(n_jobs, extra=8 * len(positions) ** 2)
     return ground[np.ix_(positions, positions)].astype(np.float64)
 
@@ -75,7 +75,7 @@ def distinct_tree_distances(
     *,
     edge_labels: bool = False,
 ) -> tuple[NDArray[Any], Int32]:
-    """Return the exact tree edit distances between all distinct unfolding trees, and the tree of each vertex.
+    """Return the exact tree edit distances between all distinct unfolding trees, and the tree of each node.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def distinct_tree_distances(
         Symmetric. Where all costs are whole numbers it is of the smallest unsigned type that surely holds them
         (beware of differences, which wrap around: convert first), else float64; whole numbers are exact up to 2**53.
     ids : int32 array (n_nodes,)
-        Which tree each vertex has, all graphs' vertices in order.
+        Which tree each node has, all graphs' nodes in order.
 
     Examples
     --------
@@ -111,12 +111,12 @@ def distinct_tree_distances(
 class _Unfolding:
     """The distinct trees of all depths up to one, and what edits cost.
 
-    ``rows[d]`` holds the trees of depth d, ``ids`` the tree of each vertex at the last depth; ``node_costs`` and
+    ``rows[d]`` holds the trees of depth d, ``ids`` the tree of each node at the last depth; ``node_costs`` and
     ``edge_costs`` are over codes in use, the blank last (``edge_costs`` is None where edge labels do not count).
     """
 
     graphs: GraphCollection
-    rows: list[Rows]
+    rows: list[TreeRows]
     ids: Int32
     node_costs: Float64 | UniformCosts
     edge_costs: Float64 | None
@@ -143,7 +143,7 @@ class _Unfolding:
 
     def restricted_to(self, wanted: NDArray[Any]) -> "_Unfolding":
         """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
-        kept: list[Rows] = []
+        kept: list[TreeRows] = []
         for depth in range(len(self.rows) - 1, -1, -1):
             rows = self.rows[depth].take(wanted)
             edges, children = np.divmod(rows.points, max(1, rows.n_children))
@@ -158,19 +158,19 @@ class _Unfolding:
         ``extra`` counts the bytes that the caller is going to need.
         """
         sizes = [0.0, *level_bytes(self.rows, self.node_costs, self.edge_costs)]
-        refuse_beyond_memory(
+        check_memory(
             max(before + after for before, after in pairwise(sizes)) + extra,
             "the distances",
-            "ask tree_distances for fewer vertices, choose a smaller depth, or cluster the trees on the way with "
+            "ask tree_distances for fewer nodes, choose a smaller depth, or cluster the trees on the way with "
             "RelaxedWeisfeilerLehman(approximate=True)",
         )
         distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
         for rows in self.rows:
-            distances = level_distances(rows, Ground(distances, self.node_costs, self.edge_costs), n_jobs)
+            distances = level_distances(rows, GroundCost(distances, self.node_costs, self.edge_costs), n_jobs)
         return distances
 
 
-def level_bytes(rows: list[Rows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
+def level_bytes(rows: list[TreeRows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
     """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
 
     The cost of deleting a tree bounds its distances, and so the type that holds them.
@@ -191,14 +191,14 @@ def level_bytes(rows: list[Rows], node_costs: Float64 | UniformCosts, edge_costs
     return sizes
 
 
-def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
-    """Return the given (graph, vertex) pairs as vertex numbers in the whole collection."""
+def _nodes(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
+    """Return the given (graph, node) pairs as node numbers in the whole collection."""
     pairs = np.asarray(nodes)
     if pairs.size == 0:
         return np.empty(0, np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
-            f"nodes must be whole numbers of shape (n, 2), pairs of graph and vertex index, "
+            f"nodes must be whole numbers of shape (n, 2), pairs of graph and node index, "
             f"not of shape {pairs.shape} and dtype {pairs.dtype}"
         )
     graph, node = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
@@ -209,6 +209,6 @@ def _vertices(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
     wrong = np.flatnonzero(~known | (node < 0) | (node >= size))
     if len(wrong):
         row = int(wrong[0])
-        there = f"graph {graph[row]} has {size[row]} vertices" if known[row] else f"there are {graphs.n_graphs} graphs"
+        there = f"graph {graph[row]} has {size[row]} nodes" if known[row] else f"there are {graphs.n_graphs} graphs"
         raise ValueError(f"nodes[{row}] = ({graph[row]}, {node[row]}) does not exist: {there}, counted from 0")
     return np.asarray(graphs.offsets[graph] + node, np.int64)

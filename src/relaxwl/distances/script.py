@@ -12,8 +12,8 @@ from relaxwl.unfolding.outline import Path
 from relaxwl.unfolding.tree import UnfoldingTree
 
 
-class Vertex(NamedTuple):
-    """A vertex of the tree under edit: one that it had at first, or one that was inserted for the target."""
+class Node(NamedTuple):
+    """A node of the tree under edit: one that it had at first, or one that was inserted for the target."""
 
     tree: Literal["source", "target"]
     path: Path
@@ -25,55 +25,55 @@ class Vertex(NamedTuple):
 
 @dataclass(frozen=True)
 class Relabel:
-    """Replace the label of a vertex."""
+    """Replace the label of a node."""
 
-    vertex: Vertex
+    node: Node
     before: Label
     after: Label
     cost: float
 
     def __str__(self) -> str:
-        return f"relabel {self.vertex} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
+        return f"relabel {self.node} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
 class RelabelEdge:
-    """Replace the label of the edge between a vertex and its parent."""
+    """Replace the label of the edge between a node and its parent."""
 
-    vertex: Vertex
+    node: Node
     before: Label
     after: Label
     cost: float
 
     def __str__(self) -> str:
-        return f"relabel the edge above {self.vertex} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
+        return f"relabel the edge above {self.node} from {self.before} to {self.after} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove a vertex that is a leaf by now, and the edge to its parent."""
+    """Remove a node that is a leaf by now, and the edge to its parent."""
 
-    vertex: Vertex
+    node: Node
     label: Label
     edge: Label | None
     cost: float
 
     def __str__(self) -> str:
-        return f"delete {self.vertex}, label {self.label}{_edge_words(self.edge)} (cost {cost_text(self.cost)})"
+        return f"delete {self.node}, label {self.label}{_edge_words(self.edge)} (cost {cost_text(self.cost)})"
 
 
 @dataclass(frozen=True)
 class Insert:
-    """Add a leaf below a vertex that is there by now."""
+    """Add a leaf below a node that is there by now."""
 
-    vertex: Vertex
-    parent: Vertex
+    node: Node
+    parent: Node
     label: Label
     edge: Label | None
     cost: float
 
     def __str__(self) -> str:
-        words = f"insert {self.vertex} below {self.parent}, label {self.label}{_edge_words(self.edge)}"
+        words = f"insert {self.node} below {self.parent}, label {self.label}{_edge_words(self.edge)}"
         return f"{words} (cost {cost_text(self.cost)})"
 
 
@@ -83,8 +83,8 @@ Operation = Relabel | RelabelEdge | Delete | Insert
 class EditScript(tuple[Operation, ...]):
     """Operations in an order in which each is legal; ``str`` gives one a line.
 
-    Vertices are written as paths of child positions, ``/`` being the root; a plus stands before the path of an
-    inserted vertex, which is its path in the target tree.
+    Nodes are written as paths of child positions, ``/`` being the root; a plus stands before the path of an
+    inserted node, which is its path in the target tree.
     """
 
     __slots__ = ()
@@ -100,7 +100,7 @@ class EditScript(tuple[Operation, ...]):
         Raises
         ------
         ValueError
-            If an operation is not legal where it stands: a vertex is missing, has another label than the
+            If an operation is not legal where it stands: a node is missing, has another label than the
             operation says, or is deleted while it has children.
         """
         workbench = _Workbench(tree)
@@ -131,7 +131,7 @@ class LabelCosts:
         self._edges: list[list[float]] = cost.edge_matrix(edges, nodes).tolist()
 
     def relabel(self, a: Label, b: Label) -> float:
-        """Return the cost of replacing the label of a vertex."""
+        """Return the cost of replacing the label of a node."""
         return self._nodes[self._node_code[a]][self._node_code[b]]
 
     def relabel_edge(self, a: Label | None, b: Label | None) -> float:
@@ -139,7 +139,7 @@ class LabelCosts:
         return 0.0 if a is None or b is None else self._edges[self._edge_code[a]][self._edge_code[b]]
 
     def blank(self, label: Label, edge: Label | None) -> float:
-        """Return the cost of inserting or deleting a vertex and the edge to its parent."""
+        """Return the cost of inserting or deleting a node and the edge to its parent."""
         return self._nodes[self._node_code[label]][-1] + self.edge_blank(edge)
 
     def edge_blank(self, edge: Label | None) -> float:
@@ -147,61 +147,61 @@ class LabelCosts:
         return 0.0 if edge is None else self._edges[self._edge_code[edge]][-1]
 
 
-class VertexLabels(NamedTuple):
-    """The label of a vertex and that of the edge above it."""
+class NodeLabels(NamedTuple):
+    """The label of a node and that of the edge above it."""
 
     label: Label
     edge: Label | None
 
 
-def vertex_labels(tree: UnfoldingTree) -> dict[Path, VertexLabels]:
-    """Return the labels of all vertices and of the edges above them, by path, parents first."""
-    found: dict[Path, VertexLabels] = {(): VertexLabels(tree.label, None)}
+def node_labels(tree: UnfoldingTree) -> dict[Path, NodeLabels]:
+    """Return the labels of all nodes and of the edges above them, by path, parents first."""
+    found: dict[Path, NodeLabels] = {(): NodeLabels(tree.label, None)}
     for path, node in tree.walk():
         for position, (child, edge) in enumerate(zip(node.children, node.edge_labels, strict=True)):
-            found[(*path, position)] = VertexLabels(child.label, edge)
+            found[(*path, position)] = NodeLabels(child.label, edge)
     return found
 
 
 @dataclass
 class _Place:
-    """A vertex of a tree that is being edited."""
+    """A node of a tree that is being edited."""
 
     label: Label
     edge: Label | None
-    parent: Vertex | None
-    children: set[Vertex]
+    parent: Node | None
+    children: set[Node]
 
 
 class _Workbench:
     """A tree that can be edited, one legal operation at a time."""
 
     def __init__(self, tree: UnfoldingTree) -> None:
-        self._places: dict[Vertex, _Place] = {}
-        for path, (label, edge) in vertex_labels(tree).items():
-            parent = Vertex("source", path[:-1]) if path else None
-            self._add(Vertex("source", path), _Place(label, edge, parent, set()))
+        self._places: dict[Node, _Place] = {}
+        for path, (label, edge) in node_labels(tree).items():
+            parent = Node("source", path[:-1]) if path else None
+            self._add(Node("source", path), _Place(label, edge, parent, set()))
 
-    def _add(self, vertex: Vertex, place: _Place) -> None:
-        self._places[vertex] = place
+    def _add(self, node: Node, place: _Place) -> None:
+        self._places[node] = place
         if place.parent is not None:
-            self._places[place.parent].children.add(vertex)
+            self._places[place.parent].children.add(node)
 
     def run(self, operation: Operation) -> None:
         """Change the tree, or raise if the operation is not legal now."""
         if isinstance(operation, Insert):
-            if operation.parent not in self._places or operation.vertex in self._places:
-                raise ValueError(f"cannot {operation}: the parent must be there, and the vertex must not")
-            self._add(operation.vertex, _Place(operation.label, operation.edge, operation.parent, set()))
+            if operation.parent not in self._places or operation.node in self._places:
+                raise ValueError(f"cannot {operation}: the parent must be there, and the node must not")
+            self._add(operation.node, _Place(operation.label, operation.edge, operation.parent, set()))
             return
-        place = self._places.get(operation.vertex)
+        place = self._places.get(operation.node)
         if place is None:
-            raise ValueError(f"cannot {operation}: there is no such vertex")
+            raise ValueError(f"cannot {operation}: there is no such node")
         if isinstance(operation, Delete):
             if place.children or place.parent is None:
                 raise ValueError(f"cannot {operation}: only a leaf that is not the root can be deleted")
-            self._places[place.parent].children.remove(operation.vertex)
-            del self._places[operation.vertex]
+            self._places[place.parent].children.remove(operation.node)
+            del self._places[operation.node]
         elif operation.before != (place.edge if isinstance(operation, RelabelEdge) else place.label):
             raise ValueError(f"cannot {operation}: the label is another one")
         elif isinstance(operation, RelabelEdge):
@@ -211,17 +211,17 @@ class _Workbench:
 
     def tree(self) -> UnfoldingTree:
         """Return the tree as it is now."""
-        order = [Vertex("source", ())]
-        for vertex in order:
-            order.extend(self._places[vertex].children)
-        built: dict[Vertex, UnfoldingTree] = {}
-        for vertex in reversed(order):
-            place = self._places[vertex]
+        order = [Node("source", ())]
+        for node in order:
+            order.extend(self._places[node].children)
+        built: dict[Node, UnfoldingTree] = {}
+        for node in reversed(order):
+            place = self._places[node]
             children = list(place.children)
             edges = [self._places[child].edge for child in children]
-            labelled = any(edge is not None for edge in edges)
-            built[vertex] = UnfoldingTree(
-                place.label, [built.pop(child) for child in children], edges if labelled else None
+            labeled = any(edge is not None for edge in edges)
+            built[node] = UnfoldingTree(
+                place.label, [built.pop(child) for child in children], edges if labeled else None
             )
         return built[order[0]]
 

@@ -88,7 +88,7 @@ def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) ->
     """Return ``ground`` as a C-contiguous array after checking that it is a pseudo-metric.
 
     Symmetry and the triangle inequality are required up to one part in a billion of the costs compared (and one part
-    in 10**12 of the largest): distances between centres carry rounding errors. Errors call the matrix ``name``, and its
+    in 10**12 of the largest): distances between centers carry rounding errors. Errors call the matrix ``name``, and its
     last point ⊥ if it is the ``blank``.
 
     Raises

@@ -1,7 +1,7 @@
 """The tree edit distance SdTed of two trees, and an optimal mapping that shows how one becomes the other.
 
 A mapping keeps the root on the root and children under the images of their parents. Its cost is γ over the mapped
-pairs, plus that of deleting and inserting all other vertices. The cheapest one is found from the leaves up: the
+pairs, plus that of deleting and inserting all other nodes. The cheapest one is found from the leaves up: the
 distance of two trees is γ of their roots plus the cheapest matching of their child trees, where a child tree may
 also be matched to nothing and is then deleted or inserted as a whole.
 
@@ -25,15 +25,15 @@ from relaxwl.graphs.labels import Label
 from relaxwl.unfolding.outline import Path
 from relaxwl.unfolding.tree import Branch, UnfoldingTree
 
-# A mapping names every vertex by its path: this bounds their number, and the total length of the paths.
-MAX_MAPPED_VERTICES = 200_000
+# A mapping names every node by its path: this bounds their number, and the total length of the paths.
+MAX_MAPPED_NODES = 200_000
 MAX_PATH_ENTRIES = 20_000_000
 # Up to this number of children they are matched one by one; beyond, equal ones are moved together.
 MANY_CHILDREN = 256
 
 
 def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> float:
-    """Return the structure and depth preserving tree edit distance of two rooted labelled trees.
+    """Return the structure and depth preserving tree edit distance of two rooted labeled trees.
 
     Every pair of distinct subtrees is solved once, so trees that would be huge when written out are fine. If all costs
     are whole numbers the distance is one, and exact up to 2**53.
@@ -73,13 +73,13 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     Raises
     ------
     ValueError
-        If the trees have so many vertices that writing them all down is out of the question.
+        If the trees have so many nodes that writing them all down is out of the question.
 
     Examples
     --------
     >>> mapping = tree_edit_mapping(UnfoldingTree.parse("1(2(1,3),3(1))"), UnfoldingTree.parse("1(1(1,2,3))"))
     >>> mapping.describe()
-    'one leaf more, one branch of two vertices fewer, one vertex relabelled'
+    'one leaf more, one branch of two nodes fewer, one node relabeled'
     >>> print(mapping.script())
     relabel /0 from 2 to 1 (cost 1)
     delete /1/0, label 1 (cost 1)
@@ -150,7 +150,7 @@ class _SubtreeDistances(LabelCosts):
         _, units = self._cheapest_matching(left, right)
         rest, other_rest = _positions(a, left), _positions(b, right)
         matched = [(rest[i], other_rest[j]) for i, j in units]
-        # Equal children cancelled in pairs: in both trees they are in the same order.
+        # Equal children canceled in pairs: in both trees they are in the same order.
         taken, other_taken = set(rest), set(other_rest)
         equal = [i for i in range(len(a.children)) if i not in taken]
         other_equal = [j for j in range(len(b.children)) if j not in other_taken]
@@ -213,7 +213,7 @@ class _SubtreeDistances(LabelCosts):
 
 
 def _leftover(a: UnfoldingTree, b: UnfoldingTree) -> tuple[list[Branch], list[Branch]]:
-    """Return the branches of each tree that remain when equal ones have cancelled."""
+    """Return the branches of each tree that remain when equal ones have canceled."""
     counts = {(branch.edge, branch.tree): branch.multiplicity for branch in a.branches}
     other = {(branch.edge, branch.tree): branch.multiplicity for branch in b.branches}
     return _less(a.branches, other), _less(b.branches, counts)
@@ -237,16 +237,16 @@ def _positions(tree: UnfoldingTree, left: Sequence[Branch]) -> list[int]:
 
 
 def _all_below(path: Path, children: Iterable[tuple[int, UnfoldingTree]]) -> list[Path]:
-    """Return the paths of all vertices of the given child trees."""
+    """Return the paths of all nodes of the given child trees."""
     return [(*path, position, *below) for position, child in children for below, _ in child.walk()]
 
 
 def _refuse_large(a: UnfoldingTree, b: UnfoldingTree) -> None:
-    """Raise if naming every vertex of the trees by its path takes too much memory."""
+    """Raise if naming every node of the trees by its path takes too much memory."""
     for name, tree in (("a", a), ("b", b)):
-        if tree.size > MAX_MAPPED_VERTICES or tree.size * tree.depth > MAX_PATH_ENTRIES:
+        if tree.size > MAX_MAPPED_NODES or tree.size * tree.depth > MAX_PATH_ENTRIES:
             raise ValueError(
-                f"{name} has {tree.size:,} vertices at depth {tree.depth}, too many for a mapping that names each "
-                f"(at most {MAX_MAPPED_VERTICES:,}, and {MAX_PATH_ENTRIES:,} vertices times depth); take a smaller "
+                f"{name} has {tree.size:,} nodes at depth {tree.depth}, too many for a mapping that names each "
+                f"(at most {MAX_MAPPED_NODES:,}, and {MAX_PATH_ENTRIES:,} nodes times depth); take a smaller "
                 "depth, or tree_edit_distance, which needs no mapping"
             )

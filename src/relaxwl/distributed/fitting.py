@@ -78,7 +78,7 @@ def fit(kernel: CountKernel, shards: ShardedCollection) -> None:
     if not hasattr(kernel, "fit_parts"):
         raise TypeError(f"{type(kernel).__name__} cannot be fitted to shards; {SAMPLE_ADVICE}")
     if shards.n_nodes == 0:
-        raise ValueError("the graphs have no vertices: there is nothing to fit")
+        raise ValueError("the graphs have no nodes: there is nothing to fit")
     tasks = current_tasks()
     kernel.directed_ = shards.manifest.directed
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext():

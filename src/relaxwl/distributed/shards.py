@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from relaxwl._memory import MemoryRefusal, refuse_beyond_memory
+from relaxwl._memory import MemoryRefusal, check_memory
 from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
 from relaxwl._validation import as_generator, check_integer, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection
@@ -37,7 +37,7 @@ UNFINISHED = "manifest.unfinished.json"
 # What a part may unpack to: this much whatever its size, and this much for each of its bytes.
 FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # What a manifest may say of the sizes of one part and of an attribute vector.
-MOST_NODES, MOST_EDGES, MOST_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
+MAX_NODES, MAX_EDGES, MAX_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
 # Bytes of a manifest in memory for each in the file, and whatever a file that was made to be wrong may lead to.
 MANIFEST_BYTES = 20
 DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
@@ -92,13 +92,13 @@ class Manifest:
         return replace(
             known,
             parts=(*self.parts, part),
-            node_vocabulary=_joined("vertex", known.node_vocabulary, described.node_vocabulary, part.name),
+            node_vocabulary=_joined("node", known.node_vocabulary, described.node_vocabulary, part.name),
             edge_vocabulary=_joined("edge", known.edge_vocabulary, described.edge_vocabulary, part.name),
         )
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        """Number of graphs, vertices and edges."""
+        """Number of graphs, nodes and edges."""
         return tuple(sum(getattr(part, name) for part in self.parts) for name in ("n_graphs", "n_nodes", "n_edges"))
 
     def agreeing(self, other: "Manifest", n_graphs: int, n_nodes: int, n_edges: int) -> "Manifest":
@@ -122,7 +122,7 @@ class Manifest:
     def read(cls, path: Path) -> "Manifest":
         """Read a manifest, checking all of it."""
         try:
-            refuse_beyond_memory(MANIFEST_BYTES * require_regular(path), f"reading {path}", "is it a manifest?")
+            check_memory(MANIFEST_BYTES * require_regular(path), f"reading {path}", "is it a manifest?")
             content = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise ShardError(f"{path.parent} is no folder of shards: there is no {path.name} in it") from None
@@ -148,7 +148,7 @@ class ShardWriter:
         Made if it is not there. One that a stopped writer left is gone on with: ``n_written`` says how many graphs are
         in it, which the caller leaves out. Of two that write at the same time, the first stops with an error.
     graphs_per_shard : int
-        Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 vertices each
+        Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 nodes each
         are a good size.
 
     Examples
@@ -277,7 +277,7 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     @property
     def n_nodes(self) -> int:
-        """Number of vertices in all shards."""
+        """Number of nodes in all shards."""
         return sum(part.n_nodes for part in self.manifest.parts)
 
     @property
@@ -424,7 +424,7 @@ def _check_unpacked(path: Path) -> None:
     total = sum(member.file_size for member in members)
     if not all(map(is_readable, members)) or total > FREE_BYTES + BYTES_PER_BYTE * path.stat().st_size:
         raise ShardError(f"{path} is no part of shards: it would unpack to {total / 2**20:.0f} MiB")
-    refuse_beyond_memory(2.0 * total, f"reading {path}", "write smaller shards (graphs_per_shard)")
+    check_memory(2.0 * total, f"reading {path}", "write smaller shards (graphs_per_shard)")
 
 
 def _described(graphs: GraphCollection, y: NDArray[Any] | None) -> Manifest:
@@ -525,7 +525,7 @@ def _checked(manifest: Manifest) -> Manifest:
         parts.append(Part(**part))
     for name in ("n_node_attributes", "n_edge_attributes"):
         if getattr(manifest, name) is not None:
-            check_integer(name, getattr(manifest, name), 0, MOST_ATTRIBUTES)
+            check_integer(name, getattr(manifest, name), 0, MAX_ATTRIBUTES)
     if manifest.target not in (None, *"biufU") or not isinstance(manifest.directed, bool):
         raise ValueError("target or directed has a value that is not allowed")
     if manifest.writer is not None and not isinstance(manifest.writer, str):
@@ -542,7 +542,7 @@ def _checked(manifest: Manifest) -> Manifest:
 
 
 def _check_part(part: dict[str, Any], index: int) -> None:
-    for name, most in (("n_graphs", MOST_NODES), ("n_nodes", MOST_NODES), ("n_edges", MOST_EDGES)):
+    for name, most in (("n_graphs", MAX_NODES), ("n_nodes", MAX_NODES), ("n_edges", MAX_EDGES)):
         check_integer(f"{name} of part {index}", part[name], 0, most)
     for name in ("name", "sha256"):
         if not isinstance(part[name], str):

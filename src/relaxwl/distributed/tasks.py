@@ -18,7 +18,7 @@ from typing import Any
 
 from relaxwl._execution import one_thread
 from relaxwl.distributed.heap import kept_memory
-from relaxwl.kernels.parts import Handle, Here, Tasks
+from relaxwl.kernels.parts import Handle, LocalTasks, Tasks
 
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13
@@ -166,7 +166,7 @@ class Cluster:
         """Refuse to start where tasks would fail, and let go of all handles if something goes wrong.
 
         What nobody wants is not begun, and what has begun ends by itself, soon. Not by ``client.cancel``: it fails in
-        the scheduler, and takes the client along, where a task that is cancelled feeds one whose handle was dropped.
+        the scheduler, and takes the client along, where a task that is canceled feeds one whose handle was dropped.
         """
         self.check(folder)
         try:
@@ -211,11 +211,11 @@ def current_tasks() -> Tasks:
     try:
         distributed = import_module("distributed")
     except ImportError:
-        return Here()
+        return LocalTasks()
     try:
         return Cluster(distributed.default_client())
     except ValueError:  # there is none
-        return Here()
+        return LocalTasks()
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:

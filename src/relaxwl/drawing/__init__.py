@@ -5,14 +5,14 @@ its own style, follows a light or dark background, and says in words what it sho
 """
 
 from relaxwl.drawing.graphs import graph_svg
-from relaxwl.drawing.layout import spring_layout, vertices_to_draw
+from relaxwl.drawing.layout import nodes_to_draw, spring_layout
 from relaxwl.drawing.molecules import molecule_svg
 from relaxwl.drawing.svg import STYLE
 from relaxwl.drawing.trees import (
     DELETED,
     INSERTED,
     KEPT,
-    RELABELLED,
+    RELABELED,
     TREE_ROOM,
     PlainTree,
     mapping_svg,
@@ -24,15 +24,15 @@ __all__ = [
     "DELETED",
     "INSERTED",
     "KEPT",
-    "RELABELLED",
+    "RELABELED",
     "STYLE",
     "TREE_ROOM",
     "PlainTree",
     "graph_svg",
     "mapping_svg",
     "molecule_svg",
+    "nodes_to_draw",
     "spring_layout",
     "tree_svg",
     "tree_width",
-    "vertices_to_draw",
 ]

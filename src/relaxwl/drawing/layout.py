@@ -1,4 +1,4 @@
-"""Where the vertices of a graph are drawn, and which of them."""
+"""Where the nodes of a graph are drawn, and which of them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from relaxwl.drawing.trees import NODE_RADIUS
 
-# Laying out a graph takes time and memory with the square of its vertices.
+# Laying out a graph takes time and memory with the square of its nodes.
 MAX_LAID_OUT_NODES = 1000
 
 
 def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return positions (n_nodes, 2) in which edges are short and vertices keep apart; the same each time.
+    """Return positions (n_nodes, 2) in which edges are short and nodes keep apart; the same each time.
 
     Connected parts are laid out one by one and set side by side, the largest first.
     """
     points = np.zeros((n_nodes, 2))
     corner, row_height, row_width = np.zeros(2), 0.0, 1.3 * np.sqrt(n_nodes)
     for part in _connected_parts(n_nodes, edges):
-        place = {vertex: i for i, vertex in enumerate(part)}
+        place = {node: i for i, node in enumerate(part)}
         own = _spread(len(part), [(place[a], place[b]) for a, b in edges if a in place])
         own -= own.min(axis=0)
-        # Room in proportion to the number of vertices, so that they are as dense everywhere.
+        # Room in proportion to the number of nodes, so that they are as dense everywhere.
         own *= np.sqrt(len(part)) / max(float(own.max()), 1e-9)
         if corner[0] > 0 and corner[0] + own[:, 0].max() > row_width:
             corner, row_height = np.array([0.0, corner[1] + row_height + 1.0]), 0.0
@@ -36,7 +36,7 @@ def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.
 
 
 def _connected_parts(n_nodes: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Return the vertices of each connected part, the largest part first."""
+    """Return the nodes of each connected part, the largest part first."""
     adjacent = _adjacency(n_nodes, edges)
     seen = [False] * n_nodes
     parts = []
@@ -45,8 +45,8 @@ def _connected_parts(n_nodes: int, edges: Sequence[tuple[int, int]]) -> list[lis
             continue
         seen[start] = True
         part = [start]
-        for vertex in part:
-            for other in adjacent[vertex]:
+        for node in part:
+            for other in adjacent[node]:
                 if not seen[other]:
                     seen[other] = True
                     part.append(other)
@@ -63,9 +63,9 @@ def _adjacency(n_nodes: int, edges: Sequence[tuple[int, int]]) -> list[list[int]
 
 
 def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150) -> NDArray[np.float64]:
-    """Lay a connected graph out: edges pull their ends together, all vertices push each other away.
+    """Lay a connected graph out: edges pull their ends together, all nodes push each other away.
 
-    Edges between vertices with many neighbours pull less, lest a dense graph shrink to a dot.
+    Edges between nodes with many neighbors pull less, lest a dense graph shrink to a dot.
     """
     points = _starting_points(n_nodes, edges)
     if n_nodes < 2:
@@ -105,21 +105,21 @@ def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[
     return np.asarray(0.5 * vectors / scale + 0.15 * spiral)
 
 
-def vertices_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequence[int], limit: int) -> list[int]:
-    """Return at most ``limit`` vertices: those named first, then their neighbours, then the rest by degree."""
+def nodes_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequence[int], limit: int) -> list[int]:
+    """Return at most ``limit`` nodes: those named first, then their neighbors, then the rest by degree."""
     if n_nodes <= limit:
         return list(range(n_nodes))
     adjacent = _adjacency(n_nodes, edges)
-    by_degree = iter(sorted(range(n_nodes), key=lambda vertex: -len(adjacent[vertex])))
+    by_degree = iter(sorted(range(n_nodes), key=lambda node: -len(adjacent[node])))
     chosen = dict.fromkeys(first)
     queue = deque(chosen)
-    # Breadth-first from what is chosen; where that ends, the vertex with most neighbours that is left starts anew.
+    # Breadth-first from what is chosen; where that ends, the node with most neighbors that is left starts anew.
     while len(chosen) < limit:
         found = adjacent[queue.popleft()] if queue else [next(by_degree)]
-        for vertex in found:
-            if vertex not in chosen:
-                chosen[vertex] = None
-                queue.append(vertex)
+        for node in found:
+            if node not in chosen:
+                chosen[node] = None
+                queue.append(node)
     return sorted(list(chosen)[:limit])
 
 
@@ -127,7 +127,7 @@ def simple_edges(n_nodes: int, edges: Iterable[tuple[int, int]]) -> list[tuple[i
     """Return the edges once each, smaller end first, sorted, without loops."""
     pairs = sorted({(min(int(a), int(b)), max(int(a), int(b))) for a, b in edges if a != b})
     if pairs and (pairs[0][0] < 0 or max(b for _, b in pairs) >= n_nodes):
-        raise ValueError(f"edges name a vertex outside of 0 … {n_nodes - 1}")
+        raise ValueError(f"edges name a node outside of 0 … {n_nodes - 1}")
     return pairs
 
 
@@ -142,6 +142,6 @@ def fit(points: NDArray[np.float64], size: float) -> tuple[list[float], list[flo
     placed[:, 0] += (size - 2 * margin - (high[0] - low[0]) * scale) / 2
     delta = placed[:, None, :] - placed[None, :, :]
     apart = np.sqrt((delta**2).sum(axis=2)) + np.where(np.eye(len(points), dtype=bool), np.inf, 0.0)
-    # Half of the typical distance to the nearest vertex, and less: some are nearer than that.
+    # Half of the typical distance to the nearest node, and less: some are nearer than that.
     radius = float(np.clip(0.4 * np.median(apart.min(axis=1)), 3.0, NODE_RADIUS))
     return placed[:, 0].tolist(), placed[:, 1].tolist(), radius, float(placed[:, 1].max()) + margin

@@ -11,8 +11,8 @@ FONT_SIZE = 13.0
 SMALL = 11.0 / FONT_SIZE
 MARGIN = 14.0
 MAX_LABEL_LENGTH = 18
-# Text beside vertices takes the colour of the page around the picture; vertices bring their own, with letters to
-# match. `:root` applies only where the picture stands alone and there is no page to take a colour from.
+# Text beside nodes takes the color of the page around the picture; nodes bring their own, with letters to
+# match. `:root` applies only where the picture stands alone and there is no page to take a color from.
 STYLE = """\
 svg.rwl:root{color:#1f2933}
 .rwl{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
@@ -24,7 +24,7 @@ svg.rwl:root{color:#1f2933}
 .rwl .match{stroke:currentColor;stroke-width:1.1;stroke-dasharray:4 4;fill:none;opacity:.5}
 .rwl .node{fill:#eef2f6;stroke:#52606d;stroke-width:1.4}
 .rwl .note{fill:#eef2f6;stroke:#9aa5b1;stroke-dasharray:2 2}
-.rwl .relabelled{fill:#ffd95e;stroke:#94690a}
+.rwl .relabeled{fill:#ffd95e;stroke:#94690a}
 .rwl .deleted{fill:#ff9c94;stroke:#b3261e}
 .rwl .inserted{fill:#9accff;stroke:#0b57b0}
 .rwl .lit{fill:#ff9f43;stroke:#b35900}
@@ -35,7 +35,7 @@ svg.rwl:root{color:#1f2933}
 svg.rwl:root{color:#e4e7eb}
 .rwl .node,.rwl .note{fill:#323f4b;stroke:#9aa5b1}
 .rwl text.on{fill:#f5f7fa}
-.rwl .relabelled{fill:#ffd95e;stroke:#ffefb0}
+.rwl .relabeled{fill:#ffd95e;stroke:#ffefb0}
 .rwl .deleted{fill:#ff9c94;stroke:#ffd3cf}
 .rwl .inserted{fill:#9accff;stroke:#d6eaff}
 .rwl .lit{fill:#ff9f43;stroke:#ffe0bf}
@@ -51,7 +51,7 @@ def shortened(label: str) -> str:
 
 
 def amount(count: int) -> str:
-    """Return a number of vertices; one that is too long to read is rounded (as a decimal: a float may not hold it)."""
+    """Return a number of nodes; one that is too long to read is rounded (as a decimal: a float may not hold it)."""
     return f"{count:,}" if count < 10**9 else f"{Decimal(count):.1e}"
 
 
@@ -66,7 +66,7 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def text(x: float, y: float, words: str, kind: str) -> str:
-    """Return a text whose letters are centred on a height; `dy` is understood where baselines are not."""
+    """Return a text whose letters are centered on a height; `dy` is understood where baselines are not."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(words)}</text>' if words else ""
 
 

@@ -15,8 +15,8 @@ LEVEL_HEIGHT = 58.0
 TREE_GAP = 60.0
 # Trees of one picture get this much room if the caller names no size: with margins about 1,600 pixels.
 TREE_ROOM = 1500.0
-# What became of a vertex, as it is called in the style sheet and in the legend.
-KEPT, RELABELLED, DELETED, INSERTED = "kept", "relabelled", "deleted", "inserted"
+# What became of a node, as it is called in the style sheet and in the legend.
+KEPT, RELABELED, DELETED, INSERTED = "kept", "relabeled", "deleted", "inserted"
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class PlainTree:
     Parameters
     ----------
     labels : sequence of str
-        The label of each vertex.
+        The label of each node.
     parents : sequence of int
-        The parent of each vertex, before it in the sequence; -1 for the first, which is the root.
+        The parent of each node, before it in the sequence; -1 for the first, which is the root.
     edge_labels : sequence of str, optional
-        The label of the edge above each vertex; that of the root is not used.
+        The label of the edge above each node; that of the root is not used.
     counts : sequence of int, optional
-        How many equal siblings a vertex stands for; shown where it is more than one.
+        How many equal siblings a node stands for; shown where it is more than one.
     hidden : sequence of int, optional
-        How many vertices below each vertex are left out; a mark says so.
+        How many nodes below each node are left out; a mark says so.
     """
 
     labels: Sequence[str]
@@ -46,12 +46,12 @@ class PlainTree:
 
 @dataclass(frozen=True)
 class _LaidOut:
-    """A tree with marks for what is left out as further vertices at its end, and where all of them are drawn."""
+    """A tree with marks for what is left out as further nodes at its end, and where all of them are drawn."""
 
     labels: list[str]
     parents: list[int]
     edges: list[str]
-    counts: list[int]  # of the vertices, without marks
+    counts: list[int]  # of the nodes, without marks
     x: list[float]
     y: list[float]
     width: float
@@ -91,14 +91,14 @@ def mapping_svg(
     pairs: Iterable[tuple[int, int]],
     *,
     states: tuple[Sequence[str], Sequence[str]] | None = None,
-    relabelled_edges: Iterable[tuple[int, int]] = (),
+    relabeled_edges: Iterable[tuple[int, int]] = (),
     title: str = "Mapping between two trees",
     captions: tuple[str, str] = ("", ""),
     embed_style: bool = True,
 ) -> str:
-    """Draw two trees side by side and how the vertices of one are mapped to those of the other.
+    """Draw two trees side by side and how the nodes of one are mapped to those of the other.
 
-    Mapped vertices are joined by dashed lines, yellow where their labels differ; vertices without a partner are
+    Mapped nodes are joined by dashed lines, yellow where their labels differ; nodes without a partner are
     red in the first tree (deleted) and blue in the second (inserted).
 
     Parameters
@@ -106,10 +106,10 @@ def mapping_svg(
     source, target : PlainTree
         The two trees.
     pairs : iterable of (int, int)
-        Mapped vertices, as indices into the two trees.
-    states : pair of sequences of {"kept", "relabelled", "deleted", "inserted"}, optional
-        What becomes of each vertex; by default it follows from ``pairs`` and the labels.
-    relabelled_edges : iterable of (int, int)
+        Mapped nodes, as indices into the two trees.
+    states : pair of sequences of {"kept", "relabeled", "deleted", "inserted"}, optional
+        What becomes of each node; by default it follows from ``pairs`` and the labels.
+    relabeled_edges : iterable of (int, int)
         The pairs whose edges to their parents have different labels.
     title : str
         What a screen reader says.
@@ -124,7 +124,7 @@ def mapping_svg(
     offsets = [(MARGIN, MARGIN), (MARGIN + trees[0].width + TREE_GAP, MARGIN)]
     height = max(tree.height for tree in trees)
     body = _match_lines(trees, offsets, pairs)
-    changed = list(relabelled_edges)
+    changed = list(relabeled_edges)
     for side in (0, 1):
         marked = {pair[side] for pair in changed}
         body += _tree_elements(trees[side], offsets[side], states[side], marked)
@@ -139,10 +139,10 @@ def mapping_svg(
 def _states(
     source: Sequence[str], target: Sequence[str], pairs: Sequence[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
-    """Return what becomes of every vertex of the two trees."""
+    """Return what becomes of every node of the two trees."""
     before, after = [DELETED] * len(source), [INSERTED] * len(target)
     for i, j in pairs:
-        before[i] = after[j] = KEPT if source[i] == target[j] else RELABELLED
+        before[i] = after[j] = KEPT if source[i] == target[j] else RELABELED
     return before, after
 
 
@@ -154,7 +154,7 @@ def _layout_tree(tree: PlainTree) -> _LaidOut:
     edges = ["", *(shortened(edge) for edge in tree.edge_labels[1:])] if tree.edge_labels else [""] * len(names)
     counts = [1] * len(names) if tree.counts is None else list(tree.counts)
     half = [max(NODE_RADIUS, text_width(name) / 2 + 7) for name in names]
-    # Half-way up, edges are half as far apart as the vertices: a label there needs twice the room.
+    # Half-way up, edges are half as far apart as the nodes: a label there needs twice the room.
     half = [max(h, text_width(edge)) if edge else h for h, edge in zip(half, edges, strict=True)]
     half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
     for index, count in enumerate(tree.hidden or ()):
@@ -175,7 +175,7 @@ def _layout_tree(tree: PlainTree) -> _LaidOut:
 
 
 def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float]:
-    """Return the horizontal centre of every vertex, children placed before their parents.
+    """Return the horizontal center of every node, children placed before their parents.
 
     Each subtree has an outline, its leftmost and rightmost reach on every level; a subtree moves right until its
     outline clears that of its left siblings by a gap.
@@ -210,11 +210,11 @@ def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float
 def _tree_elements(
     tree: _LaidOut, offset: tuple[float, float], states: Sequence[str], changed_edges: Iterable[int] = ()
 ) -> list[str]:
-    """Return the edges of a tree and, over them, its vertices and marks."""
+    """Return the edges of a tree and, over them, its nodes and marks."""
     x = [center + offset[0] for center in tree.x]
     y = [center + offset[1] for center in tree.y]
     changed, n_nodes = set(changed_edges), len(tree.counts)
-    # From the foot of a vertex to the top of its child: so even a flat line passes above the child's siblings.
+    # From the foot of a node to the top of its child: so even a flat line passes above the child's siblings.
     elements = [
         line(x[up], y[up] + NODE_RADIUS, x[node], y[node] - NODE_RADIUS, "edge")
         for node, up in enumerate(tree.parents)
@@ -229,7 +229,7 @@ def _tree_elements(
         elements.append(text(beside, y[up] + 0.56 * (y[node] - y[up]) - 3, tree.edges[node], kind))
     for node in range(n_nodes):
         half = max(NODE_RADIUS, text_width(tree.labels[node]) / 2 + 7)
-        elements.append(_vertex(x[node], y[node], half, tree.labels[node], states[node]))
+        elements.append(_node(x[node], y[node], half, tree.labels[node], states[node]))
         if tree.counts[node] > 1:
             elements.append(text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{tree.counts[node]}", "start small"))
     marks = range(n_nodes, len(tree.parents))
@@ -239,7 +239,7 @@ def _tree_elements(
 def _match_lines(
     trees: Sequence[_LaidOut], offsets: Sequence[tuple[float, float]], pairs: Sequence[tuple[int, int]]
 ) -> list[str]:
-    """Return dashed arcs between mapped vertices, those of one level at different heights."""
+    """Return dashed arcs between mapped nodes, those of one level at different heights."""
     levels: dict[float, list[tuple[int, int]]] = {}
     for i, j in pairs:
         levels.setdefault(trees[0].y[i], []).append((i, j))
@@ -247,11 +247,11 @@ def _match_lines(
     for y, level in levels.items():
         level.sort(key=lambda pair: trees[0].x[pair[0]])
         for rank, (i, j) in enumerate(level):
-            # From the shoulder of one vertex to the facing one of the other.
+            # From the shoulder of one node to the facing one of the other.
             start = offsets[0][0] + trees[0].x[i] + 0.7 * NODE_RADIUS
             end = offsets[1][0] + trees[1].x[j] - 0.7 * NODE_RADIUS
             top = offsets[0][1] + y - 0.7 * NODE_RADIUS
-            # Nothing stands between the roots; elsewhere an arc keeps clear of the vertices on its level.
+            # Nothing stands between the roots; elsewhere an arc keeps clear of the nodes on its level.
             rise = 4.0 if i == 0 else 16 + 26 * (len(level) - rank) / len(level)
             bend = min(70.0, (end - start) / 3)
             lines.append(
@@ -265,7 +265,7 @@ def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]
     """Return a line that explains what occurs in the picture, and its width."""
     elements: list[str] = []
     x = MARGIN
-    for state in (RELABELLED, DELETED, INSERTED):
+    for state in (RELABELED, DELETED, INSERTED):
         if state in states:
             elements.append(f'<circle class="node {state}" cx="{x + 6:.1f}" cy="{y:.1f}" r="6"/>')
             elements.append(text(x + 17, y, state, "start small"))
@@ -284,7 +284,7 @@ def _note(x: float, y: float, words: str) -> str:
     return box + text(x, y, words, "small on")
 
 
-def _vertex(x: float, y: float, half: float, label: str, state: str) -> str:
+def _node(x: float, y: float, half: float, label: str, state: str) -> str:
     """Return a circle, or a pill where the label is long, with the label on it."""
     kind = "node" if state == KEPT else f"node {state}"
     if half <= NODE_RADIUS:
@@ -302,6 +302,6 @@ def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
     if len(labels) != len(parents) or not labels:
         raise ValueError(f"a tree must have as many labels as parents, not {len(labels)} and {len(parents)}")
     if len(labels) > MAX_DRAWN_NODES:
-        raise ValueError(f"{len(labels):,} vertices are too many for a picture: at most {MAX_DRAWN_NODES:,}")
+        raise ValueError(f"{len(labels):,} nodes are too many for a picture: at most {MAX_DRAWN_NODES:,}")
     if parents[0] != -1 or any(not 0 <= parent < index for index, parent in enumerate(parents) if index):
-        raise ValueError("parents must be -1 for the root, which is first, and an earlier vertex for all others")
+        raise ValueError("parents must be -1 for the root, which is first, and an earlier node for all others")

@@ -2,7 +2,7 @@
 
 from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.evaluation.protocol import cross_validate
-from relaxwl.evaluation.records import Cell, DatasetRecord, FoldRecord, GivenUp
+from relaxwl.evaluation.records import Cell, DatasetRecord, FailedRun, FoldRecord
 from relaxwl.evaluation.results import Results, ResultStore
 from relaxwl.evaluation.significance import compare, mean_ranks, significance_table
 from relaxwl.evaluation.statistics import describe_dataset
@@ -12,8 +12,8 @@ __all__ = [
     "DEFAULT_C",
     "Cell",
     "DatasetRecord",
+    "FailedRun",
     "FoldRecord",
-    "GivenUp",
     "ResultStore",
     "Results",
     "Table",

@@ -20,9 +20,9 @@ import numpy as np
 from relaxwl._memory import forget_peak_memory
 from relaxwl._progress import ProgressBar
 from relaxwl._validation import check_integer
-from relaxwl.evaluation.contestants import is_kernel, is_reseeded, require_recognisable, resolve
+from relaxwl.evaluation.estimators import is_kernel, is_reseeded, require_recognisable, resolve
 from relaxwl.evaluation.folds import DEFAULT_C, Data, Settings, Split, kernel_seed, outer_splits, read_splits
-from relaxwl.evaluation.recording import OUT_OF_TIME, Keeper, Recorder
+from relaxwl.evaluation.recording import OUT_OF_TIME, Recorder, RecordKeeper
 from relaxwl.evaluation.records import FoldRecord, GramSketch
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.selection import (
@@ -95,7 +95,7 @@ def cross_validate(
         Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold alone (the default
         with ``splits``).
     task : {"classification", "regression"}
-        What is predicted. Regression needs contestants that predict by themselves.
+        What is predicted. Regression needs estimators that predict by themselves.
     splits : path, list or str, optional
         Folds to use instead of a cross-validation: a JSON file in the form of Errica et al. (or its content), whose
         validation parts choose parameters; ``"random:20"``, 20 random test parts of a fifth; or ``"scaffold:5"``.
@@ -110,8 +110,8 @@ def cross_validate(
         Restrict the choice among settings with a ``max_depth`` to these; by default all that the registry names, or
         that an estimator offers.
     solver : {"path", "libsvm"}
-        Who fits the machines that choose parameters: our own compiled path of C values, or LIBSVM, with which anybody
-        can check a table against scikit-learn alone. The machine that predicts a fold is LIBSVM's in any case.
+        Solver of the SVMs that choose parameters: our own compiled path of C values, or LIBSVM, with which anybody
+        can check a table against scikit-learn alone. The SVM that predicts a fold is always LIBSVM.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int
@@ -146,35 +146,35 @@ def cross_validate(
     protocol = protocol or ("transductive" if splits is None else "inductive")
     depths = None if depths is None else tuple(depths)
     settings = Settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
-    contestants = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
+    estimators = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
     if store is not None:
-        for contestant in contestants:
-            require_recognisable(contestant)
+        for estimator in estimators:
+            require_recognisable(estimator)
     collection = as_collection(graphs)
     given = None if splits is None else read_splits(splits, len(collection), groups)
     if given is not None:
         settings = replace(settings, n_folds=given.n_folds, splits=given.name)
     data = Data.of(collection, y, dataset, settings, given, n_jobs, time_limit)
-    keeper = Keeper(store)
+    keeper = RecordKeeper(store)
     keeper.describe(data)
-    total = len(contestants) * n_repeats * settings.n_folds
+    total = len(estimators) * n_repeats * settings.n_folds
     with ProgressBar(data.name, total, verbose=verbose, every=SECONDS_PER_LINE) as progress:
-        for number, contestant in enumerate(contestants):
-            outcome = _evaluate(contestant, data, n_repeats, keeper, progress)
-            progress.reach((number + 1) * n_repeats * settings.n_folds, "%s: %s", contestant.title, outcome)
+        for number, estimator in enumerate(estimators):
+            outcome = _evaluate(estimator, data, n_repeats, keeper, progress)
+            progress.reach((number + 1) * n_repeats * settings.n_folds, "%s: %s", estimator.title, outcome)
     return keeper.results()
 
 
-def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, progress: ProgressBar) -> str:
+def _evaluate(estimator: Entry, data: Data, n_repeats: int, keeper: RecordKeeper, progress: ProgressBar) -> str:
     """Compute, record by record, what the store does not hold yet; return how it ended."""
-    recorder = Recorder.of(contestant, data)
+    recorder = Recorder.of(estimator, data)
     keeper.take(GramSketch, recorder.key)
     n_folds = data.settings.n_folds
     kept: Kept = {}
     is_warm = False
     begun = progress.done
     for repetition in range(n_repeats):
-        where = f"{contestant.title}, repetition {repetition + 1}"
+        where = f"{estimator.title}, repetition {repetition + 1}"
         progress.reach(begun + repetition * n_folds, "%s", where)
 
         def advance(share: float, what: str, where: str = where) -> None:
@@ -184,14 +184,14 @@ def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, pro
         if missing and keeper.take_out_of_time(recorder.key, repetition, data.time_limit):
             return OUT_OF_TIME
         if missing and not is_warm:
-            warm_up(contestant, data.graphs, data.n_jobs, unseen=data.settings.protocol == "inductive")
+            warm_up(estimator, data.graphs, data.n_jobs, unseen=data.settings.protocol == "inductive")
             is_warm = True
         forget_peak_memory()
         try:
             with limited(data.time_limit):
                 _evaluate_folds(recorder, repetition, missing, kept, keeper, advance)
         except (TimeoutError, MemoryError) as error:
-            logger.info("%s on %s: %s", contestant.name, data.name, error)
+            logger.info("%s on %s: %s", estimator.name, data.name, error)
             given_up = recorder.given_up(repetition, error)
             keeper.add([given_up])
             return given_up.cause
@@ -199,16 +199,16 @@ def _evaluate(contestant: Entry, data: Data, n_repeats: int, keeper: Keeper, pro
 
 
 def _evaluate_folds(
-    recorder: Recorder, repetition: int, folds: list[int], kept: Kept, keeper: Keeper, advance: Advance
+    recorder: Recorder, repetition: int, folds: list[int], kept: Kept, keeper: RecordKeeper, advance: Advance
 ) -> None:
     """Evaluate some folds of a repetition: together if they share Gram matrices, else one by one."""
-    data, contestant = recorder.data, recorder.contestant
+    data, estimator = recorder.data, recorder.estimator
     inductive, regression = data.settings.protocol == "inductive", data.settings.task == "regression"
     splits = outer_splits(data.y, data.settings, repetition, data.splits)
     part = part_of(advance, max(len(folds), 1))
 
     def variants() -> list[Variant]:
-        return contestant.variants(kernel_seed(data.settings.random_state, repetition), data.n_jobs)
+        return estimator.variants(kernel_seed(data.settings.random_state, repetition), data.n_jobs)
 
     def keep(batch: list[int], choices: list[Choice], seen: Int64) -> None:
         pairs = zip(batch, choices, strict=True)
@@ -216,7 +216,7 @@ def _evaluate_folds(
         if choices[0].gram is not None and not keeper.take(GramSketch, recorder.key):
             keeper.add([recorder.sketch(seen, choices[0])])
 
-    if not is_kernel(contestant):
+    if not is_kernel(estimator):
         # Where it can, it fits its kernels once for all folds, without classes.
         may_share = folds and not inductive and not regression
         may_share = may_share and TransductiveClassifier.suits(variants()[0].estimator, data.graphs)

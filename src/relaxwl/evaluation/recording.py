@@ -17,9 +17,9 @@ from sklearn.preprocessing import KernelCenterer
 import relaxwl
 from relaxwl._memory import peak_memory
 from relaxwl._progress import printable
-from relaxwl.evaluation.contestants import identity
+from relaxwl.evaluation.estimators import identity
 from relaxwl.evaluation.folds import DIGITS, Data, Split, kernel_seed
-from relaxwl.evaluation.records import DatasetRecord, FoldRecord, GivenUp, GramSketch, Key, Record, identity_of
+from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, Record, identity_of
 from relaxwl.evaluation.results import SECONDS, Results, ResultStore
 from relaxwl.evaluation.selection import Choice, log_loss, regression_scores
 from relaxwl.evaluation.statistics import describe_dataset
@@ -37,16 +37,16 @@ VANISHING = 1e-12
 class Recorder:
     """Makes the records of one kernel on one data set."""
 
-    contestant: Entry
+    estimator: Entry
     data: Data
     key: Key
 
     @classmethod
-    def of(cls, contestant: Entry, data: Data) -> "Recorder":
+    def of(cls, estimator: Entry, data: Data) -> "Recorder":
         """Return the recorder of a kernel, with the fingerprint of everything that its numbers depend on."""
-        parts = [data.fingerprint, identity(contestant), json.dumps(data.settings.as_json(), sort_keys=True)]
+        parts = [data.fingerprint, identity(estimator), json.dumps(data.settings.as_json(), sort_keys=True)]
         fingerprint = hashlib.sha256("|".join(parts).encode()).hexdigest()[:DIGITS]
-        return cls(contestant, data, Key(data.name, contestant.name, data.fingerprint, fingerprint))
+        return cls(estimator, data, Key(data.name, estimator.name, data.fingerprint, fingerprint))
 
     def fold(self, repetition: int, fold: int, split: Split, choice: Choice) -> FoldRecord:
         """Return the record of an evaluated fold."""
@@ -57,7 +57,7 @@ class Recorder:
             predictions = choice.values.tolist()
             scores = regression_scores(targets, choice.values, choice.deviations)
         elif choice.prediction is None:
-            raise ValueError(f"the kernel {self.contestant.name} has no variants")
+            raise ValueError(f"the kernel {self.estimator.name} has no variants")
         else:
             codes, converged = choice.prediction.classes, choice.prediction.converged
             predictions, accuracy = [data.classes[code] for code in codes], float(np.mean(codes == targets))
@@ -66,7 +66,7 @@ class Recorder:
         peak = peak_memory()
         return FoldRecord(
             key=self.key,
-            title=self.contestant.title,
+            title=self.estimator.title,
             settings=data.settings.as_json(),
             repetition=repetition,
             fold=fold,
@@ -91,20 +91,20 @@ class Recorder:
             deviations=None if choice.deviations is None else choice.deviations.tolist(),
         )
 
-    def given_up(self, repetition: int, error: Exception) -> GivenUp:
+    def given_up(self, repetition: int, error: Exception) -> FailedRun:
         """Return the record of a repetition that was given up."""
         settings, limit = self.data.settings.as_json(), self.data.time_limit
         cause = OUT_OF_MEMORY if isinstance(error, MemoryError) else OUT_OF_TIME
-        return GivenUp(self.key, self.contestant.title, settings, repetition, cause, limit, str(error), _now())
+        return FailedRun(self.key, self.estimator.title, settings, repetition, cause, limit, str(error), _now())
 
     def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
         """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
         parameters = {name: _plain(value) for name, value in choice.parameters.items()}
         picture = sketch_gram(np.asarray(choice.gram), self.data.y[positions], list(map(str, self.data.classes)))
-        return GramSketch(key=self.key, title=self.contestant.title, parameters=parameters, **picture)
+        return GramSketch(key=self.key, title=self.estimator.title, parameters=parameters, **picture)
 
 
-class Keeper:
+class RecordKeeper:
     """What is known, from the store or computed now; everything new goes to the store at once."""
 
     def __init__(self, store: Any) -> None:
@@ -137,8 +137,8 @@ class Keeper:
         given_up = (
             identity
             for identity, record in self._known.items()
-            if identity[:4] == (GivenUp, key, repetition, OUT_OF_TIME)
-            and isinstance(record, GivenUp)
+            if identity[:4] == (FailedRun, key, repetition, OUT_OF_TIME)
+            and isinstance(record, FailedRun)
             and (record.time_limit is None or (time_limit is not None and record.time_limit >= time_limit))
         )
         first = next(given_up, None)

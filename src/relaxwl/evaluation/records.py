@@ -53,7 +53,7 @@ class FoldRecord:
     ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
     during the repetition (where the system cannot tell: since its start), with what it held before. ``offered`` names
     the values that each parameter was chosen from. ``accuracy`` is None in regression, and
-    ``inner_accuracy`` where the contestant predicts by itself; ``scores`` holds other scores by name, and
+    ``inner_accuracy`` where the estimator predicts by itself; ``scores`` holds other scores by name, and
     ``deviations`` what a predictor says about how far off its predictions may be.
     """
 
@@ -99,7 +99,7 @@ class FoldRecord:
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class FailedRun:
     """A repetition that had no end: out of time or out of memory.
 
     ``time_limit`` is what the evaluation allowed (None: nothing was said, but the kernel has a limit of its own).
@@ -139,7 +139,7 @@ class DatasetRecord:
 class GramSketch:
     """A small picture of a Gram matrix and of the graphs as it sees them, for the report.
 
-    ``blocks`` is the cosine-normalised matrix, sorted by class and averaged over blocks, as rows of numbers from 0 to
+    ``blocks`` is the cosine-normalized matrix, sorted by class and averaged over blocks, as rows of numbers from 0 to
     255; ``class_ends`` says where (as a share of the side) each class ends. ``coordinates`` are the first two
     kernel principal components of each graph in ``classes``' order.
     """
@@ -155,13 +155,13 @@ class GramSketch:
     explained: list[float]
 
 
-Record = FoldRecord | GivenUp | DatasetRecord | GramSketch
+Record = FoldRecord | FailedRun | DatasetRecord | GramSketch
 RECORD_TYPES: dict[str, Any] = dict(zip(("fold", "given-up", "dataset", "gram-sketch"), get_args(Record), strict=True))
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
 # What may occur only once in a store; time limits may differ, so that a longer one can be tried.
 IDENTITY: dict[type[Record], tuple[str, ...]] = {
     FoldRecord: ("key", "repetition", "fold"),
-    GivenUp: ("key", "repetition", "cause", "time_limit"),
+    FailedRun: ("key", "repetition", "cause", "time_limit"),
     DatasetRecord: ("name", "fingerprint"),
     GramSketch: ("key",),
 }
@@ -277,7 +277,7 @@ def record_from_json(line: str | bytes) -> Record:
     if "key" in values:
         values["key"] = Key(**values["key"])
     record: Record = RECORD_TYPES[kind](**values)
-    if isinstance(record, (FoldRecord, GivenUp)):
+    if isinstance(record, (FoldRecord, FailedRun)):
         _check_sense(record)
     return record
 
@@ -286,7 +286,7 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:CHECKSUM_DIGITS]
 
 
-def _check_sense(record: FoldRecord | GivenUp) -> None:
+def _check_sense(record: FoldRecord | FailedRun) -> None:
     """Refuse what no evaluation writes, though its types are right."""
     missing = SETTINGS - record.settings.keys()
     if missing:

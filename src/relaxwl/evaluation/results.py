@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._storage import naming_file, require_regular
 from relaxwl.evaluation.records import (
     Cell,
     DatasetRecord,
+    FailedRun,
     FoldRecord,
-    GivenUp,
     GramSketch,
     Key,
     Record,
@@ -31,7 +31,7 @@ SECONDS = ("fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds")
 # What a byte of a file of records takes when it has become records.
 BYTES_PER_BYTE = 20
 # So many lines that are no records are named one by one.
-MOST_NOTES = 3
+MAX_NOTES = 3
 
 
 class Results(Sequence[Record]):
@@ -185,7 +185,7 @@ class Results(Sequence[Record]):
             )
         folds = tuple(record for record in evaluated if isinstance(record, FoldRecord))
         complete = _complete_repetitions(folds)
-        given_up = [r.cause for r in evaluated if isinstance(r, GivenUp) and r.repetition not in complete]
+        given_up = [r.cause for r in evaluated if isinstance(r, FailedRun) and r.repetition not in complete]
         return Cell(
             dataset=dataset,
             kernel=kernel,
@@ -221,8 +221,8 @@ class Results(Sequence[Record]):
             rows.append([prediction for _, prediction in pairs])
         return np.array(rows)
 
-    def _evaluated(self) -> list[FoldRecord | GivenUp]:
-        return [record for record in self._records if isinstance(record, (FoldRecord, GivenUp))]
+    def _evaluated(self) -> list[FoldRecord | FailedRun]:
+        return [record for record in self._records if isinstance(record, (FoldRecord, FailedRun))]
 
     def _companions(self, claims: dict[str, str]) -> list[Record]:
         """Return the data-set records and sketches that belong to records with these claims."""
@@ -331,7 +331,7 @@ class ResultStore:
         if not self.path.exists():
             return Results([])
         size = require_regular(self.path)
-        refuse_beyond_memory(BYTES_PER_BYTE * size, f"reading {self.path}", "is it a file of results?")
+        check_memory(BYTES_PER_BYTE * size, f"reading {self.path}", "is it a file of results?")
         records: dict[Any, Record] = {}
         n_dropped = 0
         for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
@@ -341,10 +341,10 @@ class ResultStore:
                 record = record_from_json(line)
             except ValueError as error:
                 n_dropped += 1
-                if n_dropped <= MOST_NOTES:
+                if n_dropped <= MAX_NOTES:
                     warnings.warn(f"{self.path}, line {number}: left out, because {error}", stacklevel=2)
                 continue
             records.setdefault(identity_of(record), record)
-        if n_dropped > MOST_NOTES:
+        if n_dropped > MAX_NOTES:
             warnings.warn(f"{self.path}: {n_dropped} lines were left out", stacklevel=2)
         return Results(records.values())

@@ -1,6 +1,6 @@
-"""What happens within a fold: the choice of parameters for kernels, and the predictions of all contestants.
+"""What happens within a fold: the choice of parameters for kernels, and the predictions of all estimators.
 
-Every setting of a fitted kernel and every C is scored on the training part. Contestants that predict by themselves are
+Every setting of a fitted kernel and every C is scored on the training part. Estimators that predict by themselves are
 fitted on the training graphs with their targets, and then asked.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import norm
 
 from relaxwl._execution import map_chunks
-from relaxwl.evaluation.contestants import is_kernel
+from relaxwl.evaluation.estimators import is_kernel
 from relaxwl.evaluation.folds import Split
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
@@ -34,9 +34,9 @@ INTERVAL = 0.95
 # nodes.
 N_GRAPHS = 10
 LEAST_NODES = 8
-MOST_NODES = 200
+MAX_NODES = 200
 # Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 class Choice:
     """The best setting found so far for a fold, the predictions with it, and what the search has cost.
 
-    A contestant that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
+    A estimator that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
     """
 
     correct: int = -1
@@ -148,7 +148,7 @@ class Selection:
     n_jobs : int, optional
         Number of threads.
     solver : {"path", "libsvm"}
-        Who fits the machines that choose; the final fit of a fold is LIBSVM's in any case.
+        Solver of the SVMs that choose parameters; the final fit of a fold is always LIBSVM.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Selection:
         choice.gram = candidate.matrix if fold == 0 else None
 
 
-# ------------------------------------------------------------------------------- contestants that predict by themselves
+# ------------------------------------------------------------------------------- estimators that predict by themselves
 
 
 def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: GraphCollection, classes: Any) -> Choice:
@@ -327,7 +327,7 @@ def regression_scores(targets: Float64, values: Float64, deviations: Float64 | N
 # ------------------------------------------------------------------------------------------- a run that does not count
 
 
-def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
+def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
     """Do with a few small graphs what an evaluation does with each variant, and forget what comes out.
 
     The first fit of a kernel in a process loads modules and compiles code, which can take longer than the fit itself
@@ -336,7 +336,7 @@ def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, u
 
     Parameters
     ----------
-    contestant : Entry
+    estimator : Entry
         The kernel.
     graphs : GraphCollection
         Graphs that it is going to meet.
@@ -346,22 +346,22 @@ def warm_up(contestant: Entry, graphs: GraphCollection, n_jobs: int | None, *, u
         Whether it is going to meet graphs that it was not fitted to.
     """
     part = small_part(graphs)
-    if not is_kernel(contestant) or not contestant.estimator_class().__module__.startswith("relaxwl.") or not len(part):
+    if not is_kernel(estimator) or not estimator.estimator_class().__module__.startswith("relaxwl.") or not len(part):
         return
     everything = np.arange(len(part))
-    for variant in contestant.variants(0, n_jobs):
+    for variant in estimator.variants(0, n_jobs):
         try:
-            with time_limit(MOST_SECONDS):
+            with time_limit(MAX_SECONDS):
                 fitted, kernel = fit_variant(variant, part), variant.estimator
                 if unseen:
                     kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
                 score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))
         except Exception as error:  # what is wrong with a kernel shows in the run that counts
-            logger.debug("%s in a run that does not count: %s", contestant.name, error)
+            logger.debug("%s in a run that does not count: %s", estimator.name, error)
 
 
 def small_part(graphs: GraphCollection) -> GraphCollection:
-    """Return ten of the smaller graphs, or as many of them (perhaps none) as together have few vertices.
+    """Return ten of the smaller graphs, or as many of them (perhaps none) as together have few nodes.
 
     >>> graphs = GraphCollection.from_edges([(n, [(0, 1)]) for n in (2000, 3, 10, 9, 4000)])
     >>> small_part(graphs).node_counts.tolist()
@@ -370,5 +370,5 @@ def small_part(graphs: GraphCollection) -> GraphCollection:
     by_size = np.argsort(graphs.node_counts, kind="stable")
     sizes = graphs.node_counts[by_size]
     start = max(min(int(np.searchsorted(sizes, LEAST_NODES)), len(sizes) - N_GRAPHS), 0)
-    n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MOST_NODES, side="right"))
+    n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MAX_NODES, side="right"))
     return graphs[by_size[start : start + n_taken]]

@@ -73,7 +73,7 @@ def describe_dataset(
 
 
 def densities(graphs: GraphCollection) -> Float64:
-    """Return the share of vertex pairs of each graph that are edges; 0 for graphs with fewer than two vertices."""
+    """Return the share of node pairs of each graph that are edges; 0 for graphs with fewer than two nodes."""
     n_pairs = graphs.node_counts * (graphs.node_counts - 1) / 2
     return np.asarray(np.divide(graphs.edge_counts, n_pairs, out=np.zeros(len(graphs)), where=n_pairs > 0))
 
@@ -92,16 +92,16 @@ def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
-def indistinguishable_groups(graphs: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
+def indistinguishable_graphs(graphs: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
     """Return a number for each graph, the same for graphs that no Weisfeiler-Lehman refinement tells apart.
 
-    Vertex labels and directions count, edge labels do not.
+    Node labels and directions count, edge labels do not.
 
     Examples
     --------
     >>> hexagon = (6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)])
     >>> triangles = (6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
-    >>> indistinguishable_groups(GraphCollection.from_edges([hexagon, triangles, (6, [])]))
+    >>> indistinguishable_graphs(GraphCollection.from_edges([hexagon, triangles, (6, [])]))
     array([0, 0, 1])
     """
     seen = (collection := as_collection(graphs)).seen("both")

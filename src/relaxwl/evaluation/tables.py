@@ -209,14 +209,14 @@ def dataset_table(records: "Iterable[DatasetRecord] | Results") -> Table:
     >>> from relaxwl.graphs import GraphCollection
     >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
     >>> print(dataset_table([describe_dataset("two", graphs, [0, 1])]).to_csv())
-    data set,graphs,classes,vertices,edges,density,degree,labels,trees 0,trees 1,trees 2,trees 3,trees 4
+    data set,graphs,classes,nodes,edges,density,degree,labels,trees 0,trees 1,trees 2,trees 3,trees 4
     two,2,2,3.0,2.5,0.8333333333333333,1.6666666666666667,0,1,2,3,3,3
     <BLANKLINE>
     """
     held = getattr(records, "dataset_records", None)
     described: list[DatasetRecord] = list(records) if held is None else list(held.values())  # type: ignore[arg-type]
     n_depths = max((len(record.distinct_trees) for record in described), default=0)
-    titles = ("data set", "graphs", "classes", "vertices", "edges", "density", "degree", "labels")
+    titles = ("data set", "graphs", "classes", "nodes", "edges", "density", "degree", "labels")
     columns = [*map(Column, titles), *(Column(f"trees {depth}") for depth in range(n_depths))]
     rows = []
     for r in described:
@@ -227,7 +227,7 @@ def dataset_table(records: "Iterable[DatasetRecord] | Results") -> Table:
         missing = [TableCell("", values=("",))] * (n_depths - len(r.distinct_trees))
         rows.append((TableCell(r.name), *cells, *missing))
     notes = (
-        "Vertices, edges, density and degree are means over the graphs (degree: over the vertices); "
+        "Nodes, edges, density and degree are means over the graphs (degree: over the nodes); "
         "trees i is the number of distinct unfolding trees of depth i",
     )
     return Table("Data sets", tuple(columns), tuple(rows), notes)
@@ -264,7 +264,7 @@ def _accuracy_notes(results: "Results", cells: Iterable[Cell], metric: str) -> t
     if metric == "accuracy" and finished:
         shares = {cell.dataset: f"{cell.dataset} {100 * cell.chance:.1f} %" for cell in finished}
         notes.append(f"Always naming the largest class: {', '.join(shares.values())}")
-    # What a contestant chose within the training graphs is noted if its kernels have met all graphs.
+    # What a estimator chose within the training graphs is noted if its kernels have met all graphs.
     by_itself = (record for record in results.folds if record.inner_accuracy is None and not record.parameters)
     alone = dict.fromkeys(record.title for record in by_itself)
     if alone and results.folds[0].settings["protocol"] == "transductive":

@@ -1,4 +1,4 @@
-"""What a kernel has found: groups of neighbourhoods that tell classes apart, and where in the graphs they are."""
+"""What a kernel has found: clusters of neighborhoods that tell classes apart, and where in the graphs they are."""
 
 from relaxwl.explanation.explain import explain
 from relaxwl.explanation.explanation import (

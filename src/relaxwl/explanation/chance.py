@@ -55,8 +55,8 @@ def _contrasts(target: Target) -> Float64:
     of class means from the mean of all. For numbers: the numbers less their mean, of length 1.
     """
     if target.values is not None:
-        centred = target.values - target.values.mean()
-        return np.asarray(centred / np.linalg.norm(centred))[None]
+        centered = target.values - target.values.mean()
+        return np.asarray(centered / np.linalg.norm(centered))[None]
     sizes = np.bincount(target.codes, minlength=len(target.classes)).astype(np.float64)
     members = np.eye(len(sizes))[target.codes].T
     return (members - (sizes / len(target.codes))[:, None]) / np.sqrt(np.maximum(sizes, 1))[:, None]

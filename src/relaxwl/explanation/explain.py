@@ -1,4 +1,4 @@
-"""Rank the groups of a kernel by how they separate classes."""
+"""Rank the clusters of a kernel by how they separate classes."""
 
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl.explanation.chance import ChanceCheck, check_chance
 from relaxwl.explanation.explanation import ClusterEvidence, Explanation
-from relaxwl.explanation.groupings import Grouping, count_groups, groupings
+from relaxwl.explanation.levels import ClusterLevel, count_clusters, levels
 from relaxwl.explanation.targets import Target, read_target
 from relaxwl.explanation.weights import LinearWeights, fit_regression, fit_weights, given_regression, given_weights
 from relaxwl.graphs import GraphCollection
@@ -34,15 +34,15 @@ def explain(
     significance: float = 0.05,
     random_state: int = 0,
 ) -> Explanation:
-    """Say which groups of neighbourhoods separate the classes (or go with a number), and how they look.
+    """Say which clusters of neighborhoods separate the classes (or go with a number), and how they look.
 
-    Every feature of the kernel counts the vertices of one group, and a linear model gives it a weight for each class.
-    Groups are ranked by what they add to the distance between the mean scores of the classes, times the share of their
-    own variation that the classes explain: so a group that is clearly of one class comes before one that is often so.
-    Whether a group separates the classes better than chance is checked on its counts alone, by permuting the classes,
-    and corrected for the number of groups; groups that fail come last.
+    Every feature of the kernel counts the nodes of one cluster, and a linear model gives it a weight for each class.
+    Clusters are ranked by what they add to the distance between the mean scores of the classes, times the share of
+    their variance that the classes explain: a cluster that is clearly of one class comes before a merely frequent one.
+    Whether a cluster separates the classes better than chance is checked on its counts alone, by permuting the classes,
+    and corrected for the number of clusters; clusters that fail come last.
 
-    Where ``y`` holds numbers, weights are those of a ridge regression, a group's share is what it adds to the
+    Where ``y`` holds numbers, weights are those of a ridge regression, a cluster's share is what it adds to the
     covariance of prediction and number, and the check against chance is on correlations; the graphs below and above
     the median stand for two classes in all that is told and drawn.
 
@@ -65,13 +65,13 @@ def explain(
     n_permutations : int
         Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
     significance : float
-        Groups with at most this p-value count as better than chance.
+        Clusters with at most this p-value count as better than chance.
     random_state : int
         Seeds permutations and folds.
 
     Examples
     --------
-    Of paths and stars of seven vertices only paths have vertices with two neighbours.
+    Of paths and stars of seven nodes only paths have nodes with two neighbors.
 
     >>> from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
     >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
@@ -79,7 +79,7 @@ def explain(
     >>> kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
     >>> explanation = explain(kernel, graphs, ["path", "star"] * 10)
     >>> explanation
-    <Explanation of 20 graphs in 2 classes: 4 groups, 3 better than chance>
+    <Explanation of 20 graphs in 2 classes: 4 clusters, 3 better than chance>
     >>> top = explanation.clusters[0]
     >>> print(top.center, explanation.classes[top.typical_class], top.p_value)
     0(0,0) path 0.001
@@ -89,8 +89,8 @@ def explain(
     _check_settings(n_permutations, significance)
     kernel = _fitted(kernel, collection)
     features = kernel.weighted_counts(collection)
-    found = groupings(kernel, collection)
-    counts = count_groups(found, features.shape[1])
+    found = levels(kernel, collection)
+    counts = count_clusters(found, features.shape[1])
     weights = _weights(model, kernel, features, target, random_state)
     chance = check_chance(features, target, n_permutations, random_state)
     clusters = _rank(_Table(collection, target, features, counts, weights, chance), found, significance)
@@ -112,7 +112,7 @@ def _weights(model: Any, kernel: Any, features: csr_array, target: Target, rando
 
 
 class _Table:
-    """The numbers of all groups, one column a group."""
+    """The numbers of all clusters, one column a cluster."""
 
     def __init__(
         self,
@@ -125,12 +125,12 @@ class _Table:
     ) -> None:
         y, n_classes = target.codes, len(target.classes)
         members = csr_array(np.eye(n_classes)[y].T)
-        n_vertices = np.maximum(np.bincount(y, graphs.node_counts, minlength=n_classes), 1)
+        n_nodes = np.maximum(np.bincount(y, graphs.node_counts, minlength=n_classes), 1)
         sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
         self.counts = np.asarray(counts.sum(axis=0)).astype(np.int64)
         self.n_graphs = np.bincount(counts.indices, minlength=counts.shape[1])
         inside = (members @ counts).toarray()
-        self.frequency = inside / n_vertices[:, None]
+        self.frequency = inside / n_nodes[:, None]
         self.mean_count: Float64 = inside / sizes[:, None]
         present = counts.copy()
         present.data[:] = 1
@@ -146,7 +146,7 @@ class _Table:
         self.share = separation / (total if total > 0 else max(np.abs(separation).sum(), 1e-300))
 
 
-def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[ClusterEvidence, ...]:
+def _rank(table: _Table, found: list[ClusterLevel], significance: float) -> tuple[ClusterEvidence, ...]:
     """Return all clusters that occur: those better than chance first, then by importance; ties by feature.
 
     Clusters of the same depth that hold the same nodes in several partitions are one: their weights add up.
@@ -162,19 +162,19 @@ def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[Cl
     # differently; rounded, so that clusters of equal importance keep the order of their features.
     n_copies = np.array([len(columns) for columns in columns_of.values()])
     importance = np.round(share / n_copies * table.chance.effect[first], 12)
-    starts = np.array([grouping.first_column for grouping in found])
+    starts = np.array([level.first_column for level in found])
     clusters = []
     for rank, place in enumerate(np.lexsort((first, -importance, ~better[first])).tolist(), 1):
         column = int(first[place])
         same = columns_of[column]
         of_column = [found[int(np.searchsorted(starts, one, side="right")) - 1] for one in same]
-        group = column - of_column[0].first_column
+        cluster = column - of_column[0].first_column
         clusters.append(
             ClusterEvidence(
                 rank,
                 of_column[0].depth,
-                tuple(grouping.partition for grouping in of_column),
-                group,
+                tuple(level.partition for level in of_column),
+                cluster,
                 tuple(same),
                 int(table.counts[column]),
                 int(table.n_graphs[column]),
@@ -187,27 +187,27 @@ def _rank(table: _Table, found: list[Grouping], significance: float) -> tuple[Cl
                 float(table.chance.p_value[column]),
                 bool(better[column]),
                 int(table.mean_count[:, column].argmax()),
-                partial(of_column[0].center_tree, group),
+                partial(of_column[0].center_tree, cluster),
             )
         )
     return tuple(clusters)
 
 
-def _equal_columns(found: list[Grouping], n_columns: int) -> Int64:
+def _equal_columns(found: list[ClusterLevel], n_columns: int) -> Int64:
     """Return, for each column, the first column of its depth that counts exactly the same nodes.
 
     A set of nodes is known by the sums of two random 64-bit numbers of each of its nodes.
     """
     equal = np.arange(n_columns)
-    numbers = np.random.default_rng(0).integers(2**64, size=(2, len(found[0].groups)), dtype=np.uint64)
+    numbers = np.random.default_rng(0).integers(2**64, size=(2, len(found[0].clusters)), dtype=np.uint64)
     seen: dict[tuple[int, ...], int] = {}
-    for grouping in found:
-        columns = grouping.column_of_node()
+    for level in found:
+        columns = level.column_of_node()
         known = columns >= 0
-        sums = np.zeros((grouping.n_groups, 2), np.uint64)
-        np.add.at(sums, columns[known] - grouping.first_column, numbers[:, known].T)
-        for column, pair in enumerate(sums.tolist(), grouping.first_column):
-            equal[column] = seen.setdefault((grouping.depth, *pair), column)
+        sums = np.zeros((level.n_clusters, 2), np.uint64)
+        np.add.at(sums, columns[known] - level.first_column, numbers[:, known].T)
+        for column, pair in enumerate(sums.tolist(), level.first_column):
+            equal[column] = seen.setdefault((level.depth, *pair), column)
     return equal
 
 
@@ -227,7 +227,7 @@ def _fitted(kernel: Any, graphs: GraphCollection) -> Any:
         )
     if kernel.base != "subtree":
         raise ValueError(
-            f"explain needs base='subtree', whose features are groups of neighbourhoods, not {kernel.base!r}"
+            f"explain needs base='subtree', whose features are clusters of neighborhoods, not {kernel.base!r}"
         )
     try:
         check_is_fitted(kernel)

@@ -1,4 +1,4 @@
-"""What an explanation says: about groups of neighbourhoods, about one graph, about two."""
+"""What an explanation says: about clusters of neighborhoods, about one graph, about two."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from relaxwl import drawing
 from relaxwl._execution import cached_property
 from relaxwl._validation import check_number
-from relaxwl.explanation.groupings import Grouping
 from relaxwl.explanation.layout import plane
-from relaxwl.explanation.members import Members, find_members, vertices_of
+from relaxwl.explanation.levels import ClusterLevel
+from relaxwl.explanation.members import Members, find_members, nodes_of
 from relaxwl.explanation.targets import Target
 from relaxwl.explanation.weights import LinearWeights
 from relaxwl.graphs import Graph, GraphCollection
@@ -25,7 +25,7 @@ from relaxwl.unfolding.tree import UnfoldingTree
 
 @dataclass(frozen=True, eq=False)
 class ClusterEvidence:
-    """One group of neighbourhoods and how it separates the classes; arrays have one entry a class.
+    """One cluster of neighborhoods and how it separates the classes; arrays have one entry a class.
 
     Attributes
     ----------
@@ -35,36 +35,36 @@ class ClusterEvidence:
         Depth of the trees.
     partitions, columns : tuple of int
         The partitions in which the same nodes form a cluster, and the feature of each.
-    group : int
+    number : int
         Number of the cluster in the first of these partitions.
     size, n_graphs : int
-        Vertices in the group, and graphs with such a vertex.
+        Nodes in the cluster, and graphs with such a node.
     frequency : float64 array
-        Share of the vertices of a class that are in the group.
+        Share of the nodes of a class that are in the cluster.
     mean_count : float64 array
-        Vertices in the group that a graph of a class has on average. This is what the kernel's features, and so the
+        Nodes in the cluster that a graph of a class has on average. This is what the kernel's features, and so the
         weights and the check against chance, are about; where graphs of one class are larger, ``frequency`` may be
         largest in another class.
     presence : float64 array
-        Share of the graphs of a class with a vertex in the group.
+        Share of the graphs of a class with a node in the cluster.
     weights : float64 array
         Weights of the linear model: positive ones speak for the class.
     share : float
-        What the group adds to the distance between the mean scores of each class and the others, as a share of all
-        groups' sum. Negative where it takes away.
+        What the cluster adds to the distance between the mean scores of each class and the others, as a share of all
+        clusters' sum. Negative where it takes away.
     effect, p_value : float
-        Share of the variance of its counts that the classes explain, and the chance that any group does as well
+        Share of the variance of its counts that the classes explain, and the chance that any cluster does as well
         when classes are dealt out at random.
     better_than_chance : bool
         Whether ``p_value`` is at most the significance asked for. If not: not better than chance.
     typical_class : int
-        Index of the class with the largest ``mean_count``: its graphs have most vertices in the group.
+        Index of the class with the largest ``mean_count``: its graphs have most nodes in the cluster.
     """
 
     rank: int
     depth: int
     partitions: tuple[int, ...]
-    group: int
+    number: int
     columns: tuple[int, ...]
     size: int
     n_graphs: int
@@ -81,7 +81,7 @@ class ClusterEvidence:
 
     @property
     def partition(self) -> int:
-        """The first partition with this cluster, which ``group`` and :attr:`center` refer to."""
+        """The first partition with this cluster, which ``number`` and :attr:`center` refer to."""
         return self.partitions[0]
 
     @property
@@ -91,20 +91,20 @@ class ClusterEvidence:
 
     @cached_property
     def center(self) -> UnfoldingTree:
-        """The centre of the group as a tree."""
+        """The center of the cluster as a tree."""
         return self._build()
 
     def __repr__(self) -> str:
         chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not better than chance"
         return (
-            f"<cluster {self.group} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
+            f"<cluster {self.number} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
             f"{self.size} nodes, {chance}>"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterInGraph:
-    """A group and the vertices of one graph in it; ``contribution`` is what they add to the score of each class."""
+    """A cluster and the nodes of one graph in it; ``contribution`` is what they add to the score of each class."""
 
     cluster: ClusterEvidence
     nodes: Int64
@@ -123,10 +123,10 @@ class GraphExplanation:
         The model's scores.
     actual, predicted : int
         Index of the graph's class, and of the class with the largest score.
-    evidence : float64 array (n_vertices, n_classes)
-        What each vertex adds to the scores; the columns sum up to ``scores`` less the model's intercepts.
+    evidence : float64 array (n_nodes, n_classes)
+        What each node adds to the scores; the columns sum up to ``scores`` less the model's intercepts.
     clusters : tuple of ClusterInGraph
-        The groups with a vertex in this graph, in the order of the ranking.
+        The clusters with a node in this graph, in the order of the ranking.
     """
 
     graph: int
@@ -146,15 +146,15 @@ class GraphExplanation:
         title: str | None = None,
         embed_style: bool = True,
     ) -> str:
-        """Return a drawing of the graph as SVG text, the vertices of its most telling groups highlighted.
+        """Return a drawing of the graph as SVG text, the nodes of its most telling clusters highlighted.
 
         Parameters
         ----------
         n_clusters : int, default=3
-            How many groups count: the first ones of the ranking with a vertex in this graph, only those better than
-            chance unless there are none. A vertex in all of them is highlighted most, one in few of them less.
+            How many clusters count: the first ones of the ranking with a node in this graph, only those better than
+            chance unless there are none. A node in all of them is highlighted most, one in few of them less.
         max_nodes : int, default=300
-            Vertices that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
+            Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
         size : float, default=360
             Width of the picture in pixels.
         title : str, optional
@@ -175,11 +175,11 @@ class GraphExplanation:
             self._drawn.n_nodes,
             [(a, b) for a, b in self._drawn.edges.tolist()],
             labels=None if labels is None else [str(label) for label in labels],
-            highlight={int(vertex): float(hits[vertex]) / len(telling) for vertex in lit},
+            highlight={int(node): float(hits[node]) / len(telling) for node in lit},
             max_nodes=max_nodes,
             size=size,
             title=title
-            or f"Graph {self._drawn.name or self.graph}; {len(lit)} vertices highlighted, which are in groups {words}",
+            or f"Graph {self._drawn.name or self.graph}; {len(lit)} nodes highlighted, which are in clusters {words}",
             embed_style=embed_style,
         )
 
@@ -190,7 +190,7 @@ class GraphExplanation:
 
 @dataclass(frozen=True)
 class SharedCluster:
-    """A group with vertices in two graphs: how many in each, and what it adds to their kernel value."""
+    """A cluster with nodes in two graphs: how many in each, and what it adds to their kernel value."""
 
     cluster: ClusterEvidence
     counts: tuple[int, int]
@@ -200,7 +200,7 @@ class SharedCluster:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """The kernel value of two graphs, and the groups that make it, those that add most first."""
+    """The kernel value of two graphs, and the clusters that make it, those that add most first."""
 
     graphs: tuple[int, int]
     value: float
@@ -222,7 +222,7 @@ class Explanation:
     model : LinearWeights
         Weights and, if it was fitted here, accuracy of the linear model.
     clusters : tuple of ClusterEvidence
-        All groups that occur: those better than chance first; within these and within the others by ``importance``.
+        All clusters that occur: those better than chance first; within these and within the others by ``importance``.
     significance, n_permutations
         Of the check against chance.
     target : Target
@@ -236,7 +236,7 @@ class Explanation:
     y: Int64
     model: LinearWeights
     clusters: tuple[ClusterEvidence, ...]
-    groupings: tuple[Grouping, ...] = field(repr=False)
+    levels: tuple[ClusterLevel, ...] = field(repr=False)
     features: csr_array = field(repr=False)
     counts: csr_array = field(repr=False)
     significance: float
@@ -246,7 +246,7 @@ class Explanation:
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
-            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} groups, "
+            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
             f"{better} better than chance>"
         )
 
@@ -273,45 +273,45 @@ class Explanation:
 
     @property
     def telling(self) -> str:
-        """What groups do that are better than chance, in words."""
+        """What clusters do that are better than chance, in words."""
         return "separate the classes" if self.target.values is None else "go with the numbers"
 
     @cached_property
     def by_column(self) -> dict[int, ClusterEvidence]:
-        """The groups by the number of their feature."""
+        """The clusters by the number of their feature."""
         return {column: cluster for cluster in self.clusters for column in cluster.columns}
 
     @cached_property
-    def _groupings(self) -> dict[tuple[int, int], Grouping]:
-        return {(grouping.partition, grouping.depth): grouping for grouping in self.groupings}
+    def _levels_by_place(self) -> dict[tuple[int, int], ClusterLevel]:
+        return {(level.partition, level.depth): level for level in self.levels}
 
-    def grouping(self, partition: int, depth: int) -> Grouping:
-        """Return the grouping of a depth in a partition: where every vertex falls."""
-        if (partition, depth) not in self._groupings:
+    def level(self, partition: int, depth: int) -> ClusterLevel:
+        """Return the level of a depth in a partition: where every node falls."""
+        if (partition, depth) not in self._levels_by_place:
             raise ValueError(f"there is no partition {partition} with depth {depth}")
-        return self._groupings[partition, depth]
+        return self._levels_by_place[partition, depth]
 
     def members(self, cluster: ClusterEvidence, n_nearest: int = 3, n_farthest: int = 2) -> Members:
-        """Return the members nearest to and farthest from a group's centre, with the edits that lead to it."""
-        grouping = self.grouping(cluster.partition, cluster.depth)
+        """Return the members nearest to and farthest from a cluster's center, with the edits that lead to it."""
+        level = self.level(cluster.partition, cluster.depth)
         encoding = getattr(self.kernel, "edge_encoding_", None)  # its costs have the scale of the fitted attributes
         cost = None if encoding is None else encoding.cost
-        return find_members(grouping, cluster.group, cost, n_nearest, n_farthest)
+        return find_members(level, cluster.number, cost, n_nearest, n_farthest)
 
     def map(self, partition: int, depth: int) -> Float64 | None:
-        """Return points in the plane (n_groups, 2) whose distances resemble those of the groups' centres.
+        """Return points in the plane (n_clusters, 2) whose distances resemble those of the clusters' centers.
 
-        None for kernels whose groups have no centres.
+        None for kernels whose clusters have no centers.
         """
         distances = self.center_distances(partition, depth)
         return None if distances is None else plane(distances)
 
     def center_distances(self, partition: int, depth: int) -> Float64 | None:
-        """Return the exact distances between the centres of a grouping; None if there are no centres."""
-        return self.grouping(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
+        """Return the exact distances between the centers of a level; None if there are no centers."""
+        return self.level(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
 
     def explain_graph(self, graph: int) -> GraphExplanation:
-        """Say which vertices of a graph fall into which groups, and what they add to the model's scores."""
+        """Say which nodes of a graph fall into which clusters, and what they add to the model's scores."""
         graph = self._index(graph)
         row = self.features[[graph]]
         scores = self.model.scores(row)[0]
@@ -323,30 +323,30 @@ class Explanation:
                 rank = self.by_column[column].rank
                 added[rank] = added.get(rank, 0.0) + contribution[:, place]
         found = [
-            ClusterInGraph(self.clusters[rank - 1], self._vertices(self.clusters[rank - 1], graph), added[rank])
+            ClusterInGraph(self.clusters[rank - 1], self._nodes(self.clusters[rank - 1], graph), added[rank])
             for rank in sorted(added)
         ]
-        # All vertices of a group add the same to its feature.
+        # All nodes of a cluster add the same to its feature.
         unit = np.zeros((self.features.shape[1] + 1, len(self.classes)))
         unit[row.indices] = contribution.T
         unit[counts.indices] /= counts.data[:, None]
         start, stop = self.graphs.offsets[graph : graph + 2]
         evidence = np.zeros((stop - start, len(self.classes)))
-        for grouping in self.groupings:
-            evidence += unit[grouping.column_of_node()[start:stop]]
+        for level in self.levels:
+            evidence += unit[level.column_of_node()[start:stop]]
         return GraphExplanation(
             graph, scores, int(self.y[graph]), int(scores.argmax()), evidence, tuple(found), self.graphs[graph]
         )
 
     def explain_pair(self, first: int, second: int) -> PairExplanation:
-        """Say which groups make the kernel value of two graphs; their values sum up to it."""
+        """Say which clusters make the kernel value of two graphs; their values sum up to it."""
         first, second = self._index(first), self._index(second)
         # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
         columns = np.flatnonzero((a > 0) & (b > 0))
         shared_counts = a * b if self.kernel.similarity == "dot" else np.minimum(a, b)
-        by_depth: Float64 = np.zeros(self.groupings[-1].depth + 1)
+        by_depth: Float64 = np.zeros(self.levels[-1].depth + 1)
         np.add.at(by_depth, self._depth_of_column, shared_counts)
         values = shared_counts[columns] * self._depth_factors(first, second, by_depth)[self._depth_of_column[columns]]
         added: dict[int, float] = {}
@@ -362,9 +362,9 @@ class Explanation:
         return PairExplanation((first, second), value, tuple(shared))
 
     def summary(self, n_clusters: int = 10) -> str:
-        """Return the most telling groups in words, one a line."""
+        """Return the most telling clusters in words, one a line."""
         better = sum(cluster.better_than_chance for cluster in self.clusters)
-        lines = [f"{len(self.clusters)} groups, {better} {self.telling} better than chance."]
+        lines = [f"{len(self.clusters)} clusters, {better} {self.telling} better than chance."]
         lines += [self.quality] if self.quality else []
         for cluster in self.clusters[:n_clusters]:
             tree = describe_tree(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} nodes"
@@ -373,7 +373,7 @@ class Explanation:
             lines.append(
                 f"{cluster.rank}. depth {cluster.depth}, {_partitions(cluster.partitions)}: most in {kind}"
                 f"{self.classes[cluster.typical_class]}, {100 * cluster.share:.1f} % of the separation, {chance}; "
-                f"centre {tree}"
+                f"center {tree}"
             )
         return "\n".join(lines)
 
@@ -437,7 +437,7 @@ class Explanation:
 
         ``shared`` are the sums of the shared counts of each depth, which a Tanimoto similarity takes off its divisor.
         """
-        n_depths = self.groupings[-1].depth + 1
+        n_depths = self.levels[-1].depth + 1
         given = self.kernel.depth_weights
         weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
         if self.kernel.similarity == "tanimoto":
@@ -454,21 +454,21 @@ class Explanation:
         return weights / np.sqrt(np.where(norms > 0, norms, 1.0))
 
     def _own_similarity(self, graph: int) -> Float64:
-        """Return the similarity of a graph with itself at each depth, with groups that were not met in fitting."""
+        """Return the similarity of a graph with itself at each depth, with clusters that were not met in fitting."""
         start, stop = self.graphs.offsets[graph : graph + 2]
         power = 2 if self.kernel.similarity == "dot" else 1
-        similarity = np.zeros(self.groupings[-1].depth + 1)
-        for grouping in self.groupings:
-            _, counts = np.unique(grouping.groups[start:stop], return_counts=True)
-            similarity[grouping.depth] += (counts**power).sum()
+        similarity = np.zeros(self.levels[-1].depth + 1)
+        for level in self.levels:
+            _, counts = np.unique(level.clusters[start:stop], return_counts=True)
+            similarity[level.depth] += (counts**power).sum()
         return similarity
 
     @cached_property
     def _depth_of_column(self) -> Int64:
-        return np.concatenate([np.full(grouping.n_groups, grouping.depth) for grouping in self.groupings])
+        return np.concatenate([np.full(level.n_clusters, level.depth) for level in self.levels])
 
-    def _vertices(self, cluster: ClusterEvidence, graph: int) -> Int64:
-        return vertices_of(self.grouping(cluster.partition, cluster.depth), cluster.group, graph)
+    def _nodes(self, cluster: ClusterEvidence, graph: int) -> Int64:
+        return nodes_of(self.level(cluster.partition, cluster.depth), cluster.number, graph)
 
     def _index(self, graph: int) -> int:
         if not -len(self.graphs) <= graph < len(self.graphs):

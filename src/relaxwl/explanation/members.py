@@ -1,4 +1,4 @@
-"""Members of a group: the nearest and the farthest from its centre, and what tells them from it."""
+"""Members of a cluster: the nearest and the farthest from its center, and what tells them from it."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from relaxwl.costs import EditCost
 from relaxwl.distances.mapping import TreeMapping
 from relaxwl.distances.script import EditScript
 from relaxwl.distances.tree import tree_edit_mapping
-from relaxwl.explanation.groupings import Grouping
+from relaxwl.explanation.levels import ClusterLevel
 from relaxwl.graphs.arrays import Int64
 from relaxwl.unfolding.tree import UnfoldingTree
 
@@ -18,19 +18,19 @@ MAX_COMPARED_SIZE = 400
 
 @dataclass(frozen=True)
 class Member:
-    """One vertex of a group beside the group's centre.
+    """One node of a cluster beside the cluster's center.
 
     Attributes
     ----------
     graph, node : int
-        The vertex: index of its graph, and its index there.
+        The node: index of its graph, and its index there.
     distance : float
-        Distance of its tree to the centre, as the kernel measures it. R-WL* measures between centres of the depth
+        Distance of its tree to the center, as the kernel measures it. R-WL* measures between centers of the depth
         below, so ``mapping.cost``, which is between the real trees, may differ.
     n_alike : int
-        Number of vertices in the group with, to the kernel, the same tree.
+        Number of nodes in the cluster with, to the kernel, the same tree.
     mapping : TreeMapping
-        The cheapest mapping of the vertex's unfolding tree to the centre.
+        The cheapest mapping of the node's unfolding tree to the center.
     compared_depth : int
         Depth to which the trees were compared.
     note : str
@@ -47,54 +47,54 @@ class Member:
 
     @property
     def words(self) -> str:
-        """What the centre has that the member has not: "two leaves more, one vertex relabelled"."""
+        """What the center has that the member has not: "two leaves more, one node relabeled"."""
         return self.mapping.describe()
 
     @property
     def script(self) -> EditScript:
-        """The edits that turn the member's tree into the centre."""
+        """The edits that turn the member's tree into the center."""
         return self.mapping.script()
 
 
 @dataclass(frozen=True)
 class Members:
-    """The members nearest to the centre, nearest first, and the farthest of the others, farthest first."""
+    """The members nearest to the center, nearest first, and the farthest of the others, farthest first."""
 
     nearest: tuple[Member, ...]
     farthest: tuple[Member, ...]
 
 
-def find_members(grouping: Grouping, group: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
-    """Describe members of a group, of equal trees the first vertex only."""
-    inside = np.flatnonzero(grouping.groups == group)
-    _, first, n_alike = np.unique(grouping.rows[inside], return_index=True, return_counts=True)
-    vertices = inside[first]
-    order = np.lexsort((vertices, grouping.distances[vertices]))
+def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
+    """Describe members of a cluster, of equal trees the first node only."""
+    inside = np.flatnonzero(level.clusters == cluster)
+    _, first, n_alike = np.unique(level.rows[inside], return_index=True, return_counts=True)
+    nodes = inside[first]
+    order = np.lexsort((nodes, level.distances[nodes]))
     nearest, others = order[:n_nearest], order[n_nearest:]
     farthest = others[len(others) - min(n_farthest, len(others)) :][::-1]
-    center = grouping.center_tree(group)
-    centers = [cut(center, depth) for depth in range(grouping.depth + 1)]
+    center = level.center_tree(cluster)
+    centers = [cut(center, depth) for depth in range(level.depth + 1)]
     return Members(
         *(
-            tuple(_member(grouping, centers, int(vertices[i]), int(n_alike[i]), cost) for i in chosen)
+            tuple(_member(level, centers, int(nodes[i]), int(n_alike[i]), cost) for i in chosen)
             for chosen in (nearest, farthest)
         )
     )
 
 
 def _member(
-    grouping: Grouping, centers: list[UnfoldingTree], vertex: int, n_alike: int, cost: EditCost | None
+    level: ClusterLevel, centers: list[UnfoldingTree], position: int, n_alike: int, cost: EditCost | None
 ) -> Member:
-    """Compare one vertex with the centre, given at all depths, down to the depth where the trees get too large."""
-    graph, node = grouping.trees.locate(vertex)
-    depth = grouping.depth
-    while depth > 1 and max(grouping.trees.sizes(depth)[vertex], centers[depth].size) > MAX_COMPARED_SIZE:
+    """Compare one node with the center, given at all depths, down to the depth where the trees get too large."""
+    graph, node = level.trees.locate(position)
+    depth = level.depth
+    while depth > 1 and max(level.trees.sizes(depth)[position], centers[depth].size) > MAX_COMPARED_SIZE:
         depth -= 1
     note = ""
-    if depth < grouping.depth:
-        note = f"compared down to depth {depth} of {grouping.depth}: the whole trees are too large to be read"
-    mapping = tree_edit_mapping(grouping.trees.tree(vertex, depth), centers[depth], cost)
-    return Member(graph, node, float(grouping.distances[vertex]), n_alike, mapping, depth, note)
+    if depth < level.depth:
+        note = f"compared down to depth {depth} of {level.depth}: the whole trees are too large to be read"
+    mapping = tree_edit_mapping(level.trees.tree(position, depth), centers[depth], cost)
+    return Member(graph, node, float(level.distances[position]), n_alike, mapping, depth, note)
 
 
 def cut(tree: UnfoldingTree, depth: int) -> UnfoldingTree:
@@ -119,7 +119,7 @@ def _cut(tree: UnfoldingTree, depth: int, done: dict[tuple[UnfoldingTree, int], 
     return done[tree, depth]
 
 
-def vertices_of(grouping: Grouping, group: int, graph: int) -> Int64:
-    """Return the vertices of one graph that fall into a group."""
-    start, stop = grouping.trees.graphs.offsets[graph : graph + 2]
-    return np.flatnonzero(grouping.groups[start:stop] == group)
+def nodes_of(level: ClusterLevel, cluster: int, graph: int) -> Int64:
+    """Return the nodes of one graph that fall into a cluster."""
+    start, stop = level.trees.graphs.offsets[graph : graph + 2]
+    return np.flatnonzero(level.clusters[start:stop] == cluster)

@@ -1,4 +1,4 @@
-"""A linear model on a kernel's features: one weight for each class and each group of neighbourhoods."""
+"""A linear model on a kernel's features: one weight for each class and each cluster of neighborhoods."""
 
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -31,10 +31,10 @@ class LinearWeights:
     coef : float64 array (n_classes, n_features)
         Weights; with two classes the rows are each other's negatives.
     intercept : float64 array (n_classes,)
-        What a graph without any vertex would score.
+        What a graph without any node would score.
     accuracy : float or None
         Share of held-out graphs classified rightly in nested cross-validation, in which the graphs held out have no
-        part in the choice of C either (the kernel's groups, made without classes, are those of all graphs); None for
+        part in the choice of C either (the kernel's clusters, made without classes, are those of all graphs); None for
         a given model and where a class has less than three graphs.
     penalty : float or None
         The C of the support vector machine that cross-validation chose; for numbers the penalty of the regression.
@@ -57,29 +57,29 @@ class LinearWeights:
 def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int) -> LinearWeights:
     """Fit a support vector machine, one class against the rest, on features as they are; C by cross-validation.
 
-    The machine is fitted on the Gram matrix, scaled to mean diagonal 1, and its weights are read off the support
+    The model is fitted on the Gram matrix, scaled to mean diagonal 1, and its weights are read off the support
     vectors: so thousands of correlated counts converge as quickly as few.
     """
     gram = (features @ features.T).toarray()
     mean = float(gram.diagonal().mean())
     gram /= mean if mean > 0 else 1.0
     smallest = int(np.bincount(y, minlength=n_classes).min())
-    # A machine that stops early still gives weights; how good they are is what the accuracy says.
-    machine = OneVsRestClassifier(QuietSVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
+    # A model that stops early still gives weights; how good they are is what the accuracy says.
+    model = OneVsRestClassifier(QuietSVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
     accuracy, penalty = None, DEFAULT_PENALTY
     if smallest >= 2:
         folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
-        penalty, accuracy = _choose_penalty(machine, gram, y, [test for _, test in folds.split(gram, y)])
-    fitted = machine.set_params(estimator__C=penalty).fit(gram, y)
+        penalty, accuracy = _choose_penalty(model, gram, y, [test for _, test in folds.split(gram, y)])
+    fitted = model.set_params(estimator__C=penalty).fit(gram, y)
     rows = [_weights(single, features) / (mean if mean > 0 else 1.0) for single in fitted.estimators_]
     intercepts = [float(single.intercept_[0]) for single in fitted.estimators_]
     return LinearWeights(*_one_for_each_class(np.array(rows), np.array(intercepts)), accuracy, penalty)
 
 
-def _choose_penalty(machine: Any, gram: Float64, y: Int64, folds: list[Int64]) -> tuple[float, float | None]:
+def _choose_penalty(model: Any, gram: Float64, y: Int64, folds: list[Int64]) -> tuple[float, float | None]:
     """Return the C that is best in cross-validation, and the accuracy in nested cross-validation.
 
-    Nested: for each fold C is chosen by the other folds alone, on machines that have not seen the fold. A machine
+    Nested: for each fold C is chosen by the other folds alone, on models that have not seen the fold. A model
     without folds f and g serves both the choice for f and that for g; so the whole takes two to three times as long as
     a cross-validation that is not nested.
     """
@@ -91,9 +91,9 @@ def _choose_penalty(machine: Any, gram: Float64, y: Int64, folds: list[Int64]) -
         train = np.setdiff1d(np.arange(len(y)), np.union1d(folds[f], folds[g]))
         known, to_known = gram[np.ix_(train, train)], {test: gram[np.ix_(folds[test], train)] for test in (f, g)}
         for index, penalty in enumerate(PENALTIES):
-            machine.set_params(estimator__C=penalty).fit(known, y[train])
+            model.set_params(estimator__C=penalty).fit(known, y[train])
             for outer, test in {(f, g), (g, f)}:
-                right[index, outer, test] = (machine.predict(to_known[test]) == y[folds[test]]).mean()
+                right[index, outer, test] = (model.predict(to_known[test]) == y[folds[test]]).mean()
     by_fold = right.diagonal(axis1=1, axis2=2)
     best = PENALTIES[int(by_fold.mean(axis=1).argmax())]
     if n_folds == 2:
@@ -130,7 +130,7 @@ def fit_regression(features: csr_array, values: Float64, middle: float, random_s
 
 
 def _ridge(gram: Float64, values: Float64) -> tuple[Float64, float, float]:
-    """Return the dual weights (which sum up to 0) of a ridge regression on centred features, the mean, the penalty."""
+    """Return the dual weights (which sum up to 0) of a ridge regression on centered features, the mean, the penalty."""
     mean = float(values.mean())
     rows = gram.mean(axis=0)
     eigenvalues, vectors = np.linalg.eigh(gram - rows[:, None] - rows + gram.mean())
@@ -183,7 +183,7 @@ def _innermost(model: Any, kernel: Any) -> Any:
             if step is not kernel and step not in (None, "passthrough"):
                 raise ValueError(
                     f"model is a Pipeline whose step {name!r} ({type(step).__name__}) may change the features, so its "
-                    "weights are not those of the groups; fit the last step on kernel.transform(graphs) itself"
+                    "weights are not those of the clusters; fit the last step on kernel.transform(graphs) itself"
                 )
         return _innermost(model.steps[-1][1], kernel)
     return model
@@ -205,11 +205,11 @@ def _coefficients(model: Any, kernel: Any) -> tuple[Float64, Float64]:
     return coef, np.broadcast_to(intercept, len(coef)).copy()
 
 
-def _weights(machine: Any, features: csr_array) -> Float64:
-    """Return Σ αᵢyᵢφ(xᵢ) of a machine that was fitted on the Gram matrix."""
-    if not hasattr(machine, "support_"):  # one class only: a constant
+def _weights(model: Any, features: csr_array) -> Float64:
+    """Return Σ αᵢyᵢφ(xᵢ) of a model that was fitted on the Gram matrix."""
+    if not hasattr(model, "support_"):  # one class only: a constant
         return np.zeros(features.shape[1])
-    return np.asarray(features[machine.support_].T @ machine.dual_coef_[0])
+    return np.asarray(features[model.support_].T @ model.dual_coef_[0])
 
 
 def _one_for_each_class(coef: Float64, intercept: Float64) -> tuple[Float64, Float64]:

@@ -1,4 +1,4 @@
-"""Collections of undirected, labelled and attributed graphs."""
+"""Collections of undirected, labeled and attributed graphs."""
 
 from relaxwl.graphs.building import DIRECTED, CollectionBuilder, GraphError, assemble
 from relaxwl.graphs.collection import Graph, GraphCollection

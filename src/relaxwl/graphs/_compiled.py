@@ -7,9 +7,9 @@ from relaxwl._compiling import njit
 
 @njit(nogil=True, cache=True)
 def symmetric_adjacency(edges, n_nodes, original):
-    """Return the adjacency of undirected edges: ascending neighbours, no self-loops, no repetitions.
+    """Return the adjacency of undirected edges: ascending neighbors, no self-loops, no repetitions.
 
-    Two passes of a counting sort. The first puts each vertex into the buckets of its neighbours; the second walks the
+    Two passes of a counting sort. The first puts each node into the buckets of its neighbors; the second walks the
     buckets in ascending order and puts their number back, so every bucket fills in ascending order, and a repetition
     meets its equal as the last of the bucket. Edges are taken as listed, so the earliest of equal edges is kept.
 
@@ -18,7 +18,7 @@ def symmetric_adjacency(edges, n_nodes, original):
     edges : int64 array, shape (m, 2)
     n_nodes : int
     original : int64 array, shape (m,) or (0,)
-        Written unless empty: the earliest listed edge that joins the same two vertices.
+        Written unless empty: the earliest listed edge that joins the same two nodes.
 
     Returns
     -------

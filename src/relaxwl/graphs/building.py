@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._validation import is_integer
 from relaxwl._warnings import warn_user
 from relaxwl.graphs import _compiled
@@ -17,7 +17,7 @@ from relaxwl.graphs.labels import Label, encode_labels, plain_label
 if TYPE_CHECKING:
     import networkx
 
-# Vertex numbers and codes are int32: half the memory traffic of int64, and checked on construction.
+# Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 
 # Stands for an attribute that is not there: None may be one that is.
@@ -46,7 +46,7 @@ class CollectionBuilder:
     Parameters
     ----------
     directed : bool
-        Whether pairs of vertices are arcs from the first to the second.
+        Whether pairs of nodes are arcs from the first to the second.
     missing : label, optional
         Stands for labels that are None; without it they are refused. With it, attributes may be NaN.
     gaps : bool
@@ -74,18 +74,18 @@ class CollectionBuilder:
         node_attributes: Any = None,
         edge_attributes: Any = None,
     ) -> None:
-        """Add a graph with local vertex numbers; labels and attributes are in line with vertices and edges."""
+        """Add a graph with local node numbers; labels and attributes are in line with nodes and edges."""
         index = len(self._sizes)
         size = _node_count(n_nodes, index)
         pairs, partial = _edge_array(edges, size, index), self._gaps
         columns = {
-            "node_labels": _label_column(node_labels, size, "vertices", index, self._missing),
+            "node_labels": _label_column(node_labels, size, "nodes", index, self._missing),
             "edge_labels": _label_column(edge_labels, len(pairs), "edges", index, self._missing),
-            "node_attributes": _attribute_column(node_attributes, size, "vertices", index, partial),
+            "node_attributes": _attribute_column(node_attributes, size, "nodes", index, partial),
             "edge_attributes": _attribute_column(edge_attributes, len(pairs), "edges", index, partial),
         }
         for name, column in columns.items():
-            # A graph without vertices or edges has nothing to label, so it agrees with labelled and unlabelled ones.
+            # A graph without nodes or edges has nothing to label, so it agrees with labeled and unlabeled ones.
             if size if name.startswith("node") else len(pairs):
                 self._reference.setdefault(name, index)
                 self._columns[name].append(column)
@@ -151,16 +151,16 @@ def assemble(
     edge_attributes: Float64 | None = None,
     where: Callable[[int], str] | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of ``GraphCollection`` for edges over global vertex numbers, each listed once or twice.
+    """Return the arguments of ``GraphCollection`` for edges over global node numbers, each listed once or twice.
 
-    With ``directed``, a pair is an arc from its first vertex to its second, and listed once. Self-loops and repetitions
+    With ``directed``, a pair is an arc from its first node to its second, and listed once. Self-loops and repetitions
     are dropped; repetitions that contradict each other (in label or attributes) are an error. The caller has checked
     the ranges. ``where`` turns the position of an edge into words for the error.
     """
     n_nodes = int(offsets[-1])
     check_node_count(n_nodes)
     if n_nodes > 2**20:  # below, it is not worth looking
-        refuse_beyond_memory(32.0 * n_nodes, f"a collection of {n_nodes} vertices", "use fewer vertices")
+        check_memory(32.0 * n_nodes, f"a collection of {n_nodes} nodes", "use fewer nodes")
     edges = edges.astype(np.int64, copy=False).reshape(-1, 2)
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
     carries_data = codes is not None or edge_attributes is not None
@@ -218,8 +218,8 @@ def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
     if n_loops or n_parallel:
         counted = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
         words = " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
-        between = "from one vertex to another" if directed else "between two vertices"
-        warn_user(f"{words} dropped: there is at most one edge {between}, and none from a vertex to itself")
+        between = "from one node to another" if directed else "between two nodes"
+        warn_user(f"{words} dropped: there is at most one edge {between}, and none from a node to itself")
 
 
 def _count_parallel(pairs: Int64, n_nodes: int, directed: bool) -> int:
@@ -236,9 +236,9 @@ def _count_parallel(pairs: Int64, n_nodes: int, directed: bool) -> int:
 
 
 def check_node_count(n_nodes: int) -> None:
-    """Refuse more vertices than int32 can number."""
+    """Refuse more nodes than int32 can number."""
     if n_nodes > MAX_NODES:
-        raise ValueError(f"{n_nodes} vertices are more than the {MAX_NODES} that a collection can hold; split the data")
+        raise ValueError(f"{n_nodes} nodes are more than the {MAX_NODES} that a collection can hold; split the data")
 
 
 def checked_names(names: Sequence[Any], n_graphs: int) -> tuple[str, ...]:
@@ -272,9 +272,9 @@ def as_list(graphs: Any, what: str) -> list[Any]:
 
 def _node_count(n_nodes: Any, index: int) -> int:
     if not is_integer(n_nodes) or n_nodes < 0:
-        raise GraphError(index, f"the number of vertices must be an integer >= 0, not {n_nodes!r}")
+        raise GraphError(index, f"the number of nodes must be an integer >= 0, not {n_nodes!r}")
     if n_nodes > MAX_NODES:
-        raise GraphError(index, f"{n_nodes} vertices are more than the {MAX_NODES} that fit; split the data")
+        raise GraphError(index, f"{n_nodes} nodes are more than the {MAX_NODES} that fit; split the data")
     return int(n_nodes)
 
 
@@ -282,17 +282,17 @@ def _edge_array(edges: Any, n_nodes: int, index: int) -> Int64:
     try:
         values = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
     except (TypeError, ValueError):
-        raise GraphError(index, "the edges must be a sequence of pairs of vertex numbers") from None
+        raise GraphError(index, "the edges must be a sequence of pairs of node numbers") from None
     if values.size == 0:
         return np.empty((0, 2), np.int64)
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
         found = f"an array of shape {values.shape} and type {values.dtype}"
-        raise GraphError(index, f"the edges must be a sequence of pairs of vertex numbers, not {found}")
+        raise GraphError(index, f"the edges must be a sequence of pairs of node numbers, not {found}")
     outside = np.flatnonzero((values < 0).any(axis=1) | (values >= n_nodes).any(axis=1))
     if len(outside):
         u, v = values[outside[0]]
-        allowed = f"0..{n_nodes - 1}" if n_nodes else "a graph without vertices"
-        raise GraphError(index, f"edge ({u}, {v}) names a vertex outside {allowed}")
+        allowed = f"0..{n_nodes - 1}" if n_nodes else "a graph without nodes"
+        raise GraphError(index, f"edge ({u}, {v}) names a node outside {allowed}")
     return values.astype(np.int64)
 
 
@@ -459,11 +459,11 @@ def as_names(names: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
-    """Join numeric attributes, each one number or one vector per vertex or edge, to one vector each."""
+    """Join numeric attributes, each one number or one vector per node or edge, to one vector each."""
     try:
         arrays = [np.array(column, np.float64) for column in columns]
     except (TypeError, ValueError) as error:
         raise GraphError(index, f"the attributes are not numbers of one shape: {error}") from None
-    # A width of -1 cannot be inferred for graphs without vertices, whose width does not matter.
+    # A width of -1 cannot be inferred for graphs without nodes, whose width does not matter.
     parts = [array.reshape(length, -1 if length else 0) for array in arrays]
     return np.column_stack(parts) if parts else np.empty((length, 0))

@@ -30,7 +30,7 @@ def check_safe(values: dict[str, Any]) -> None:
 def check_clean(graphs: Any) -> None:
     """Refuse a collection whose adjacency is not what all code takes it for; for what comes from a file.
 
-    Neighbours lie in the same graph, ascend, are no loops, and in undirected graphs see each other by the same label
+    Neighbors lie in the same graph, ascend, are no loops, and in undirected graphs see each other by the same label
     and attributes.
     """
     sources, targets = np.repeat(np.arange(graphs.n_nodes, dtype=np.int32), graphs.degrees), graphs.indices
@@ -39,7 +39,7 @@ def check_clean(graphs: Any) -> None:
         raise ValueError("an edge leads from one graph to another")
     ascend = (sources[1:] > sources[:-1]) | (targets[1:] > targets[:-1])
     if not ascend.all() or (sources == targets).any():
-        raise ValueError("neighbours must ascend, without loops and repetitions")
+        raise ValueError("neighbors must ascend, without loops and repetitions")
     if not graphs.directed:
         _check_symmetric(graphs)
 

@@ -1,8 +1,8 @@
 """Collections of graphs as one immutable adjacency structure.
 
-All graphs of a collection lie in one CSR adjacency with global vertex numbers; a graph is a span of them.
+All graphs of a collection lie in one CSR adjacency with global node numbers; a graph is a span of them.
 Labels are integer codes into a vocabulary that is sorted by label *value*: codes never depend on the order in
-which labels were met, so a permutation of the vertices or another split of the data changes nothing downstream.
+which labels were met, so a permutation of the nodes or another split of the data changes nothing downstream.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class GraphCollection(Sequence["Graph"]):
-    """Immutable graphs, all undirected or all directed, with optional vertex and edge labels and attributes.
+    """Immutable graphs, all undirected or all directed, with optional node and edge labels and attributes.
 
     Use :meth:`from_edges`, :meth:`from_networkx`, :meth:`from_adjacency`, ``relaxwl.as_collection`` or
     ``relaxwl.datasets.load_tu`` to make one. The constructor itself is for code that already has a clean adjacency: it
@@ -49,16 +49,16 @@ class GraphCollection(Sequence["Graph"]):
     Parameters
     ----------
     offsets : int array, shape (n_graphs + 1,)
-        Graph ``g`` has the vertices ``offsets[g]`` to ``offsets[g + 1] - 1``.
+        Graph ``g`` has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``.
     indptr, indices : int arrays, shapes (n_nodes + 1,) and (n_adjacent,)
-        CSR adjacency over global vertex numbers: ascending neighbours, no self-loops, no repetitions. Symmetric if the
-        graphs are undirected; else the neighbours of a vertex are the heads of the arcs that leave it.
+        CSR adjacency over global node numbers: ascending neighbors, no self-loops, no repetitions. Symmetric if the
+        graphs are undirected; else the neighbors of a node are the heads of the arcs that leave it.
     directed : bool
         Whether the graphs are directed.
     node_codes : int array, shape (n_nodes,), optional
-        Codes into ``node_vocabulary``; absent for unlabelled graphs, whose vertices all have code 0.
+        Codes into ``node_vocabulary``; absent for unlabeled graphs, whose nodes all have code 0.
     node_vocabulary : tuple, optional
-        Label values in sorted order, or None for unlabelled graphs.
+        Label values in sorted order, or None for unlabeled graphs.
     edge_codes, edge_vocabulary : optional
         The same for edges, one code for each adjacency entry (both directions of an undirected edge carry its code).
     node_attributes, edge_attributes : float arrays, optional
@@ -158,7 +158,7 @@ class GraphCollection(Sequence["Graph"]):
 
     @property
     def n_nodes(self) -> int:
-        """Number of vertices of all graphs together."""
+        """Number of nodes of all graphs together."""
         return len(self.indptr) - 1
 
     @property
@@ -177,7 +177,7 @@ class GraphCollection(Sequence["Graph"]):
 
     @property
     def node_counts(self) -> Int64:
-        """Number of vertices of each graph."""
+        """Number of nodes of each graph."""
         return np.diff(self.offsets)
 
     @property
@@ -187,17 +187,17 @@ class GraphCollection(Sequence["Graph"]):
 
     @property
     def degrees(self) -> Int64:
-        """Degree of each vertex; in directed graphs, the number of arcs that leave it."""
+        """Degree of each node; in directed graphs, the number of arcs that leave it."""
         return np.diff(self.indptr)
 
     @property
     def graph_of_node(self) -> Int64:
-        """Index of the graph that each vertex belongs to."""
+        """Index of the graph that each node belongs to."""
         return np.repeat(np.arange(self.n_graphs), self.node_counts)
 
     @property
-    def is_labelled(self) -> bool:
-        """Whether the vertices carry labels."""
+    def is_labeled(self) -> bool:
+        """Whether the nodes carry labels."""
         return self.node_vocabulary is not None
 
     def __len__(self) -> int:
@@ -358,7 +358,7 @@ class GraphCollection(Sequence["Graph"]):
             (self.edge_codes, self.edge_vocabulary),
         ):
             if codes is None or vocabulary is None:
-                digest.update(b"unlabelled|")
+                digest.update(b"unlabeled|")
                 continue
             used, compact = np.unique(codes, return_inverse=True)
             digest.update(json.dumps([repr(vocabulary[code]) for code in used]).encode())
@@ -403,7 +403,7 @@ class GraphCollection(Sequence["Graph"]):
         return GraphCollection(**{**arguments, "node_attributes": self.node_attributes, "given": self.given})
 
     def seen(self, directions: str = "both", *, edge_labels: bool = False) -> "GraphCollection":
-        """Return the graphs as an unfolding walks through them: neighbours become children.
+        """Return the graphs as an unfolding walks through them: neighbors become children.
 
         Undirected graphs are seen as they are. In directed ones, ``"out"`` follows the arcs, ``"in"`` goes against
         them. With ``"both"``, every arc is seen from both its ends, and its label says from which: the edge labels
@@ -455,8 +455,8 @@ class GraphCollection(Sequence["Graph"]):
     def from_edges(cls, graphs: Iterable[Sequence[Any]], *, directed: bool = False) -> "GraphCollection":
         """Make a collection from ``(n_nodes, edges)`` or ``(n_nodes, edges, labels)`` for each graph.
 
-        ``edges`` are pairs of vertex numbers from 0 to ``n_nodes - 1``, each edge listed once or twice, or with
-        ``directed`` the arcs from the first vertex to the second; self-loops and repetitions are dropped, with a
+        ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice, or with
+        ``directed`` the arcs from the first node to the second; self-loops and repetitions are dropped, with a
         warning. Give labels for all graphs or for none.
         """
         builder = CollectionBuilder(directed=check_flag("directed", directed))
@@ -512,10 +512,10 @@ class GraphCollection(Sequence["Graph"]):
         Parameters
         ----------
         graphs : iterable of networkx.Graph
-            Vertices are numbered in the order in which networkx iterates over them. Graphs are named if all of them
+            Nodes are numbered in the order in which networkx iterates over them. Graphs are named if all of them
             have a ``name``.
         node_label, edge_label : str or list of str, optional
-            Names of the node and edge attributes that hold the labels; without them the graphs are unlabelled. Several
+            Names of the node and edge attributes that hold the labels; without them the graphs are unlabeled. Several
             names make labels that are tuples.
         node_attributes : str or list of str, optional
             Names of the numeric node attributes (numbers or vectors), joined in this order.
@@ -524,7 +524,7 @@ class GraphCollection(Sequence["Graph"]):
         symmetrize : bool
             Forget the directions of directed graphs; without it, they make a directed collection.
         missing : label, optional
-            The label of vertices and edges that have none, and leave to have attributes for some only.
+            The label of nodes and edges that have none, and leave to have attributes for some only.
         """
         members = as_list(graphs, "networkx graphs")
         for index, graph in enumerate(members):
@@ -592,7 +592,7 @@ def _same_labels(
 
 
 def _carriers(parts: list[GraphCollection], kind: str) -> list[GraphCollection]:
-    """Return the parts that have vertices (or edges); the others have none to label, so they agree with any part."""
+    """Return the parts that have nodes (or edges); the others have none to label, so they agree with any part."""
     return [part for part in parts if (part.n_nodes if kind == "node" else part.n_edges)]
 
 
@@ -630,7 +630,7 @@ def _join_attributes(parts: list[GraphCollection], kind: str) -> Float64 | None:
 
 
 class Graph:
-    """One graph of a collection: a view with local vertex numbers from 0 on."""
+    """One graph of a collection: a view with local node numbers from 0 on."""
 
     __slots__ = ("_collection", "_index")
 
@@ -659,7 +659,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        """Number of vertices."""
+        """Number of nodes."""
         return int(self._collection.offsets[self._index + 1]) - self._start
 
     @property
@@ -675,12 +675,12 @@ class Graph:
 
     @property
     def edges(self) -> Int32:
-        """The edges as an array (n_edges, 2) of vertex pairs, the smaller vertex (of arcs, the tail) first."""
+        """The edges as an array (n_edges, 2) of node pairs, the smaller node (of arcs, the tail) first."""
         return self._entries()[0]
 
     @property
     def node_labels(self) -> list[Label] | None:
-        """Label values of the vertices, or None for an unlabelled graph."""
+        """Label values of the nodes, or None for an unlabeled graph."""
         vocabulary = self._collection.node_vocabulary
         if vocabulary is None:
             return None
@@ -697,7 +697,7 @@ class Graph:
 
     @property
     def node_attributes(self) -> Float64 | None:
-        """Attribute vectors of the vertices, shape (n_nodes, d), or None."""
+        """Attribute vectors of the nodes, shape (n_nodes, d), or None."""
         values = self._collection.node_attributes
         return None if values is None else values[self._start : self._start + self.n_nodes]
 
@@ -708,17 +708,17 @@ class Graph:
         return None if values is None else values[self._entries()[1]]
 
     def neighbors(self, node: int) -> Int32:
-        """Return the neighbours of a vertex (of a directed graph, those that its arcs lead to) in ascending order."""
+        """Return the neighbors of a node (of a directed graph, those that its arcs lead to) in ascending order."""
         return self._collection.indices[self._span(node)] - np.int32(self._start)
 
     def node_label(self, node: int) -> Label | None:
-        """Return the label value of a vertex, or None if the graph is unlabelled."""
+        """Return the label value of a node, or None if the graph is unlabeled."""
         self._span(node)
         vocabulary = self._collection.node_vocabulary
         return None if vocabulary is None else vocabulary[self._collection.node_codes[self._start + node]]
 
     def edge_labels_of(self, node: int) -> list[Label] | None:
-        """Return the label values of a vertex's edges, aligned with :meth:`neighbors`, or None."""
+        """Return the label values of a node's edges, aligned with :meth:`neighbors`, or None."""
         codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
         if codes is None or vocabulary is None:
             return None
@@ -729,7 +729,7 @@ class Graph:
         return self._collection[[self._index]]
 
     def to_networkx(self) -> "networkx.Graph":
-        """Return a networkx graph with vertices 0..n-1 and ``label`` and ``attributes`` where there are any."""
+        """Return a networkx graph with nodes 0..n-1 and ``label`` and ``attributes`` where there are any."""
         import networkx
 
         graph = networkx.DiGraph() if self.directed else networkx.Graph()
@@ -750,12 +750,12 @@ class Graph:
 
     def _span(self, node: int) -> slice:
         if not 0 <= node < self.n_nodes:
-            raise IndexError(f"vertex {node} is out of range: graph {self._index} has {self.n_nodes} vertices")
+            raise IndexError(f"node {node} is out of range: graph {self._index} has {self.n_nodes} nodes")
         first, last = self._collection.indptr[self._start + node : self._start + node + 2]
         return slice(int(first), int(last))
 
     def _entries(self) -> tuple[Int32, Int64]:
-        """Return the edges with the smaller vertex (of arcs, the tail) first, and the adjacency entry of each."""
+        """Return the edges with the smaller node (of arcs, the tail) first, and the adjacency entry of each."""
         collection, start, stop = self._collection, self._start, self._start + self.n_nodes
         degrees = np.diff(collection.indptr[start : stop + 1])
         sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), degrees)

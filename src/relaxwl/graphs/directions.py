@@ -1,4 +1,4 @@
-"""Directed graphs: their adjacency, and what a vertex sees when arcs are followed forwards, backwards or both ways."""
+"""Directed graphs: their adjacency, and what a node sees when arcs are followed forwards, backwards or both ways."""
 
 from typing import Any
 
@@ -42,11 +42,11 @@ def reversed_arcs(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64]:
 
 
 def both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64, NDArray[np.bool_]]:
-    """Return, for each vertex, the arcs that leave it and those that enter it: neighbours, arcs, and which enter."""
+    """Return, for each node, the arcs that leave it and those that enter it: neighbors, arcs, and which enter."""
     back_indptr, back_indices, back_arcs = reversed_arcs(indptr, indices)
     n_nodes = len(indptr) - 1
-    vertices = np.concatenate([np.repeat(np.arange(n_nodes), np.diff(starts)) for starts in (indptr, back_indptr)])
-    order = np.argsort(vertices, kind="stable")
+    nodes = np.concatenate([np.repeat(np.arange(n_nodes), np.diff(starts)) for starts in (indptr, back_indptr)])
+    order = np.argsort(nodes, kind="stable")
     entering = order >= len(indices)
     return (
         indptr + back_indptr,

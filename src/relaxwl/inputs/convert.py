@@ -1,6 +1,6 @@
 """One function that turns graphs of any common kind into a GraphCollection.
 
-Graphs of other libraries are recognised by what they can do, never by importing the library.
+Graphs of other libraries are recognized by what they can do, never by importing the library.
 """
 
 import os
@@ -65,8 +65,8 @@ def as_collection(
     directed : bool, optional
         Whether edges are arcs, where the graphs do not tell or are to be held to it; see the notes.
     missing : label, optional
-        The label of vertices and edges that have none; attributes may then be missing as well, and are NaN. Without it
-        graphs of which only a part is labelled are refused.
+        The label of nodes and edges that have none; attributes may then be missing as well, and are NaN. Without it
+        graphs of which only a part is labeled are refused.
 
     Returns
     -------
@@ -90,28 +90,28 @@ def as_collection(
     ========================================  ======================================================================
     ``relaxwl`` graph                         itself, with labels and attributes
     networkx or igraph graph                  the attributes named; without names, ``label`` and ``attributes`` (which
-                                              ``to_networkx`` writes) if all vertices (edges) of all graphs have them
+                                              ``to_networkx`` writes) if all nodes (edges) of all graphs have them
     object with ``edge_index`` (PyG)          ``x``, ``edge_attr``, ``edge_weight`` are attributes; ``node_label="x"``
                                               makes every distinct row of ``x`` a label; ``adj_t`` is read too, and
                                               batches are taken apart
     dictionary with ``edge_index``            the same from rows of a hub: ``node_feat``, ``edge_attr``, ``num_nodes``
     ``grakel.Graph``                          its edges and labels
-    RDKit molecule                            atoms labelled by element, bonds by type
+    RDKit molecule                            atoms labeled by element, bonds by type
     square array or sparse matrix             adjacency; weights other than 1 become an edge attribute
-    ``(integer, edges[, labels[, ...]])``     vertices ``0 .. integer - 1``, edges, vertex labels, edge labels
+    ``(integer, edges[, labels[, ...]])``     nodes ``0 .. integer - 1``, edges, node labels, edge labels
     ``(edges[, labels[, edge labels]])``      GraKeL's input, see below
     ========================================  ======================================================================
 
     In GraKeL's input the first member is an adjacency matrix (an array, a sparse matrix, or a list of lists), a list
-    or set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from vertices to
-    neighbours. Labels are a dictionary from vertices, or a sequence for the vertices ``0 .. n - 1``; edge labels are a
-    dictionary from pairs, either direction, or a sequence in the order of the edges. The vertices are those that have
+    or set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from nodes to
+    neighbors. Labels are a dictionary from nodes, or a sequence for the nodes ``0 .. n - 1``; edge labels are a
+    dictionary from pairs, either direction, or a sequence in the order of the edges. The nodes are those that have
     a label or an edge, in sorted order. A square array or list of lists is a matrix. Of two rows of two numbers that
     is only so with two labels, and for an array without labels; two such lists without labels are refused, as they
     could be two edges.
 
     A collection is directed or it is not. networkx and igraph graphs are of the one type or the other; a ``DiGraph`` is
-    directed even if it is symmetric. All else that distinguishes the directions (matrices, neighbours of vertices,
+    directed even if it is symmetric. All else that distinguishes the directions (matrices, neighbors of nodes,
     ``grakel.Graph``, ``edge_index``) is directed if one of the graphs is not symmetric. A list of pairs tells nothing:
     it may list an edge once or twice, unless ``directed=True`` says that its pairs are arcs.
 

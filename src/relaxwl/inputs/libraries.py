@@ -20,8 +20,8 @@ from relaxwl.graphs.building import (
 from relaxwl.inputs.reading import Names, Parts, build, conventional_names, refuse_names, warn_of_unread
 
 VIEW, RDKIT = "a relaxwl graph", "an RDKit molecule"
-# What a vertex of igraph is called is not what it is.
-VERTEX_NAMES = {"name", "_nx_name"}
+# What a node of igraph is called is not what it is.
+NODE_NAMES = {"name", "_nx_name"}
 
 
 def is_view(item: object) -> bool:
@@ -54,12 +54,12 @@ def _check_views_agree(graphs: list[Graph]) -> None:
         carriers = [(index, graph) for index, graph in enumerate(graphs) if getattr(graph, counted)]
         for index, graph in carriers:
             first, reference = carriers[0][0], carriers[0][1].collection
-            labelled = [getattr(one, f"{kind}_vocabulary") is not None for one in (reference, graph.collection)]
+            labeled = [getattr(one, f"{kind}_vocabulary") is not None for one in (reference, graph.collection)]
             widths = [
                 None if values is None else values.shape[1]
                 for values in (getattr(one, f"{kind}_attributes") for one in (reference, graph.collection))
             ]
-            if labelled[0] != labelled[1]:
+            if labeled[0] != labeled[1]:
                 raise GraphError(index, f"of graphs {first} and {index} only one has {kind} labels")
             if widths[0] != widths[1]:
                 raise GraphError(index, f"the {kind} attributes have not the same length as those of graph {first}")
@@ -95,7 +95,7 @@ def read_networkx(graphs: list[Any], names: Names) -> GraphCollection:
 
 
 def _presence(entries: Iterable[tuple[Any, ...]]) -> Callable[[str], int]:
-    """Return a function that counts the vertices or edges that have an attribute."""
+    """Return a function that counts the nodes or edges that have an attribute."""
     return lambda name: sum(name in entry[-1] for entry in entries)
 
 
@@ -116,7 +116,7 @@ def read_igraph(graphs: list[Any], names: Names) -> GraphCollection:
 
     nodes, edges = [presence(graph.vs) for graph in graphs], [presence(graph.es) for graph in graphs]
     found = conventional_names(names, nodes, edges)
-    node_keys = {key for graph in graphs for key in graph.vs.attributes()} - VERTEX_NAMES
+    node_keys = {key for graph in graphs for key in graph.vs.attributes()} - NODE_NAMES
     warn_of_unread(names, found, node_keys, {key for graph in graphs for key in graph.es.attributes()})
     columns = {
         "node_labels": _columns([graph.vs for graph in graphs], found.node_label, names),
@@ -147,7 +147,7 @@ def _columns(elements: list[Any], wanted: str | Sequence[str] | None, names: Nam
     for name in as_names(wanted):
         if partial:
             keys = {key: None for one in elements for key in one.attributes()}
-            check_known(name, [key for key in keys if key == name or key not in VERTEX_NAMES])
+            check_known(name, [key for key in keys if key == name or key not in NODE_NAMES])
         found.append([_column(one, name, index, partial) for index, one in enumerate(elements)])
     return found
 

@@ -17,7 +17,7 @@ from relaxwl.inputs.reading import Names, Parts, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"
 
-# What counts as attributes when the caller names nothing, and what is neither of vertices nor of edges.
+# What counts as attributes when the caller names nothing, and what is neither of nodes nor of edges.
 DEFAULTS = {"node": ("x", "node_feat"), "edge": ("edge_attr", "edge_weight")}
 APART = frozenset({"edge_index", "adj_t", "y", "num_nodes", "batch", "ptr"})
 
@@ -147,7 +147,7 @@ def _node_count(graph: Any, index: int) -> int:
     for name in DEFAULTS["node"]:
         if getattr(graph, name, None) is not None:
             return len(getattr(graph, name))
-    raise GraphError(index, "has neither num_nodes nor x to tell its number of vertices")
+    raise GraphError(index, "has neither num_nodes nor x to tell its number of nodes")
 
 
 def _keys(graph: Any) -> list[str]:

@@ -63,9 +63,9 @@ def conventional_names(
     """Fill in ``label`` and ``attributes`` where the caller names nothing and the graphs have them."""
     given = {field: getattr(names, field) for field in names.given}
     for field, counts, name, what in (
-        ("node_label", nodes, LABEL, "vertices"),
+        ("node_label", nodes, LABEL, "nodes"),
         ("edge_label", edges, LABEL, "edges"),
-        ("node_attributes", nodes, ATTRIBUTES, "vertices"),
+        ("node_attributes", nodes, ATTRIBUTES, "nodes"),
         ("edge_attributes", edges, ATTRIBUTES, "edges"),
     ):
         if field not in given and _is_everywhere(name, counts, what, field, partial=names.missing is not None):
@@ -76,7 +76,7 @@ def conventional_names(
 def _is_everywhere(
     name: str, counts: list[tuple[int, Callable[[str], int]]], what: str, field: str, *, partial: bool
 ) -> bool:
-    """Whether all vertices (edges) have an attribute; refuse graphs of which only some have it, unless they may."""
+    """Whether all nodes (edges) have an attribute; refuse graphs of which only some have it, unless they may."""
     present = [count(name) for _, count in counts]
     if not any(present) or partial:
         return any(present)
@@ -88,9 +88,9 @@ def _is_everywhere(
 
 
 def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_keys: Iterable[Any]) -> None:
-    """Name what vertices and edges carry that nobody reads, unless the caller has said which attributes to read."""
+    """Name what nodes and edges carry that nobody reads, unless the caller has said which attributes to read."""
     found = []
-    for kind, what, keys in (("node", "vertex", node_keys), ("edge", "edge", edge_keys)):
+    for kind, what, keys in (("node", "node", node_keys), ("edge", "edge", edge_keys)):
         if getattr(asked, f"{kind}_attributes") is None:
             names = {*as_names(getattr(read, f"{kind}_label")), *as_names(getattr(read, f"{kind}_attributes"))}
             left = sorted(repr(key) for key in set(keys) - names)

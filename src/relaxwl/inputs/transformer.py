@@ -29,7 +29,7 @@ class ToGraphs(TransformerMixin, GraphEstimator):
     directed : bool, optional
         Whether edges are arcs, where the graphs do not tell. By default what the graphs of ``fit`` were.
     missing : label, optional
-        The label of vertices and edges that have none.
+        The label of nodes and edges that have none.
 
     Attributes
     ----------

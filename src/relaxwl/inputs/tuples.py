@@ -60,11 +60,11 @@ def read_grakel(graphs: list[Any], names: Names) -> GraphCollection:
 
 @dataclass(frozen=True)
 class _Listing:
-    """Edges between vertices of any name, as they were listed."""
+    """Edges between nodes of any name, as they were listed."""
 
     edges: list[tuple[Any, Any]]
     weights: Float64 | None = None
-    vertices: Iterable[Any] = ()  # beyond those that have edges
+    nodes: Iterable[Any] = ()  # beyond those that have edges
     in_order: bool = False  # whether edge labels may be given in the order of the edges
     directed: bool | None = None  # None for pairs, which may stand for either direction
 
@@ -85,7 +85,7 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> Parts:
     if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
         n_nodes = n_labels
     if n_nodes is None:
-        numbers = _number_vertices(listing, node_labels, index)
+        numbers = _number_nodes(listing, node_labels, index)
         n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
         node_labels = _labels_of(numbers, node_labels, index, names.missing is not None)
     return Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
@@ -100,25 +100,25 @@ def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, 
 
 
 def _without_loops(listing: _Listing) -> _Listing:
-    """Drop edges from a vertex to itself, which need no label, and keep their vertices."""
+    """Drop edges from a node to itself, which need no label, and keep their nodes."""
     proper = [position for position, (source, target) in enumerate(listing.edges) if source != target]
     return _Listing(
         [listing.edges[position] for position in proper],
         None if listing.weights is None else listing.weights[proper],
-        vertices=[*listing.vertices, *(source for source, _ in listing.edges)],
+        nodes=[*listing.nodes, *(source for source, _ in listing.edges)],
         in_order=listing.in_order,
         directed=listing.directed,
     )
 
 
 def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, Any, Any, Any]:
-    """Return the number of vertices if it is given, the edges, the labels and the edge labels."""
+    """Return the number of nodes if it is given, the edges, the labels and the edge labels."""
     n_nodes = None
     if is_integer(members[0]):
         n_nodes, members = int(members[0]), members[1:]
     if not 1 <= len(members) <= 3 or is_scalar(members[0]):
         raise GraphError(index, f"expected {FORMS}; a single graph is put in a list, [graph]")
-    # GraKeL gives unlabelled graphs empty dictionaries.
+    # GraKeL gives unlabeled graphs empty dictionaries.
     labels = [None if isinstance(member, Mapping) and not member else member for member in members[1:]]
     structure, node_labels, edge_labels = [members[0], *labels, None, None][:3]
     return n_nodes, structure, node_labels, edge_labels
@@ -151,14 +151,14 @@ def _is_matrix(structure: Any, n_labels: int | None, index: int) -> bool:
 def _listing(structure: Any, names: Names, index: int) -> _Listing:
     """Read edges given as pairs, triples with a weight, or a dictionary."""
     if isinstance(structure, Mapping):
-        neighbours = [isinstance(value, (Mapping, Set, list, tuple, np.ndarray)) for value in structure.values()]
-        if all(neighbours):
-            return _neighbour_listing(structure, names.symmetrize, index)
+        neighbors = [isinstance(value, (Mapping, Set, list, tuple, np.ndarray)) for value in structure.values()]
+        if all(neighbors):
+            return _neighbor_listing(structure, names.symmetrize, index)
         triples: list[Any] = [(*_pair(key, index), weight) for key, weight in structure.items()]
     elif isinstance(structure, Iterable) and not isinstance(structure, str):
         triples = structure.tolist() if isinstance(structure, np.ndarray) else list(structure)
     else:
-        raise GraphError(index, f"the edges must be pairs of vertices, not {type(structure).__name__}")
+        raise GraphError(index, f"the edges must be pairs of nodes, not {type(structure).__name__}")
     edges = [_pair(edge, index) for edge in triples]
     weights = [edge[2] if len(edge) == 3 else 1 for edge in triples]
     return _Listing(edges, _weights(weights, index), in_order=not isinstance(structure, (Mapping, Set)))
@@ -166,7 +166,7 @@ def _listing(structure: Any, names: Names, index: int) -> _Listing:
 
 def _pair(edge: Any, index: int) -> tuple[Any, Any]:
     if not isinstance(edge, (tuple, list, np.ndarray)) or len(edge) not in (2, 3):
-        raise GraphError(index, f"an edge must be a pair of vertices or a triple with a weight, not {edge!r}")
+        raise GraphError(index, f"an edge must be a pair of nodes or a triple with a weight, not {edge!r}")
     return edge[0], edge[1]
 
 
@@ -177,43 +177,39 @@ def _weights(weights: list[Any], index: int) -> Float64 | None:
     return join_vectors([weights], len(weights), index)
 
 
-def _neighbour_listing(structure: Mapping[Any, Any], symmetrize: bool, index: int) -> _Listing:
-    """Read a dictionary from vertices to their neighbours, which says each edge in both directions."""
+def _neighbor_listing(structure: Mapping[Any, Any], symmetrize: bool, index: int) -> _Listing:
+    """Read a dictionary from nodes to their neighbors, which says each edge in both directions."""
     arcs: dict[tuple[Any, Any], Any] = {}
-    for vertex, neighbours in structure.items():
-        weights = (
-            neighbours if isinstance(neighbours, Mapping) else dict.fromkeys(_names_of_vertices(neighbours, index), 1)
-        )
-        arcs.update({(vertex, other): weight for other, weight in weights.items()})
+    for node, neighbors in structure.items():
+        weights = neighbors if isinstance(neighbors, Mapping) else dict.fromkeys(_names_of_nodes(neighbors, index), 1)
+        arcs.update({(node, other): weight for other, weight in weights.items()})
     if symmetrize:
-        return _Listing(list(arcs), vertices=structure, directed=False)
+        return _Listing(list(arcs), nodes=structure, directed=False)
     directed = any(arcs.get((target, source)) != weight for (source, target), weight in arcs.items())
-    return _Listing(list(arcs), _weights(list(arcs.values()), index), vertices=structure, directed=directed)
+    return _Listing(list(arcs), _weights(list(arcs.values()), index), nodes=structure, directed=directed)
 
 
-def _number_vertices(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
-    """Give the vertices numbers in the order of their names."""
-    ends = (vertex for edge in listing.edges for vertex in edge)
-    named = _names_of_vertices([*listing.vertices, *(labels or ()), *ends], index)
-    return {vertex: number for number, vertex in enumerate(named)}
+def _number_nodes(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
+    """Give the nodes numbers in the order of their names."""
+    ends = (node for edge in listing.edges for node in edge)
+    named = _names_of_nodes([*listing.nodes, *(labels or ()), *ends], index)
+    return {node: number for number, node in enumerate(named)}
 
 
-def _names_of_vertices(vertices: Iterable[Any], index: int) -> tuple[Any, ...]:
+def _names_of_nodes(nodes: Iterable[Any], index: int) -> tuple[Any, ...]:
     try:
-        return sort_labels(vertices)
+        return sort_labels(nodes)
     except (TypeError, ValueError):
-        raise GraphError(index, "vertices must be named by numbers, strings or tuples of these") from None
+        raise GraphError(index, "nodes must be named by numbers, strings or tuples of these") from None
 
 
-def _labels_of(
-    vertices: Iterable[Any], labels: Mapping[Any, Any] | None, index: int, partial: bool
-) -> list[Any] | None:
+def _labels_of(nodes: Iterable[Any], labels: Mapping[Any, Any] | None, index: int, partial: bool) -> list[Any] | None:
     if labels is None:
         return None
-    for vertex in vertices:
-        if labels.get(vertex) is None and not partial:
-            raise GraphError(index, f"vertex {vertex!r} has no label; label all vertices or none")
-    return [labels.get(vertex) for vertex in vertices]
+    for node in nodes:
+        if labels.get(node) is None and not partial:
+            raise GraphError(index, f"node {node!r} has no label; label all nodes or none")
+    return [labels.get(node) for node in nodes]
 
 
 def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -> tuple[Any, bool | None]:
@@ -243,7 +239,7 @@ def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether the value can name a vertex or stand in a matrix."""
+    """Whether the value can name a node or stand in a matrix."""
     return isinstance(value, (str, int, float, np.generic))
 
 

@@ -20,7 +20,7 @@ class Compressed(NamedTuple):
 def count_ids(offsets, ids, n_ids):
     """Return (indptr, ids, counts): the distinct ids of each graph in ascending order, and how often each occurs.
 
-    Graph g has the vertices ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. Vertices are visited in the
+    Graph g has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. Nodes are visited in the
     order of their ids, so every graph meets its ids sorted: linear time.
     """
     n_graphs = len(offsets) - 1
@@ -51,9 +51,9 @@ def count_ids(offsets, ids, n_ids):
 
 @njit(nogil=True, cache=True)
 def shortest_path_keys(start, stop, indptr, indices, ids, n_known, n_total, max_length):
-    """Return the keys of all ordered pairs of distinct connected vertices among ``start`` to ``stop - 1``.
+    """Return the keys of all ordered pairs of distinct connected nodes among ``start`` to ``stop - 1``.
 
-    The vertices must be closed under adjacency (whole graphs). A key is ``(id, id', length)`` as one number; pairs with
+    The nodes must be closed under adjacency (whole graphs). A key is ``(id, id', length)`` as one number; pairs with
     an id that was not known at fitting get negative keys. ``max_length`` is the largest length that a key can hold.
     """
     size = stop - start

@@ -16,7 +16,7 @@ from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.admission import admit, admit_for_fit
+from relaxwl.kernels.checking import check_graphs, check_training_graphs
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
 from relaxwl.kernels.persistence import load_model, save_model
@@ -99,7 +99,7 @@ class GraphKernel(GraphEstimator):
 
     def prepare(self, X: Any) -> Any:
         """Return graphs as :meth:`compare` takes them; the form depends on the kernel."""
-        return admit(self, X)
+        return check_graphs(self, X)
 
     def fit_prepare(self, X: Any) -> Any:
         """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
@@ -248,7 +248,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         -------
         csr_array (n_graphs, n_features) of float64
             With ``normalize`` the rows (or their parts of each depth) have length 1, where what was not met in fitting
-            counts towards a graph's length too. With ``sparse_output=False`` the array is dense, or a table after
+            counts toward a graph's length too. With ``sparse_output=False`` the array is dense, or a table after
             ``set_output(transform="pandas")``. Features of shards are a Dask array of sparse blocks, one a shard, of
             which nothing is computed yet.
         """
@@ -439,7 +439,7 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def _fit(self, X: Any) -> list[Counts]:
         self._validate_parameters()
-        graphs = admit_for_fit(self, X)
+        graphs = check_training_graphs(self, X)
         counts = self._fit_counts(graphs)
         self.unary_ = [unary_steps(part.matrix.indices, part.matrix.data, part.matrix.shape[1]) for part in counts]
         self.n_graphs_in_ = len(graphs)
@@ -447,7 +447,7 @@ class CountKernel(TransformerMixin, GraphKernel):
 
     def _apply(self, X: Any) -> list[Counts]:
         check_is_fitted(self)
-        return self._counts(admit(self, X))
+        return self._counts(check_graphs(self, X))
 
     def _validate_parameters(self) -> None:
         check_integer("max_depth", self.max_depth)

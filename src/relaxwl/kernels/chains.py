@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import map_long
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, SamplingPartitioner, known_or_new
 from relaxwl.costs import UniformCosts, check_finite
 from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
-from relaxwl.distances.ground import Ground, is_whole, leaf_costs, point_parts
+from relaxwl.distances.ground import GroundCost, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.levels import Encoded, Level, Placed, checked_labels, largest_distance, refined
-from relaxwl.kernels.partition import Assignment, Fed, Partition, Trees
+from relaxwl.kernels.partition import Assignment, LowerLevel, Partition, Trees
 from relaxwl.kernels.parts import Handle, Parts
-from relaxwl.unfolding import Rows, check_rows
+from relaxwl.unfolding import TreeRows, check_rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
 Generators = Callable[[int, int], np.random.Generator]
@@ -60,7 +60,7 @@ class Fitted(NamedTuple):
     n_trees: int
 
 
-class _Below(NamedTuple):
+class _Assigned(NamedTuple):
     """What the depth below has fed: ids of nodes, how many of them fitting has met, distances and trees."""
 
     ids: Any
@@ -107,7 +107,7 @@ def fit_chain(
     """
     costs, encode = parts.known(encoder), parts.share(encoder)
     every = [make_partitioners(depth) for depth in range(max_depth + 1)]
-    below = _Below([None] * len(parts), 0, np.zeros((1, 1)))
+    below = _Assigned([None] * len(parts), 0, np.zeros((1, 1)))
     for depth, partitioners in enumerate(every):
         level = Level(parts, encode, depth, below.ids, below.n_known, n_jobs)
         ground = ground_of(below.distances, costs)
@@ -115,10 +115,10 @@ def fit_chain(
         found = map_long(fit, range(len(partitioners)), n_jobs)
         fed, deeper = None, [partitioner for later in every[depth + 1 :] for partitioner in later]
         if deeper and not feed_clusters:
-            fed = Fed(level.take(), level_distances(level.take(), ground, n_jobs))
+            fed = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
         elif deeper:
             measured = any(looks_at_distances(partitioner) for partitioner in deeper)
-            fed = Fed(found[0][0], group_distances(found[0][0], ground, n_jobs) if measured else None)
+            fed = LowerLevel(found[0][0], center_costs(found[0][0], ground, n_jobs) if measured else None)
         fitted = []
         for place, (partitioner, (centers, placed)) in enumerate(zip(partitioners, found, strict=True)):
             drawn = Trees(_drawn(level, centers, placed), encoder.roots, encoder.edges.names, below.trees)
@@ -128,19 +128,19 @@ def fit_chain(
             trees = fitted[0].partition.trees
             trees = trees if feed_clusters else replace(trees, rows=fed.known, built={})
             ids = fitted[0].ids if feed_clusters else level.node_ids()
-            below = _Below(ids, len(fed.known), fed.distances, trees)
+            below = _Assigned(ids, len(fed.known), fed.distances, trees)
         del level, found, placed  # what lies with the workers is let go before the next depth
         yield fitted
 
 
 def _fitted(
     level: Level,
-    ground: Ground,
+    ground: GroundCost,
     partitioners: list[Partitioner],
     generator: Callable[[int], np.random.Generator],
     n_jobs: int | None,
     index: int,
-) -> tuple[Rows, Placed]:
+) -> tuple[TreeRows, Placed]:
     """Fit a partitioner to the rows of a level: to a sample of them if that is all it wants to see, else to all."""
     partitioner: Any = partitioners[index]
     rng, name = generator(index), type(partitioner).__name__
@@ -160,7 +160,7 @@ def _fitted(
         return centers, level.assign(partitioner, centers, ground)
     # Users write partitioners of their own, so what they return is checked.
     labels, centers = partitioner.fit(rows, ground, rng)
-    centers = check_rows(centers, n_points, n_roots, f"the centres that {name}.fit returned")
+    centers = check_rows(centers, n_points, n_roots, f"the centers that {name}.fit returned")
     labels = checked_labels(labels, rows, len(centers), f"{name}.fit")
     solved = _checked_distances(getattr(partitioner, "distances_", None), rows)
     if solved is None:
@@ -168,7 +168,7 @@ def _fitted(
     return centers, level.place(labels, solved, len(centers))
 
 
-def _drawn(level: Level, centers: Rows, placed: Placed) -> Rows:
+def _drawn(level: Level, centers: TreeRows, placed: Placed) -> TreeRows:
     """Return the centers, those with masses that are not whole replaced by their nearest members, or else rounded."""
     if centers.is_integral:
         return centers
@@ -194,12 +194,12 @@ def apply_chain(
     n_jobs: int | None = None,
     measured: bool = True,
 ) -> Iterator[list[Assignment]]:
-    """Yield, depth by depth, where graphs that may not have been in fitting fall; groups from k on are new.
+    """Yield, depth by depth, where graphs that may not have been in fitting fall; clusters from k on are new.
 
     ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner looks at were not computed
     in fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
     """
-    below = _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
+    below = _Assigned(np.empty(0, np.int32), 0, np.zeros((1, 1)))
     known_distances = (
         _measured(levels, encoded, n_jobs) if measured else [_fed_of(level).distances for level in levels[:-1]]
     )
@@ -222,10 +222,10 @@ def apply_chain(
         if feed_clusters:
             known = known.measures()
         distances = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
-        below = _Below(row_ids[row_of_node], len(known), distances)
+        below = _Assigned(row_ids[row_of_node], len(known), distances)
 
 
-def _fed_of(level: list[Partition]) -> Fed:
+def _fed_of(level: list[Partition]) -> LowerLevel:
     fed = level[0].fed
     assert fed is not None, "only the last depth feeds nothing"
     return fed
@@ -237,14 +237,14 @@ def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | Non
     for level in levels[:-1]:
         fed = _fed_of(level)
         if fed.distances is None:
-            found.append(group_distances(fed.known, ground_of(found[-1], encoded), n_jobs))
+            found.append(center_costs(fed.known, ground_of(found[-1], encoded), n_jobs))
         else:
             found.append(fed.distances)
     return found[1:]
 
 
-def _predicted(partition: Partition, rows: Rows, ground: Ground) -> tuple[Int32, Float64 | None]:
-    """Ask a partitioner for the groups of rows, and for the distances to their centres if it tells them."""
+def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64 | None]:
+    """Ask a partitioner for the clusters of rows, and for the distances to their centers if it tells them."""
     partitioner: Any = partition.partitioner
     name = type(partitioner).__name__
     if hasattr(partitioner, "predict_with_distances"):
@@ -257,7 +257,7 @@ def _predicted(partition: Partition, rows: Rows, ground: Ground) -> tuple[Int32,
     return checked_labels(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
 
 
-def _checked_distances(distances: Any, rows: Rows) -> Float64 | None:
+def _checked_distances(distances: Any, rows: TreeRows) -> Float64 | None:
     """Return distances that were told for each row; None if they are not such."""
     if not (isinstance(distances, np.ndarray) and distances.shape == (len(rows),) and distances.dtype.kind == "f"):
         return None
@@ -265,7 +265,7 @@ def _checked_distances(distances: Any, rows: Rows) -> Float64 | None:
 
 
 def _without_gaps(ids: Int32, n_known: int) -> Int32:
-    """Renumber the ids of new groups, which a user's partitioner may number as it likes, from ``n_known`` on."""
+    """Renumber the ids of new clusters, which a user's partitioner may number as it likes, from ``n_known`` on."""
     new = ids >= n_known
     dense = ids.copy()
     dense[new] = n_known + np.unique(ids[new], return_inverse=True)[1]
@@ -277,21 +277,21 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 
 def ground_of(
     fed: NDArray[Any] | UniformCosts | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None
-) -> Ground:
+) -> GroundCost:
     """Return the ground over all points of what is fed (and ``new`` ones); over ⊥ alone if its distances are not known.
 
     Of what is fed, the first ``n_known`` (by default all) were met in fitting; see :func:`point_parts`.
     """
     assert encoded.root_costs is not None, "relaxed kernels have costs"
     if fed is None:
-        return Ground(np.zeros((1, 1)), encoded.root_costs)
+        return GroundCost(np.zeros((1, 1)), encoded.root_costs)
     if encoded.edge_costs is None:
-        return Ground(fed, encoded.root_costs)
+        return GroundCost(fed, encoded.root_costs)
     parts = point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
-    return Ground(fed, encoded.root_costs, encoded.edge_costs, parts)
+    return GroundCost(fed, encoded.root_costs, encoded.edge_costs, parts)
 
 
-def _covering(rows: Rows, below: _Below, encoded: Encoded) -> tuple[Rows, Ground]:
+def _covering(rows: TreeRows, below: _Assigned, encoded: Encoded) -> tuple[TreeRows, GroundCost]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
@@ -314,14 +314,14 @@ def _covering(rows: Rows, below: _Below, encoded: Encoded) -> tuple[Rows, Ground
     return rows, ground
 
 
-def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float64 | UniformCosts:
-    """Return the exact distances between centres, ⊥ last."""
+def center_costs(centers: TreeRows, ground: GroundCost, n_jobs: int | None) -> Float64 | UniformCosts:
+    """Return the exact distances between centers, ⊥ last."""
     if (rule := leaf_costs(centers, ground)) is not None:
         return rule
-    refuse_beyond_memory(
+    check_memory(
         16.0 * (len(centers) + 1) ** 2,
-        f"the distances between {len(centers)} groups",
-        "make fewer groups (a smaller n_clusters, a larger radius), or use fewer graphs",
+        f"the distances between {len(centers)} clusters",
+        "make fewer clusters (a smaller n_clusters, a larger radius), or use fewer graphs",
     )
     out = np.zeros((len(centers) + 1, len(centers) + 1))
     measures = centers.measures()
@@ -333,7 +333,12 @@ def group_distances(centers: Rows, ground: Ground, n_jobs: int | None) -> Float6
 
 
 def _extended(
-    fed: NDArray[Any] | UniformCosts, known: Rows, rows: Rows, ids: Int32, ground: Ground, n_jobs: int | None
+    fed: NDArray[Any] | UniformCosts,
+    known: TreeRows,
+    rows: TreeRows,
+    ids: Int32,
+    ground: GroundCost,
+    n_jobs: int | None,
 ) -> NDArray[Any] | UniformCosts:
     """Return the distances between what was fed in fitting and the new ids, ⊥ last.
 

@@ -28,8 +28,8 @@ from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _continuous_compiled as compiled
 from relaxwl.kernels._compiled import count_ids
-from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.checking import check_graphs
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.model_schema import MAX_DEPTH, fitted, labels, listed, require, texts, vector
 from relaxwl.kernels.model_schema import number as a_number
@@ -52,11 +52,11 @@ LOGARITHMS = ("degree", "triangles", "core", "neighbor_degree")
 # Structural features beside attributes, and labels, weigh this much.
 STRUCTURE_WEIGHT, LABEL_WEIGHT = 0.5, 1.5
 # "auto" takes labels if there are fewer than this many, and nobody gets more than the second number.
-FEW_LABELS, MOST_LABELS = 60, 1024
+FEW_LABELS, MAX_LABELS = 60, 1024
 # Values are cut at this many standard deviations, a power of two.
 LARGEST = 64.0
 # Steps of two edges that are followed in a graph; beyond that the nodes of the highest degrees are left out.
-MOST_WALKS = 2.0**31
+MAX_WALKS = 2.0**31
 # Distinct vectors that centers are drawn from; of more, those with the lowest hashes.
 SAMPLE = 1 << 16
 # Values of a column are whole multiples of its range divided by this when they are summed.
@@ -329,8 +329,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
             values = tuple(vocabulary[code] for code in columns.codes.tolist())
         elif "labels" in asked:
             raise ValueError("the nodes of these graphs have no labels; use features='structure', or label the nodes")
-        if values is not None and len(values) > MOST_LABELS:
-            raise ValueError(f"features='labels' takes up to {MOST_LABELS} different labels, not {len(values)}")
+        if values is not None and len(values) > MAX_LABELS:
+            raise ValueError(f"features='labels' takes up to {MAX_LABELS} different labels, not {len(values)}")
         self.label_values_ = values
         structural = np.array([name in STRUCTURE for name in self.raw_features_], bool)
         weights = np.where(structural & (not structural.all()), STRUCTURE_WEIGHT, 1.0)
@@ -449,7 +449,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
         """
         check_is_fitted(self)
-        graphs = admit(self, X)
+        graphs = check_graphs(self, X)
         for depth, (vectors, of_node) in enumerate(self._levels(graphs, self._fitted_table(graphs))):
             yield vectors.rows, of_node, self._assign(depth, vectors.rows)
 
@@ -467,7 +467,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             )
         return table
 
-    def node_groups(self, X: Any) -> list[list[Int32]]:
+    def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order."""
         found = [clusters[:, of_node] for _, of_node, clusters in self.assignments(X)]
         return [[level[partition] for level in found] for partition in range(self.n_partitions)]
@@ -533,7 +533,7 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
         either = csr_array(arcs + arcs.T)
         either.sum_duplicates()
         indptr, indices = either.indptr.astype(np.int64), either.indices.astype(np.int32)
-    steps = compiled.walk_shares(graphs.offsets, indptr, MOST_WALKS)
+    steps = compiled.walk_shares(graphs.offsets, indptr, MAX_WALKS)
     if steps[2].any():
         warn_user(
             f"{int(steps[2].sum())} nodes of very many neighbors are left out of walks: return_4 and, where a triangle "

@@ -1,6 +1,6 @@
-"""Base kernels on labelled graphs as counts: labels, labels on edges, labels at the ends of shortest paths.
+"""Base kernels on labeled graphs as counts: labels, labels on edges, labels at the ends of shortest paths.
 
-Each counter turns a collection whose vertices carry ids into one sparse count vector a graph. What a column means is
+Each counter turns a collection whose nodes carry ids into one sparse count vector a graph. What a column means is
 fixed when the counter is fitted; things that were not met then fall into no column and are only summed up, because
 they belong to the graph's own norm.
 """
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
 from relaxwl._execution import map_chunks
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
 from relaxwl.kernels import _compiled
 from relaxwl.unfolding.refine import graph_spans
 
-# Longer shortest paths than this do not fit into a key; a graph that has one has 10^9 vertex pairs.
+# Longer shortest paths than this do not fit into a key; a graph that has one has 10^9 node pairs.
 MAX_PATH_LENGTH = 1 << 16
-# Vertices of the graphs that one task counts paths in: their pairs are held at the same time.
+# Nodes of the graphs that one task counts paths in: their pairs are held at the same time.
 PATH_CHUNK_NODES = 1 << 12
 
 
@@ -79,7 +79,7 @@ def _with_short_indices(matrix: csr_array) -> csr_array:
 
 
 class Counter(Protocol):
-    """Counts something in graphs whose vertices carry ids; ids from ``n_known`` on were not met in fitting.
+    """Counts something in graphs whose nodes carry ids; ids from ``n_known`` on were not met in fitting.
 
     ``edges`` holds an edge code for each adjacency entry, where edge labels count.
     """
@@ -119,7 +119,7 @@ class SubtreeCounter:
         return _in_columns(indptr, keys, counts, keys < self.n_columns, self.n_columns)
 
     def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
-        """Name the tree or group."""
+        """Name the tree or cluster."""
         return name_of[column]
 
 
@@ -202,16 +202,16 @@ class EdgeCounter(_KeyCounter):
 
 
 class ShortestPathCounter(_KeyCounter):
-    """Counts (id, id', length) over ordered pairs of connected vertices: the shortest-path kernel."""
+    """Counts (id, id', length) over ordered pairs of connected nodes: the shortest-path kernel."""
 
     def _runs(
         self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None
     ) -> tuple[Int64, Int64, Int32]:
         n_total = self._room(ids, MAX_PATH_LENGTH)
         largest = int(graphs.node_counts.max(initial=0))
-        refuse_beyond_memory(
-            16.0 * largest**2,  # a number for each pair of vertices, and again while they are sorted
-            f"counting the shortest paths of a graph of {largest} vertices",
+        check_memory(
+            16.0 * largest**2,  # a number for each pair of nodes, and again while they are sorted
+            f"counting the shortest paths of a graph of {largest} nodes",
             "use another base than 'shortest-path', or smaller graphs",
         )
         task = partial(_path_runs, graphs, ids, self.n_known, n_total)

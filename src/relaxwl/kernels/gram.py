@@ -1,6 +1,6 @@
 """Gram matrices of sparse count vectors: dot products, histogram intersections, Tanimoto similarities.
 
-Columns that many graphs share are multiplied densely (BLAS, or a vectorised minimum), the many rare ones sparsely:
+Columns that many graphs share are multiplied densely (BLAS, or a vectorized minimum), the many rare ones sparsely:
 a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehman kernel occur in one graph alone.
 """
 

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.costs import UniformCosts, check_finite
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
-from relaxwl.kernels.partition import VERTEX_BITS, Members, Tally
-from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, Here, Part, Parts, Tasks
-from relaxwl.unfolding import Rows, canonical_order, join_rows, leaves, refine
+from relaxwl.kernels.partition import NODE_BITS, Members, Tally
+from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, LocalTasks, Part, Parts, Tasks
+from relaxwl.unfolding import TreeRows, canonical_order, join_rows, leaves, refine
 from relaxwl.unfolding.refine import merge_rows
 
 # Rows of one chunk, as the parts have them: no more, and if all threads have one no fewer.
@@ -75,7 +75,7 @@ class Distinct:
     A node is ``graph << 32 | node of the graph``, with graphs numbered over all parts.
     """
 
-    rows: Rows
+    rows: TreeRows
     first: Int64
     number: Int64
 
@@ -131,7 +131,7 @@ class Level:
         self, parts: Parts, encode: Encode, depth: int, ids: list[Handle], n_below: int, n_jobs: int | None = None
     ) -> None:
         self._parts, self.depth = parts, depth
-        self._tasks: Tasks = Here()
+        self._tasks: Tasks = LocalTasks()
         self.is_here = True
         self._found = parts.each("refine", refine_part, encode, depth, n_below, n_jobs, own=ids)
         self._chunks: list[Handle]
@@ -150,7 +150,7 @@ class Level:
         self._starts = prefix_sums(np.array(sizes, np.int64))
         self.n_rows = int(self._starts[-1])
 
-    def _shuffled(self, n_rows: int, samples: list[Rows]) -> list[Handle]:
+    def _shuffled(self, n_rows: int, samples: list[TreeRows]) -> list[Handle]:
         """Bring equal rows of all parts together, in chunks."""
         submit = self._tasks.submit
         n_chunks = max(-(-n_rows // CHUNK_ROWS), min(self._tasks.n_threads, n_rows // LEAST_CHUNK_ROWS), 1)
@@ -163,7 +163,7 @@ class Level:
             for place in range(n_chunks)
         ]
 
-    def take(self, numbers: Int64 | None = None) -> Rows:
+    def take(self, numbers: Int64 | None = None) -> TreeRows:
         """Bring the rows with these ascending numbers here; all by default."""
         submit = self._tasks.submit
         if numbers is None:
@@ -178,7 +178,7 @@ class Level:
         rows = self._tasks.gather(taken)
         return rows[0] if len(rows) == 1 else join_rows(rows)
 
-    def assign(self, partitioner: Any, centers: Rows, ground: Ground) -> Placed:
+    def assign(self, partitioner: Any, centers: TreeRows, ground: GroundCost) -> Placed:
         """Ask a fitted partitioner for the cluster of every row, chunk by chunk."""
         shared = self._tasks.share((partitioner, centers, ground))
         return self._placed(
@@ -278,11 +278,13 @@ def refine_part(part: Part, ids: Int32 | None, encode: Encode, depth: int, n_bel
     nodes, number = _compiled.first_and_number(row_of_node, len(rows))
     offsets = encoded.graphs.offsets
     graph = np.searchsorted(offsets, nodes, side="right") - 1
-    first = (part.first_graph + graph) << VERTEX_BITS | (nodes - offsets[graph])
+    first = (part.first_graph + graph) << NODE_BITS | (nodes - offsets[graph])
     return Distinct(rows, first, number), row_of_node
 
 
-def refined(encoded: Encoded, depth: int, ids: Int32 | None, n_below: int, n_jobs: int | None) -> tuple[Rows, Int32]:
+def refined(
+    encoded: Encoded, depth: int, ids: Int32 | None, n_below: int, n_jobs: int | None
+) -> tuple[TreeRows, Int32]:
     """Return the distinct rows of a depth and the row of each node, given the ids of the depth below."""
     if depth == 0 or ids is None:
         return leaves(encoded.roots)
@@ -297,7 +299,7 @@ def refined(encoded: Encoded, depth: int, ids: Int32 | None, n_below: int, n_job
     )
 
 
-def sample(found: Found, few: int) -> tuple[int, Rows, Distinct | None]:
+def sample(found: Found, few: int) -> tuple[int, TreeRows, Distinct | None]:
     """Return the number of rows of a part, and some of them, evenly spread; at least one, if there are any.
 
     If there are few, all that is known of them comes along.
@@ -308,21 +310,21 @@ def sample(found: Found, few: int) -> tuple[int, Rows, Distinct | None]:
     return len(rows), some, found[0] if len(rows) <= few else None
 
 
-def splitters(samples: list[Rows], n_chunks: int) -> Rows:
+def splitters(samples: list[TreeRows], n_chunks: int) -> TreeRows:
     """Return the rows at which chunks begin, but for the first."""
     joined = join_rows(samples)
     order = canonical_order(joined, np.arange(len(joined)))
     return joined.take(order[np.arange(1, n_chunks) * len(order) // n_chunks])
 
 
-def cut(found: Found, borders: Rows) -> list[Distinct]:
+def cut(found: Found, borders: TreeRows) -> list[Distinct]:
     """Return the rows of each chunk; equal rows of different parts come into the same."""
     rows = found[0]
     cuts = [0, *rows.rows.count_before(borders).tolist(), len(rows)]
     return [rows.span(start, stop) for start, stop in pairwise(cuts)]
 
 
-def merge_cut(found: list[Found], borders: Rows, place: int) -> Chunk:
+def merge_cut(found: list[Found], borders: TreeRows, place: int) -> Chunk:
     """Cut the rows of all parts, and merge those of one chunk."""
     cuts = [[0, *rows.rows.count_before(borders).tolist(), len(rows)] for rows, _ in found]
     return merge([rows.span(*bounds[place : place + 2]) for (rows, _), bounds in zip(found, cuts, strict=True)])
@@ -344,13 +346,13 @@ def chunk_size(chunk: Chunk) -> int:
     return len(chunk[0])
 
 
-def take_rows(chunk: Chunk, numbers: Int64 | None) -> Rows:
+def take_rows(chunk: Chunk, numbers: Int64 | None) -> TreeRows:
     """Return some rows of a chunk, or all."""
     return chunk[0].rows if numbers is None else chunk[0].rows.take(numbers)
 
 
 def assign_chunk(
-    chunk: Chunk, shared: tuple[Any, Rows, Ground], start: int, depth: int, here: bool
+    chunk: Chunk, shared: tuple[Any, TreeRows, GroundCost], start: int, depth: int, here: bool
 ) -> tuple[Int32, Members | Tally]:
     """Ask a partitioner for the clusters of a chunk's rows, the first of which has the number ``start``."""
     (partitioner, centers, ground), rows = shared, chunk[0].rows
@@ -388,7 +390,7 @@ def spread(found: Found, values: list[NDArray[Any]]) -> NDArray[Any]:
     return (values[0] if len(values) == 1 else np.concatenate(values))[found[1]]
 
 
-def largest_distance(rows: Rows, ground: Ground) -> float:
+def largest_distance(rows: TreeRows, ground: GroundCost) -> float:
     """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
     if ground.n_points != rows.n_points:
         return 0.0
@@ -398,13 +400,13 @@ def largest_distance(rows: Rows, ground: Ground) -> float:
         return float(2 * deletion + ground.largest + ground.roots.max())
 
 
-def checked_labels(labels: Any, rows: Rows, n_clusters: float, source: str) -> Int32:
+def checked_labels(labels: Any, rows: TreeRows, n_clusters: float, source: str) -> Int32:
     """Return cluster numbers as int32, or say what is wrong with them."""
     labels = np.asarray(labels)
     if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
         raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")
     if len(rows) and not 0 <= labels.min() <= labels.max() < min(n_clusters, 2**31):
         raise ValueError(
-            f"{source} returned group numbers from {labels.min()} to {labels.max()}; they count the groups from 0"
+            f"{source} returned cluster numbers from {labels.min()} to {labels.max()}; they count the clusters from 0"
         )
     return np.asarray(labels, np.int32)

@@ -22,10 +22,10 @@ from relaxwl.clustering.partitioners import (
 from relaxwl.costs import Codebook, EditCost, UniformCosts
 from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
-from relaxwl.kernels.partition import Fed, Partition, Summary, Trees
-from relaxwl.unfolding import Rows, check_rows
+from relaxwl.kernels.partition import LowerLevel, Partition, Summary, Trees
+from relaxwl.unfolding import TreeRows, check_rows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
-from relaxwl.unfolding.tree import UNLABELLED
+from relaxwl.unfolding.tree import UNLABELED
 
 Check = Callable[[Any, str], None]
 
@@ -241,43 +241,44 @@ def _scaled_columns(book: Codebook) -> None:
 
 _jobs = optional(whole(most=2**31 - 1, least=-(2**31)))
 record(
-    Rows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
+    TreeRows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
     counts=vector((np.int32, np.float64)), n_children=whole(2**62), n_edge_codes=whole(),
 )  # fmt: skip
 record(Counts, indptr=vector((np.int32, np.int64)), indices=vector((np.int32, np.int64)),
        data=vector(np.float64, least=0), n_columns=whole(2**62), unknown_squares=vector(np.float64, least=0),
        unknown_sums=vector(np.float64, least=0))  # fmt: skip
 record(UniformCosts, n_labels=whole(), relabel=number(0), blank=number(0))
-record(Fed, known=of(Rows), distances=optional(of((np.ndarray, UniformCosts))))
+record(LowerLevel, known=of(TreeRows), distances=optional(of((np.ndarray, UniformCosts))))
 record(
-    Partition, depth=whole(MAX_DEPTH), index=whole(MAX_PARTITIONS), partitioner=of(object), centers=of(Rows),
-    fed=optional(of(Fed)), drawn=of(Rows), summary=of(tuple),
+    Partition, depth=whole(MAX_DEPTH), index=whole(MAX_PARTITIONS), partitioner=of(object), centers=of(TreeRows),
+    fed=optional(of(LowerLevel)), drawn=of(TreeRows), summary=of(tuple),
 )  # fmt: skip
 record(SubtreeCounter, n_columns=whole())
 record(EdgeCounter, _ascending_keys, n_known=whole(), keys=vector(np.int64), directed=optional(of(bool)))
 record(ShortestPathCounter, _ascending_keys, n_known=whole(), keys=vector(np.int64))
 record(RootEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), symbols=of(tuple))
-record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labelled=of(bool))
+record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labeled=of(bool))
 record(
     Codebook, _scaled_columns, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
     relabel=of((int, float, EditCost)), missing=optional(number(0)),
     scale=optional(listed(number(1e-100, 1e100), least=1, kind=tuple)),
 )  # fmt: skip
-record(IdentityPartitioner, rows_=optional(of(Rows)))
+record(IdentityPartitioner, rows_=optional(of(TreeRows)))
 record(
     KMeansPartitioner, n_clusters=of((int, float, str)), center=text, init=text, max_iter=optional(whole()),
-    n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(Rows)),
+    n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(TreeRows)),
     n_iter_=optional(whole()),
 )  # fmt: skip
 record(
-    KMedoidsPartitioner, n_clusters=of((int, float, str)), max_iter=whole(), n_jobs=_jobs, centers_=optional(of(Rows)),
+    KMedoidsPartitioner, n_clusters=of((int, float, str)), max_iter=whole(), n_jobs=_jobs,
+    centers_=optional(of(TreeRows)),
 )  # fmt: skip
-record(RadiusPartitioner, radius=number(0), n_jobs=_jobs, centers_=optional(of(Rows)))
+record(RadiusPartitioner, radius=number(0), n_jobs=_jobs, centers_=optional(of(TreeRows)))
 
 fitted(
     "GraphKernel", n_graphs_in_=optional(whole()), directed_=optional(of(bool)), unary_=optional(unary_codes),
 )  # fmt: skip
-_refined = {"node_vocabulary_": labels, "rows_": listed(of(Rows), MAX_DEPTH + 1, 1)}
+_refined = {"node_vocabulary_": labels, "rows_": listed(of(TreeRows), MAX_DEPTH + 1, 1)}
 fitted("WeisfeilerLehman", **_refined, edge_vocabulary_=labels, _counters=counters)
 fitted(
     "RelaxedWeisfeilerLehman", partitions_=listed(listed(of(Partition), MAX_DEPTH + 1, 1), MAX_PARTITIONS, 1),
@@ -285,7 +286,7 @@ fitted(
 )  # fmt: skip
 fitted("PersistentWL", **_refined)
 fitted("ShortestPath", node_vocabulary_=labels, _counter=counters)
-fitted("VertexEdgeHistogram", node_vocabulary_=labels, edge_vocabulary_=labels, _vertices=counters, _edges=counters)
+fitted("VertexEdgeHistogram", node_vocabulary_=labels, edge_vocabulary_=labels, _nodes=counters, _edges=counters)
 fitted("GraphletSampling", graphlets_=vector(np.int64), n_samples_=whole(MAX_SAMPLES), seed_=whole(2**63))
 
 
@@ -353,10 +354,10 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
     for depth, level in enumerate(levels):
         of(Partition)(level, "partitions_")
         require((level.depth, level.index) == (depth, index), "partitions_ must be numbered by depth and partition")
-        what = f"the centres of depth {depth}"
+        what = f"the centers of depth {depth}"
         for rows in (level.centers, level.trees.rows, _known(level.partitioner)):
             _check_rows(rows, n_below * n_edges, n_roots, what)
-            require(len(rows) == len(level.centers), f"{what} must be as many as the groups")
+            require(len(rows) == len(level.centers), f"{what} must be as many as the clusters")
         require(level.trees.rows.is_integral, f"{what} must be drawn as trees")
         _check_summary(level.summary, len(level))
         symbols = kernel.root_encoding_
@@ -365,14 +366,14 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         if depth + 1 == len(levels):
             require(level.fed is None, "the last depth must feed nothing")
             return
-        of(Fed)(level.fed, "what is fed")
+        of(LowerLevel)(level.fed, "what is fed")
         fed: Any = level.fed
         if kernel.approximate:
-            require(fed.known is level.centers, "what is fed must be the centres")
+            require(fed.known is level.centers, "what is fed must be the centers")
         else:
             _check_rows(fed.known, n_below * n_edges, n_roots, "what is fed")
         n_below = len(fed.known)
-        # Distances may be left out where nobody looks at them: groups that are single trees are found by comparing.
+        # Distances may be left out where nobody looks at them: clusters that are single trees are found by comparing.
         unused = kernel.approximate and all(
             type(deeper.partitioner) is IdentityPartitioner for deeper in levels[depth + 1 :]
         )
@@ -396,8 +397,8 @@ def _check_summary(summary: Summary, size: int) -> None:
     for name, dtype, ndim in (("sizes", np.int64, 1), ("n_trees", np.int64, 1), ("radius", np.float64, 1)):
         vector(dtype, ndim)(getattr(summary, name), name)
     vector(np.int64, 3)(summary.examples, "examples")
-    require(all(len(part) == size for part in summary), f"a partition must describe each of its {size} groups")
-    require(summary.examples.shape[2] == 2, "examples must be pairs of graph and vertex")
+    require(all(len(part) == size for part in summary), f"a partition must describe each of its {size} clusters")
+    require(summary.examples.shape[2] == 2, "examples must be pairs of graph and node")
 
 
 def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
@@ -408,11 +409,11 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
     if edges.codebook is not None:
         for symbol in edges.labels or ():
             paired = isinstance(symbol, tuple) and len(symbol) == 2
-            code: Any = symbol[1] if edges.labelled and paired else symbol  # type: ignore[index]
+            code: Any = symbol[1] if edges.labeled and paired else symbol  # type: ignore[index]
             known = is_integer(code) and 0 <= code < len(edges.codebook)
-            require(known and paired == edges.labelled, "symbols of edges must have codes")
+            require(known and paired == edges.labeled, "symbols of edges must have codes")
     if roots.codebook is None:
-        expected: Any = (UNLABELLED,) if roots.labels is None else roots.labels
+        expected: Any = (UNLABELED,) if roots.labels is None else roots.labels
         require(roots.symbols == expected, "symbols must be the labels")
     elif roots.labels is None:
         require(roots.symbols == tuple(range(len(roots.codebook))), "symbols must number the codebook's vectors")
@@ -423,18 +424,18 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
             require(paired and 0 <= symbol[1] < len(roots.codebook), "symbols must be labels with codes")  # type: ignore[index]
 
 
-def _known(partitioner: Any) -> Rows:
+def _known(partitioner: Any) -> TreeRows:
     """Return what a fitted partitioner of ours compares rows with."""
     known = RECORDS.get(type(partitioner).__name__)
     name = "rows_" if isinstance(partitioner, IdentityPartitioner) else "centers_"
     ours = known is not None and known.kind is type(partitioner) and name in known.fields
     require(ours, f"{type(partitioner).__name__} is no partitioner")
-    rows: Rows = getattr(partitioner, name, None)  # type: ignore[assignment]
-    of(Rows)(rows, name)
+    rows: TreeRows = getattr(partitioner, name, None)  # type: ignore[assignment]
+    of(TreeRows)(rows, name)
     return rows
 
 
 def _check_numbers(found: list[Any], n_ids: list[int]) -> None:
-    """Check that counters know as many ids as there are trees or groups."""
+    """Check that counters know as many ids as there are trees or clusters."""
     known = [counter.n_columns if isinstance(counter, SubtreeCounter) else counter.n_known for counter in found]
-    require(known == n_ids, f"the counters know {known} trees or groups for each depth, and there are {n_ids}")
+    require(known == n_ids, f"the counters know {known} trees or clusters for each depth, and there are {n_ids}")

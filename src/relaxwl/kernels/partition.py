@@ -1,4 +1,4 @@
-"""The groups of one depth as they were fitted, where vertices fall among them, and their centres as trees."""
+"""The clusters of one depth as they were fitted, where nodes fall among them, and their centers as trees."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.clustering.partitioners import Partitioner
 from relaxwl.costs import UniformCosts
 from relaxwl.distances.batched import paired_distances
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import RootEncoding
 from relaxwl.unfolding.tree import UnfoldingTree
 
 # The node of a graph behind the number of the graph, in one number.
-VERTEX_BITS = 32
-# Members named for each group, the nearest to its centre first.
+NODE_BITS = 32
+# Members named for each cluster, the nearest to its center first.
 N_EXAMPLES = 5
 # From this number of children on a tree is built only if it fits into memory; about what a child takes, in bytes.
 MANY, CHILD_BYTES = 1e6, 64
@@ -27,35 +27,35 @@ MANY, CHILD_BYTES = 1e6, 64
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where vertices fall at one depth of one partition.
+    """Where nodes fall at one depth of one partition.
 
     Attributes
     ----------
-    rows : Rows
+    rows : TreeRows
         The distinct trees, to the kernel.
-    row_of_node : int32 array (n_vertices,)
-        The tree of each vertex.
+    row_of_node : int32 array (n_nodes,)
+        The tree of each node.
     labels : int32 array (n_rows,)
-        The group of each tree; numbers from the number of groups on were not met in fitting.
-    ground : Ground
+        The cluster of each tree; numbers from the number of clusters on were not met in fitting.
+    ground : GroundCost
         Covers the rows' points, or nothing but ⊥ where nobody looks at distances.
     solved : float64 array (n_rows,) or None
-        The distance of each tree to the centre of its group, if the partitioner told it.
+        The distance of each tree to the center of its cluster, if the partitioner told it.
     """
 
-    rows: Rows
+    rows: TreeRows
     row_of_node: Int32
     labels: Int32
-    ground: Ground
+    ground: GroundCost
     solved: Float64 | None = None
 
     @property
-    def groups(self) -> Int32:
-        """The group of each vertex."""
+    def clusters(self) -> Int32:
+        """The cluster of each node."""
         return self.labels[self.row_of_node]
 
-    def distances(self, centers: Rows, n_jobs: int | None) -> Float64:
-        """Return the exact distance of each tree to the centre of its group; a new group's tree is its own centre."""
+    def distances(self, centers: TreeRows, n_jobs: int | None) -> Float64:
+        """Return the exact distance of each tree to its cluster's center; a new cluster's tree is its own center."""
         if self.solved is not None:
             return self.solved
         known = np.flatnonzero(self.labels < len(centers))
@@ -66,13 +66,13 @@ class Assignment:
 
 
 @dataclass(frozen=True, eq=False)
-class Fed:
-    """What a depth hands to the next: its trees, or its groups' centres, and the distances between them, ⊥ last.
+class LowerLevel:
+    """What a depth hands to the next: its trees, or its clusters' centers, and the distances between them, ⊥ last.
 
     The distances are None where no deeper partitioner looks at them.
     """
 
-    known: Rows
+    known: TreeRows
     distances: NDArray[Any] | UniformCosts | None
 
 
@@ -80,7 +80,7 @@ class Fed:
 class Trees:
     """Rows of one depth as trees to look at, built when asked for, their children through the depth below."""
 
-    rows: Rows
+    rows: TreeRows
     roots: RootEncoding | None
     edge_labels: tuple[Label, ...] | None
     below: "Trees | None"
@@ -97,7 +97,7 @@ class Trees:
         n_children = float(masses.sum())
         if n_children > MANY:
             what = f"a tree with {n_children:.3g} children"
-            refuse_beyond_memory(CHILD_BYTES * n_children, what, "it is too large to be looked at")
+            check_memory(CHILD_BYTES * n_children, what, "it is too large to be looked at")
         children: list[UnfoldingTree] = []
         edges: list[Label] = []
         for point, mass in zip(points.tolist(), masses.tolist(), strict=True):
@@ -112,7 +112,7 @@ class Trees:
 
 
 class Summary(NamedTuple):
-    """Who is in the groups; see :class:`Partition`."""
+    """Who is in the clusters; see :class:`Partition`."""
 
     sizes: Int64
     n_trees: Int64
@@ -153,8 +153,8 @@ class Tally(NamedTuple):
         """Return who is in the clusters."""
         examples = np.full((len(self.sizes), N_EXAMPLES, 2), -1, np.int64)
         place = np.arange(len(self.clusters)) - np.searchsorted(self.clusters, self.clusters)
-        examples[self.clusters, place, 0] = self.nodes >> VERTEX_BITS
-        examples[self.clusters, place, 1] = self.nodes & ((1 << VERTEX_BITS) - 1)
+        examples[self.clusters, place, 0] = self.nodes >> NODE_BITS
+        examples[self.clusters, place, 1] = self.nodes & ((1 << NODE_BITS) - 1)
         return Summary(self.sizes, self.n_trees, self.radius, examples)
 
     def tally(self, n_clusters: int) -> "Tally":
@@ -188,7 +188,7 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The groups of trees of one depth, as they were fitted.
+    """The clusters of trees of one depth, as they were fitted.
 
     Attributes
     ----------
@@ -196,25 +196,25 @@ class Partition:
         Depth of the trees, and number of the partition.
     partitioner : Partitioner
         The fitted partitioner.
-    centers : Rows
-        The centres: root codes and masses over the points of the depth below.
+    centers : TreeRows
+        The centers: root codes and masses over the points of the depth below.
     sizes : int64 array (k,)
-        Number of vertices of the fitted graphs in each group.
+        Number of nodes of the fitted graphs in each cluster.
     n_trees : int64 array (k,)
-        Number of distinct trees in each group.
+        Number of distinct trees in each cluster.
     radius : float64 array (k,)
-        Largest distance of a tree of the group to its centre.
+        Largest distance of a tree of the cluster to its center.
     examples : int64 array (k, 5, 2)
-        Members (graph, vertex) nearest to the centre; -1 where there are fewer.
-    fed : Fed or None
+        Members (graph, node) nearest to the center; -1 where there are fewer.
+    fed : LowerLevel or None
         What the next depth is made of; None at the last depth.
     """
 
     depth: int
     index: int
     partitioner: Partitioner = field(repr=False)
-    centers: Rows
-    fed: Fed | None = field(repr=False)
+    centers: TreeRows
+    fed: LowerLevel | None = field(repr=False)
     trees: Trees = field(repr=False)
     members_: Members | Tally | Summary = field(repr=False)
 
@@ -224,9 +224,9 @@ class Partition:
         depth: int,
         index: int,
         partitioner: Partitioner,
-        centers: Rows,
-        fed: Fed | None,
-        drawn: Rows,
+        centers: TreeRows,
+        fed: LowerLevel | None,
+        drawn: TreeRows,
         summary: tuple[Any, ...],
     ) -> "Partition":
         """Make a partition of what :meth:`to_state` kept; its trees can be drawn when those below are there."""
@@ -241,44 +241,44 @@ class Partition:
         return len(self.centers)
 
     def __repr__(self) -> str:
-        return f"Partition(depth {self.depth}: {int(self.n_trees.sum())} trees in {len(self)} groups)"
+        return f"Partition(depth {self.depth}: {int(self.n_trees.sum())} trees in {len(self)} clusters)"
 
     @property
     def summary(self) -> Summary:
-        """Who is in the groups, summed up when somebody looks for the first time."""
+        """Who is in the clusters, summed up when somebody looks for the first time."""
         if not isinstance(self.members_, Summary):
             object.__setattr__(self, "members_", self.members_.tally(len(self)).summary())
         return self.members_  # type: ignore[return-value]
 
     @property
     def sizes(self) -> Int64:
-        """Number of vertices in each group."""
+        """Number of nodes in each cluster."""
         return self.summary.sizes
 
     @property
     def n_trees(self) -> Int64:
-        """Number of distinct trees in each group."""
+        """Number of distinct trees in each cluster."""
         return self.summary.n_trees
 
     @property
     def radius(self) -> Float64:
-        """Largest distance of a tree of each group to its centre."""
+        """Largest distance of a tree of each cluster to its center."""
         return self.summary.radius
 
     @property
     def examples(self) -> Int64:
-        """Members (graph, vertex) nearest to each centre."""
+        """Members (graph, node) nearest to each center."""
         return self.summary.examples
 
     def center_tree(self, center: int) -> UnfoldingTree:
-        """Return a centre as a tree, its children drawn through the centres of the depths below.
+        """Return a center as a tree, its children drawn through the centers of the depths below.
 
-        Where a centre's masses are not whole numbers the tree is that of the nearest member.
+        Where a center's masses are not whole numbers the tree is that of the nearest member.
         """
         if not 0 <= center < len(self):
-            raise IndexError(f"centre {center} is out of range: there are {len(self)}")
+            raise IndexError(f"center {center} is out of range: there are {len(self)}")
         return self.trees.tree(center)
 
     def members(self, center: int) -> list[tuple[int, int]]:
-        """Return a few members (graph, vertex) of a group, the nearest to its centre first."""
+        """Return a few members (graph, node) of a cluster, the nearest to its center first."""
         return [(int(graph), int(node)) for graph, node in self.examples[center] if graph >= 0]

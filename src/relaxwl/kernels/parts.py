@@ -43,7 +43,7 @@ class Tasks(Protocol):
         """Return what many calls can take for a value, which is sent once."""
 
 
-class Here:
+class LocalTasks:
     """Functions called in this process, each at once: a handle is the result."""
 
     n_threads = 1
@@ -146,7 +146,7 @@ class Whole(Parts):
     in_memory = True
 
     def __init__(self, graphs: GraphCollection) -> None:
-        super().__init__([_WholePart(graphs)], graphs, Here())
+        super().__init__([_WholePart(graphs)], graphs, LocalTasks())
 
     def known(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
         """Return what a function makes of the graphs."""

@@ -1,4 +1,4 @@
-"""Every contestant by name, with the settings that the evaluation protocol tries: what the command line speaks of.
+"""Every estimator by name, with the settings that the evaluation protocol tries: what the command line speaks of.
 
 Classes are imported when they are asked for: a kernel that is not used costs nothing, nor does ``relaxwl --help``.
 """
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 Settings = dict[str, Any]
 
-# The paper does not say whether it normalises. Where graphs differ much in size it helps; elsewhere it does no harm.
+# The paper does not say whether it normalizes. Where graphs differ much in size it helps; elsewhere it does no harm.
 NORMALIZED: tuple[Settings, ...] = ({"normalize": True},)
-# Parts that gradual Weisfeiler-Lehman splits a group into, as in its authors' experiments.
+# Parts that gradual Weisfeiler-Lehman splits a cluster into, as in its authors' experiments.
 GRADUAL_CLUSTERS = tuple({"n_clusters": number} for number in (2, 4, 8, 16))
 
 
@@ -94,7 +94,7 @@ class Entry:
         return tuple(estimator.variations()) if hasattr(estimator, "variations") else ({},)
 
     def for_task(self, task: str) -> "Entry":
-        """Return the entry for classification or regression, which needs a contestant that predicts by itself."""
+        """Return the entry for classification or regression, which needs a estimator that predicts by itself."""
         if task == "classification" or (self.prototype is not None and hasattr(self.prototype, "predict")):
             return self
         if not self.regressor:
@@ -135,7 +135,7 @@ ENTRIES = (
     _entry(
         "ve-hist",
         "VE-Hist",
-        "histograms of vertex labels and edge labels, linear or Gaussian",
+        "histograms of node labels and edge labels, linear or Gaussian",
         "baselines.ve_hist:VertexEdgeHistogram",
     ),
     _entry(
@@ -157,7 +157,7 @@ ENTRIES = (
     _entry(
         "gs",
         "GS",
-        "graphlet sampling, graphlets of up to 3, 4 or 5 vertices",
+        "graphlet sampling, graphlets of up to 3, 4 or 5 nodes",
         "baselines.graphlet_sampling:GraphletSampling",
         fixed={"epsilon": 0.1, "delta": 0.1},
         grid=({"max_size": 3}, {"max_size": 4}, {"max_size": 5}),
@@ -196,7 +196,7 @@ ENTRIES = (
     _entry(
         "gwl",
         "GWL",
-        "gradual Weisfeiler-Lehman: groups split in 2, 4, 8 or 16 at each of 1 to 10 steps",
+        "gradual Weisfeiler-Lehman: clusters split in 2, 4, 8 or 16 at each of 1 to 10 steps",
         "baselines.gradual:GradualWL",
         fixed={"max_depth": 10},
         grid=GRADUAL_CLUSTERS,
@@ -205,7 +205,7 @@ ENTRIES = (
     _entry(
         "gwl-oa",
         "GWL-OA",
-        "optimal assignment by the groups of gradual Weisfeiler-Lehman",
+        "optimal assignment by the clusters of gradual Weisfeiler-Lehman",
         "baselines.gradual:GradualWL",
         fixed={"max_depth": 10, "similarity": "intersection"},
         grid=GRADUAL_CLUSTERS,
@@ -231,7 +231,7 @@ ENTRIES = (
     _entry(
         "rwl-star",
         "R-WL*",
-        "relaxed Weisfeiler-Lehman kernel on chains of groups, depths 1 to 4",
+        "relaxed Weisfeiler-Lehman kernel on chains of clusters, depths 1 to 4",
         _RELAXED,
         fixed={"max_depth": 4, "n_partitions": 3},
         grid=NORMALIZED,

@@ -1,4 +1,4 @@
-"""The relaxed Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are similar."""
+"""The relaxed Weisfeiler-Lehman kernels: neighborhoods count as alike when they are similar."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_long
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._progress import ProgressBar, report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
@@ -20,14 +20,14 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.directions import DIRECTIONS
-from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.chains import Encoder, Fitted, apply_chain, fit_chain
+from relaxwl.kernels.checking import check_graphs
 from relaxwl.kernels.counting import Counter, Counts, join_counts
 from relaxwl.kernels.levels import Encoded, check_base, fit_counter, refined
 from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.parts import SAMPLE_ADVICE, Part, Parts, Whole
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import (
     EdgeEncoding,
     RootEncoding,
@@ -42,43 +42,43 @@ UNSEEN = ("relabel", "error")
 
 
 class RelaxedWeisfeilerLehman(CountKernel):
-    """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of groups of similar neighbourhoods.
+    """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of clusters of similar neighborhoods.
 
-    The distinct unfolding trees of each depth are grouped by their tree edit distance, several times with different
-    seeds, and a graph is described by how many of its vertices fall into each group.
+    The distinct unfolding trees of each depth are clustered by their tree edit distance, several times with different
+    seeds, and a graph is described by how many of its nodes fall into each cluster.
 
     Parameters
     ----------
     max_depth : int
         Depth of the largest trees.
     n_partitions : int
-        Number of independent groupings.
+        Number of independent levels.
     n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these
-        Number of groups at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
+        Number of clusters at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
         Of several, the first partition takes the first, the second the second, and so on, over and over.
     approximate : bool
-        True is R-WL*: after grouping a depth, trees are replaced by the centres of their groups in all deeper trees.
+        True is R-WL*: after level a depth, trees are replaced by the centers of their clusters in all deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
     partitioner : object, optional
-        Another way to group trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
+        Another way to cluster trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        How k-means finds centres.
+        How k-means finds centers.
     max_iter : int, optional
         Rounds of k-means over all trees, by default as many as pay; see :class:`relaxwl.WassersteinKMeans`. With 0 the
-        groups are those nearest to trees drawn at random: many such partitions are as good as few better ones, and far
-        cheaper.
+        clusters are those nearest to trees drawn at random: many such partitions are as good as few better ones, and
+        far cheaper.
     init : {"random", "k-means++"}
-        How k-means starts; see there. Seeds drawn uniformly put groups where trees are many, which tells graphs apart
+        How k-means starts; see there. Seeds drawn uniformly put clusters where trees are many, which tells graphs apart
         better than the lower sums of distances of the other.
     cost : EditCost, optional
-        Costs of relabelling, inserting and deleting; 1 for everything by default.
+        Costs of relabeling, inserting and deleting; 1 for everything by default.
     edge_labels : bool
         Whether edge labels count.
     directions : {"both", "out", "in"}
-        Which arcs of directed graphs lead from a vertex to the children of its tree: those that leave it, those that
+        Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
         enter it, or both, told apart at the cost ``edge_relabel``. Undirected graphs are not concerned.
     base : {"subtree", "edge", "shortest-path"}
-        What is counted in the graphs relabelled by groups.
+        What is counted in the graphs relabeled by clusters.
     similarity : {"dot", "intersection", "tanimoto"}
         How :meth:`kernel_matrix` compares two graphs' weighted counts: Σ x·y, Σ min(x, y), or Σ min / Σ max. The last
         lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the weighted sum of
@@ -93,7 +93,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
-        Seeds the groupings.
+        Seeds the levels.
     verbose : int
         1 logs each depth, 2 also the rounds of k-means.
     sparse_output : bool
@@ -102,7 +102,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     Attributes
     ----------
     partitions_ : list of list of Partition
-        ``partitions_[p][depth]``: the groups, their sizes, members and centres.
+        ``partitions_[p][depth]``: the clusters, their sizes, members and centers.
 
     References
     ----------
@@ -218,7 +218,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """Refuse what shards cannot be fitted with."""
         if parts.in_memory:
             if parts.kind.n_nodes == 0:
-                raise ValueError("the graphs have no vertices: there is nothing to fit")
+                raise ValueError("the graphs have no nodes: there is nothing to fit")
             return
         check_base(self.base)
         if not self.approximate:
@@ -279,7 +279,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return Encoder(roots, edges, self.directions, self.edge_labels, self.unseen)
 
     def _make_partitioners(self, first: int, depth: int) -> list[Partitioner]:
-        """Return fresh partitioners for a depth: one for a chain of groups, all for a chain of trees."""
+        """Return fresh partitioners for a depth: one for a chain of clusters, all for a chain of trees."""
         indices = [first] if self.approximate else range(self.n_partitions)
         if depth == 0 and self.root_encoding_.codebook is None:
             return [IdentityPartitioner() for _ in indices]
@@ -301,48 +301,49 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         encoded = self._encoder(graphs)
 
-        def counts(partition: int, groups: list[Int32]) -> list[Counts]:
+        def counts(partition: int, clusters: list[Int32]) -> list[Counts]:
             counters = self._counters[partition]
             return [
                 counter.count(graphs, ids, self.n_jobs, encoded.counted[1])
-                for counter, ids in zip(counters, groups, strict=True)
+                for counter, ids in zip(counters, clusters, strict=True)
             ]
 
-        return _by_depth(self._map_groups(counts, encoded))
+        return _by_depth(self._map_clusters(counts, encoded))
 
-    def _map_groups(self, function: Callable[[int, list[Int32]], Result], encoded: Encoded) -> list[Result]:
-        """Return ``function(partition, groups)`` for each partition; ``groups[depth]`` is the group of each vertex."""
+    def _map_clusters(self, function: Callable[[int, list[Int32]], Result], encoded: Encoded) -> list[Result]:
+        """Return ``function(partition, clusters)`` per partition; ``clusters[depth]`` is the cluster of each node."""
 
         def chain_results(levels: list[list[Partition]]) -> list[Result]:
             chain = apply_chain(levels, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs, measured=False)
-            by_place = zip(*([found.groups for found in level] for level in chain), strict=True)
+            by_place = zip(*([found.clusters for found in level] for level in chain), strict=True)
             return [
-                function(partition.index, list(groups)) for partition, groups in zip(levels[0], by_place, strict=True)
+                function(partition.index, list(clusters))
+                for partition, clusters in zip(levels[0], by_place, strict=True)
             ]
 
         return [result for results in map_long(chain_results, self._chains(), self.n_jobs) for result in results]
 
     def _chains(self, n_partitions: int | None = None) -> list[list[list[Partition]]]:
-        """Return the partitions chain by chain, depth by depth: each alone where groups are fed, else all together."""
+        """Return the partitions chain by chain, depth by depth: one per chain for R-WL*, else all together."""
         partitions = self.partitions_[:n_partitions]
         chains = [[levels] for levels in partitions] if self.approximate else [partitions]
         return [[list(level) for level in zip(*chain, strict=True)] for chain in chains]
 
-    def node_groups(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[partition][depth]``, the group of every vertex, all graphs' vertices in order.
+    def node_clusters(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of groups on are labels (or trees) that were not met in fitting.
+        Numbers from the number of clusters on are labels (or trees) that were not met in fitting.
         """
         check_is_fitted(self)
-        return self._map_groups(lambda _, groups: groups, self._encoder(admit(self, X)))
+        return self._map_clusters(lambda _, clusters: clusters, self._encoder(check_graphs(self, X)))
 
     def assignments(self, X: Any, n_partitions: int | None = None) -> Iterator[tuple[Partition, Assignment]]:
-        """Yield each partition (or the first ``n_partitions``) at each depth, and where these graphs' vertices fall.
+        """Yield each partition (or the first ``n_partitions``) at each depth, and where these graphs' nodes fall.
 
-        More than :meth:`node_groups` says: with it the distances of trees to the centres of their groups are known.
+        More than :meth:`node_clusters` says: with it the distances of trees to the centers of their clusters are known.
         """
         check_is_fitted(self)
-        encoded = self._encoder(admit(self, X))
+        encoded = self._encoder(check_graphs(self, X))
         for chain in self._chains(n_partitions):
             found = apply_chain(chain, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs)
             for level, assignments in zip(chain, found, strict=True):
@@ -357,10 +358,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
         names = []
         for depth in range(len(self.partitions_[0])):
             for index, partition in enumerate(self.partitions_):
-                groups = [_group_name(partition[depth], group) for group in range(len(partition[depth]))]
+                clusters = [_cluster_name(partition[depth], cluster) for cluster in range(len(partition[depth]))]
                 counter = self._counters[index][depth]
                 names += [
-                    f"depth {depth}, partition {index}: {counter.describe(column, groups, self.edge_encoding_.names)}"
+                    f"depth {depth}, partition {index}: {counter.describe(column, clusters, self.edge_encoding_.names)}"
                     for column in range(counter.n_columns)
                 ]
         return names
@@ -427,14 +428,14 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
 
     What is to come is logged: the distances take most of the time, and nothing is heard while they are computed.
     """
-    rows: list[Rows] = []
+    rows: list[TreeRows] = []
     ids = encoded.roots
     for depth in range(max_depth):
         level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
     assert encoded.root_costs is not None, "relaxed kernels have costs"
     needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs))
-    refuse_beyond_memory(
+    check_memory(
         needed,
         f"exact distances between up to {max((len(level) for level in rows), default=0)} distinct trees of a depth",
         "use approximate=True (R-WL*), a smaller max_depth, or fewer graphs",
@@ -451,7 +452,7 @@ def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
 
 
 def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) -> list[NumberOfClusters]:
-    """Return the numbers of groups that the partitions take in turn."""
+    """Return the numbers of clusters that the partitions take in turn."""
     if not isinstance(n_clusters, (list, tuple)):
         return [n_clusters]  # type: ignore[list-item]
     if not n_clusters:
@@ -459,10 +460,10 @@ def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) ->
     return list(n_clusters)
 
 
-def _group_name(partition: Partition, group: int) -> str:
-    """Name a group by its number and its centre, if that is small enough to be read."""
-    tree = partition.center_tree(group)
-    return f"#{group} {tree}" if tree.size <= 12 else f"#{group} {tree.label}(… {tree.size} vertices)"
+def _cluster_name(partition: Partition, cluster: int) -> str:
+    """Name a cluster by its number and its center, if that is small enough to be read."""
+    tree = partition.center_tree(cluster)
+    return f"#{cluster} {tree}" if tree.size <= 12 else f"#{cluster} {tree.label}(… {tree.size} nodes)"
 
 
 class Progress(ProgressBar):
@@ -476,4 +477,4 @@ class Progress(ProgressBar):
     def step(self, partition: Partition, n_trees: int) -> None:
         """Tell that a partition is done."""
         told = (partition.index, partition.depth, n_trees, len(partition))
-        self.add(partition.depth, "partition %d, depth %d: %d trees in %d groups", *told)
+        self.add(partition.depth, "partition %d, depth %d: %d trees in %d clusters", *told)

@@ -9,7 +9,7 @@ Products with graphs of the fit, whose counts end at steps, are exact either way
 import numpy as np
 from scipy.sparse import csr_array
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
 
@@ -54,7 +54,7 @@ def unary_code(matrix: csr_array, starts: Int64, steps: Float64) -> csr_array:
     sizes = _compiled.unary_sizes(columns, matrix.data, starts, steps)
     before = prefix_sums(sizes)
     n_entries = int(before[-1])
-    refuse_beyond_memory(
+    check_memory(
         BYTES_PER_ENTRY * n_entries,
         f"the unary features of {matrix.shape[0]} graphs, with {n_entries} entries,",
         "use similarity='dot', a smaller max_depth, or fewer graphs at a time",

@@ -1,4 +1,4 @@
-"""The Weisfeiler-Lehman kernels: neighbourhoods count as alike when they are identical."""
+"""The Weisfeiler-Lehman kernels: neighborhoods count as alike when they are identical."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, check_same_kind, match_codes
 from relaxwl.graphs.arrays import Int32
-from relaxwl.kernels.admission import admit
 from relaxwl.kernels.base import CountKernel
+from relaxwl.kernels.checking import check_graphs
 from relaxwl.kernels.counting import Counter, Counts
 from relaxwl.kernels.levels import Encoded, Level, check_base, fit_counter, refined
 from relaxwl.kernels.parts import Handle, Parts, Whole
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import check_edge_labels
 
 # Characters of a child, and children, in a feature name before it is cut short.
@@ -41,7 +41,7 @@ class WeisfeilerLehman(CountKernel):
     edge_labels : bool
         Whether edge labels take part in the refinement.
     directions : {"both", "out", "in"}
-        Which arcs of directed graphs lead from a vertex to the children of its tree: those that leave it, those that
+        Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
         enter it, or both, told apart. Undirected graphs are not concerned.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
@@ -57,7 +57,7 @@ class WeisfeilerLehman(CountKernel):
 
     Attributes
     ----------
-    rows_ : list of Rows
+    rows_ : list of TreeRows
         The distinct trees of each depth.
 
     References
@@ -115,7 +115,7 @@ class WeisfeilerLehman(CountKernel):
         seen = parts.kind.seen(self.directions, edge_labels=self.edge_labels)
         self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
         encoder = WalkEncoder(self.directions, self.edge_labels, self._edges_count, self._n_edge_codes)
-        self.rows_: list[Rows] = []
+        self.rows_: list[TreeRows] = []
         self._counters: list[Counter] = []
         counts: list[Any] = []
         ids: list[Handle] = [None] * len(parts)
@@ -137,14 +137,14 @@ class WeisfeilerLehman(CountKernel):
         found = zip(self._counters, self._node_trees(encoded), strict=True)
         return [counter.count(graphs, ids, self.n_jobs, encoded.counted[1]) for counter, ids in found]
 
-    def node_groups(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[0][depth]``, the tree of every vertex, all graphs' vertices in order.
+    def node_clusters(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[0][depth]``, the tree of every node, all graphs' nodes in order.
 
         Trees are numbered as in ``rows_``; numbers from their number on are trees that were not met in fitting. The
         relaxed kernels have a method of this name too, with one list for each partition.
         """
         check_is_fitted(self)
-        return [list(self._node_trees(self._matched(admit(self, X))))]
+        return [list(self._node_trees(self._matched(check_graphs(self, X))))]
 
     @property
     def _edges_count(self) -> bool:
@@ -163,7 +163,7 @@ class WeisfeilerLehman(CountKernel):
         return Encoded(seen, roots, edges, self._n_edge_codes, (graphs, arcs))
 
     def _node_trees(self, encoded: Encoded) -> Iterator[Int32]:
-        """Yield the tree of every vertex, depth by depth."""
+        """Yield the tree of every node, depth by depth."""
         ids = np.empty(0, np.int32)
         for depth, known in enumerate(self.rows_):
             rows, local = refined(encoded, depth, ids, len(self.rows_[depth - 1]), self.n_jobs)
@@ -182,7 +182,7 @@ class WeisfeilerLehman(CountKernel):
             ]
         return names
 
-    def _tree_text(self, rows: Rows, tree: int, below: list[str]) -> str:
+    def _tree_text(self, rows: TreeRows, tree: int, below: list[str]) -> str:
         """Write a tree out, given the texts of those below it; a child with a long text is cut short."""
         root, points, counts = rows.row(tree)
         children = []
@@ -228,7 +228,7 @@ def matched_codes(
 ) -> tuple[Int32, Int32 | None]:
     """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes behind them."""
     if graphs.n_nodes > 0 and (node_vocabulary is None) != (graphs.node_vocabulary is None):
-        fitted, given = ("unlabelled", "labelled") if node_vocabulary is None else ("labelled", "unlabelled")
+        fitted, given = ("unlabeled", "labeled") if node_vocabulary is None else ("labeled", "unlabeled")
         raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
     check_edge_labels(graphs, edge_labels)
     roots, edges = graphs.node_codes, graphs.edge_codes if edge_labels else None

@@ -16,11 +16,11 @@ LANES = 64
 FEW_LANES = 16
 # What one coefficient costs in a step, in multiplications: polishing may cost as much as the steps have cost.
 STEP_COST = 4.0
-# Polishing needs a factorisation. It begins when as much again is left for products, and at least so many of them.
+# Polishing needs a factorization. It begins when as much again is left for products, and at least so many of them.
 LEAST_PRODUCTS = 10
 # Polishing ends when the free residuals agree to this part of the tolerance.
 POLISHED = 0.1
-# Added to the diagonal for the factorisation, as part of its mean: more than what single precision adds as noise.
+# Added to the diagonal for the factorization, as part of its mean: more than what single precision adds as noise.
 RIDGE = 1e-6
 
 
@@ -65,7 +65,7 @@ def copy(values, target):
 
 @njit(nogil=True, cache=True)
 def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
-    """Solve the dual of a support vector machine by sequential minimal optimisation; return (bias, converged).
+    """Solve the dual of a support vector machine by sequential minimal optimization; return (bias, converged).
 
     ``gram`` (n, n) float32 or float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` β_t = y_t α_t and
     ``residuals`` F_t = y_t - (Kβ)_t, both (n,) float64, are written; on entry they hold a feasible start (Σβ = 0,
@@ -101,7 +101,7 @@ def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
         put(coefficients, active, beta)
         put(residuals, active, rest)
         if gap >= tolerance:
-            kept = not_settled(beta, rest, floor, ceiling)
+            kept = is_active(beta, rest, floor, ceiling)
             if len(kept) < WORTHWHILE * len(active):
                 active, part = taken(active, kept), block(part, kept)
         elif len(active) == n:
@@ -219,7 +219,7 @@ def gain_of(gap, curvature):
 
 
 @njit(nogil=True, cache=True)
-def not_settled(coefficients, residuals, lower, upper):
+def is_active(coefficients, residuals, lower, upper):
     """Return the positions, ascending, of all but what sits at a bound and pushes against it."""
     highest, lowest = -np.inf, np.inf
     for t in range(len(coefficients)):
@@ -233,12 +233,12 @@ def not_settled(coefficients, residuals, lower, upper):
 
 @njit(nogil=True, cache=True)
 def polish(gram, free, coefficients, residuals, lower, upper, tolerance, max_products):
-    """Maximise the dual over the free coefficients alone; return the number of products with K that it took.
+    """Maximize the dual over the free coefficients alone; return the number of products with K that it took.
 
     All arrays are those of `solve`, ``free`` (f,) int64 positions in them; coefficients and residuals are written.
-    Conjugate gradients, preconditioned by a factorisation of the free block: the first direction is nearly Newton's. A
+    Conjugate gradients, preconditioned by a factorization of the free block: the first direction is nearly Newton's. A
     direction that runs into the box ends there, and the search starts anew without the coefficients at the wall; the
-    factorisation still serves, as it is off by a rank of no more than their number. ``even`` is what the preconditioner
+    factorization still serves, as it is off by a rank of no more than their number. ``even`` is what the preconditioner
     makes of a constant: taking the right multiple of it off makes a direction sum to 0, so Σβ is kept. The objective
     never gets worse.
     """
@@ -400,7 +400,7 @@ def bias_of(coefficients, residuals, lower, upper):
 
 @njit(nogil=True, cache=True)
 def stretch(coefficients, residuals, signs, ratio):
-    """Scale a solution towards a box that is ``ratio`` > 1 times as large, in place (residuals too).
+    """Scale a solution toward a box that is ``ratio`` > 1 times as large, in place (residuals too).
 
     The dual objective along the ray s·β is a parabola with its top at s = Σα / βᵀKβ; the best s in [1, ratio] is
     feasible in the larger box and a start no worse than the old solution.

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from relaxwl._execution import map_chunks
 from relaxwl.learning.scoring import Score
 from relaxwl.learning.svm import MAX_ITERATIONS, TOLERANCE, QuietSVC, score_path
-from relaxwl.learning.voting import VotingMachine
+from relaxwl.learning.voting import OneVsOneSVM
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -22,7 +22,7 @@ Folds = list[tuple[Int64, Int64]]
 # The grid of penalties for kernels whose centered mean diagonal is 1, and the one that is seldom far from the best.
 # Linear models of features take the first of them: larger ones take longer and longer. (Evaluations have the paper's.)
 PENALTIES = tuple(2.0**power for power in (-4, -2, 0, 2, 4, 6, 8, 10))
-FAVOURITE = 4.0
+FAVORITE = 4.0
 N_LINEAR = 5
 # The grid of penalties of ridge regressions, the largest first: of equals the smoothest wins.
 RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
@@ -32,7 +32,7 @@ N_FOLDS = 3
 FEW_EXAMPLES = 200
 # Folds are drawn again and again until so many predictions were made: few graphs need it, many do not.
 N_PREDICTIONS = 1000
-MOST_REPETITIONS = 5
+MAX_REPETITIONS = 5
 # Range of the logarithm of the slope that turns decisions into probabilities.
 SLOPES = (-4.0, 5.0)
 
@@ -52,7 +52,7 @@ def inner_folds(y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | 
 
     A class with a single example cannot be held out: its example is in every training part.
     """
-    repeats = repetitions or int(np.clip(round(N_PREDICTIONS / len(y)), 1, MOST_REPETITIONS))
+    repeats = repetitions or int(np.clip(round(N_PREDICTIONS / len(y)), 1, MAX_REPETITIONS))
     sizes = np.bincount(y)
     lonely = np.flatnonzero(sizes[y] < n_folds)
     common = np.flatnonzero(sizes[y] >= n_folds)
@@ -95,7 +95,7 @@ def score_kernel(
         found = np.array(map_chunks(lambda fold: _fold_scores(gram, y, *fold, score, weights), folds, n_jobs))
         values = np.nan_to_num(np.nanmean(found, axis=0), nan=-np.inf)
         errors = np.nan_to_num(np.nanstd(found, axis=0) / np.sqrt(max(len(found), 1)))
-    place = clearly_best(values, errors, PENALTIES.index(FAVOURITE))
+    place = clearly_best(values, errors, PENALTIES.index(FAVORITE))
     return Scores(name, float(values[place]), PENALTIES[place], float(errors[place]))
 
 
@@ -104,7 +104,7 @@ def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Scor
     own = None if weights is None else weights[train]
     found = []
     for C in PENALTIES:
-        model = VotingMachine.of(machine(gram[np.ix_(train, train)], y[train], C, own))
+        model = OneVsOneSVM.of(fit_svc(gram[np.ix_(train, train)], y[train], C, own))
         table = model.decisions(gram[np.ix_(test, train[model.support])])
         if score.name == "log_loss":
             table = softmax(fit_slope(table, y[test]) * table, axis=1)
@@ -112,13 +112,13 @@ def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Scor
     return np.array(found)
 
 
-def clearly_best(values: Float64, errors: Float64, favourite: int) -> int:
-    """Return the place of the best, or that of the favourite where the best is not clearly better.
+def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
+    """Return the place of the best, or that of the favorite where the best is not clearly better.
 
     What one of several wins by a little it wins by chance, so it has to win by a standard error.
     """
     best = int(values.argmax())
-    return best if values[best] - values[favourite] > errors[favourite] else favourite
+    return best if values[best] - values[favorite] > errors[favorite] else favorite
 
 
 def chosen(scores: Sequence[Scores]) -> Scores:
@@ -127,7 +127,7 @@ def chosen(scores: Sequence[Scores]) -> Scores:
     return scores[clearly_best(values, errors, 0)]
 
 
-def machine(gram: Float64, y: Int64, C: float, weights: Float64 | None = None) -> SVC:
+def fit_svc(gram: Float64, y: Int64, C: float, weights: Float64 | None = None) -> SVC:
     """Fit LIBSVM on a Gram matrix; its decisions have one column for each class, or one for two classes."""
     model = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE)
     fitted: SVC = model.fit(gram, y, sample_weight=weights)

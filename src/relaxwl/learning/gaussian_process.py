@@ -15,7 +15,7 @@ from relaxwl._progress import report
 Float64 = NDArray[np.float64]
 
 # Bounds of weights and noise, for targets of variance 1 and kernels of mean diagonal 1.
-MOST_WEIGHT = 1e3
+MAX_WEIGHT = 1e3
 NOISE = (5e-6, 8.0)
 # A weight below this share of the variance of the targets is no better than none.
 NEGLIGIBLE = 1e-5
@@ -44,16 +44,16 @@ class Prediction(NamedTuple):
 class GaussianProcess:
     """Gaussian process whose covariance is a sum of given kernels, each with a weight >= 0, plus noise and a mean.
 
-    Weights, noise and mean maximise the marginal likelihood. Kernels are matrices: ``fit`` takes those between the
+    Weights, noise and mean maximize the marginal likelihood. Kernels are matrices: ``fit`` takes those between the
     training examples, ``predict`` those between new and training examples. Kernels that explain nothing end with
     weight 0. The uncertainty of the mean counts in the variances.
 
     Parameters
     ----------
     n_starts : int
-        Starting points of the optimisation, from 1 to 3.
+        Starting points of the optimization, from 1 to 3.
     max_iter : int
-        Steps of the optimisation from each.
+        Steps of the optimization from each.
     verbose : int
         1 logs what was found.
 
@@ -88,22 +88,22 @@ class GaussianProcess:
 
     def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike) -> Self:
         """Learn weights, noise and mean from the kernel matrices (n, n) of n examples and their targets."""
-        problem, center, unit = _standardised(kernels, y)
-        variances = self._maximised(problem)
+        problem, center, unit = _standardized(kernels, y)
+        variances = self._maximized(problem)
         weights = np.where(variances[:-1] < NEGLIGIBLE, 0.0, variances[:-1])
-        return self._settle(problem, center, unit, np.append(weights, variances[-1]))
+        return self._store(problem, center, unit, np.append(weights, variances[-1]))
 
     def condition(self, kernels: Sequence[ArrayLike], y: ArrayLike, weights: ArrayLike, noise: float) -> Self:
         """Take weights and noise as given, and learn the rest, as :meth:`fit` does with those that it finds."""
-        problem, center, unit = _standardised(kernels, y)
+        problem, center, unit = _standardized(kernels, y)
         given = np.asarray(weights, np.float64)
         if given.shape != (problem.n_kernels,) or not np.isfinite(given).all() or (given < 0).any():
             raise ValueError(f"weights must be {problem.n_kernels} finite numbers >= 0, one for each kernel")
         if not 0 < noise < np.inf:
             raise ValueError(f"noise must be a finite number > 0, not {noise!r}")
-        return self._settle(problem, center, unit, np.append(given * problem.scales, noise) / unit**2)
+        return self._store(problem, center, unit, np.append(given * problem.scales, noise) / unit**2)
 
-    def _settle(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
+    def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
         """Keep what predictions need, in the units of the targets."""
         fitted = _Covariance.of(problem, variances)
         targets = center + unit * problem.targets
@@ -174,7 +174,7 @@ class GaussianProcess:
         targets = np.asarray(y, np.float64)
         return -0.5 * (np.log(2 * np.pi * prediction.variance) + (targets - prediction.mean) ** 2 / prediction.variance)
 
-    def _maximised(self, problem: "_Problem") -> Float64:
+    def _maximized(self, problem: "_Problem") -> Float64:
         """Return the weights and the noise with the largest likelihood that was found."""
         screened, *larger = problem.stages()
         starts = [_start(problem.n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
@@ -270,7 +270,7 @@ class _Covariance:
         factor, jitter = problem.factored(variances)
         right = np.column_stack([problem.targets, np.ones(len(problem.targets))])
         (solved_y, ones) = lapack.dpotrs(factor, right, lower=1)[0].T
-        # The best mean for this covariance, by generalised least squares.
+        # The best mean for this covariance, by generalized least squares.
         mean = float(solved_y.sum() / ones.sum())
         dual = solved_y - mean * ones
         residuals = problem.targets - mean
@@ -339,7 +339,7 @@ def _within_reach(variances: Float64, reach: float) -> tuple[Float64, Float64]:
     least, most = variances * np.exp(-reach), variances * np.exp(reach)
     noise = variances[-1]
     least[:-1][variances[:-1] < noise] = 0
-    most[:-1] = np.minimum(np.maximum(most[:-1], noise * min(reach, 1.0)), MOST_WEIGHT)
+    most[:-1] = np.minimum(np.maximum(most[:-1], noise * min(reach, 1.0)), MAX_WEIGHT)
     least[-1], most[-1] = np.clip([least[-1], most[-1]], *NOISE)
     return least, most
 
@@ -359,7 +359,7 @@ def _scale(kernel: Float64) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _standardised(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem, float, float]:
+def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem, float, float]:
     """Return the problem in its own units, and the mean and deviation of the targets."""
     matrices, targets = _checked(kernels, y)
     center, spread = float(targets.mean()), float(targets.std())

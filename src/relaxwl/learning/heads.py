@@ -23,7 +23,7 @@ from relaxwl._execution import map_chunks
 from relaxwl._progress import report
 from relaxwl._validation import ParameterError
 from relaxwl.learning.choosing import (
-    FAVOURITE,
+    FAVORITE,
     N_LINEAR,
     PENALTIES,
     RIDGES,
@@ -32,14 +32,14 @@ from relaxwl.learning.choosing import (
     chosen,
     decision_table,
     fit_slope,
+    fit_svc,
     inner_folds,
-    machine,
     plain_folds,
     score_kernel,
 )
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
 from relaxwl.learning.scoring import Score, get_score
-from relaxwl.learning.voting import VotingMachine
+from relaxwl.learning.voting import OneVsOneSVM
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -53,7 +53,7 @@ LEAST_SHARE = 0.005
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """Something that took part in a choice, and its cross-validated score."""
 
     name: str
@@ -123,7 +123,7 @@ class Head:
     """
 
     rows: Int64
-    tried: tuple[Tried, ...]
+    tried: tuple[Trial, ...]
     chosen: str
     calibration: Calibration
     n_examples: int
@@ -171,8 +171,8 @@ def average(blocks: Blocks, parts: Mapping[str, float]) -> Float64:
 class KernelSVM(Head):
     """A support vector machine on an average of blocks; inner folds choose the average and the penalty."""
 
-    machine: VotingMachine
-    fold_models: list[VotingMachine]
+    svm: OneVsOneSVM
+    fold_models: list[OneVsOneSVM]
     slope: float
     parts: dict[str, float]
 
@@ -197,18 +197,18 @@ class KernelSVM(Head):
             told = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
             report(options.verbose, "%s: %s %.4g with C = %g", *told, share=options.share(place / len(averages)))
         first = next(iter(averages))
-        best = chosen(scores) if scores else Scores(first, float("nan"), FAVOURITE)
+        best = chosen(scores) if scores else Scores(first, float("nan"), FAVORITE)
         if not scores:
-            self.left_out.append(f"choosing: no class but at most one has three examples; C = {FAVOURITE:g}")
+            self.left_out.append(f"choosing: no class but at most one has three examples; C = {FAVORITE:g}")
         sign = self.metric.sign
-        self.tried = tuple(Tried(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
+        self.tried = tuple(Trial(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
         self.chosen, self.penalty = best.name, best.penalty
         self.parts = dict(averages[best.name])
         gram = average(blocks, self.parts)
 
-        def fitted(train: Int64) -> VotingMachine:
+        def fitted(train: Int64) -> OneVsOneSVM:
             own = None if weights is None else weights[train]
-            model = VotingMachine.of(machine(gram[np.ix_(train, train)], codes[train], self.penalty, own))
+            model = OneVsOneSVM.of(fit_svc(gram[np.ix_(train, train)], codes[train], self.penalty, own))
             return replace(model, support=train[model.support])
 
         n_classes = int(codes.max()) + 1
@@ -223,14 +223,14 @@ class KernelSVM(Head):
         self.calibration, held_out = _calibrated(folds, codes)
         self.slope = fit_slope(table, codes[held_out])
         _score_classes(self.calibration, self.probabilities(table))
-        self.machine = fitted(np.arange(len(codes)))
-        self.rows = self.machine.support
+        self.svm = fitted(np.arange(len(codes)))
+        self.rows = self.svm.support
         return self
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
-        return self.machine.n_classes
+        return self.svm.n_classes
 
     @property
     def calibration_rows(self) -> Int64:
@@ -246,7 +246,7 @@ class KernelSVM(Head):
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
-        return self.machine.decisions(average(blocks, self.parts))
+        return self.svm.decisions(average(blocks, self.parts))
 
     def probabilities(self, decisions: Float64) -> Float64:
         """Return the probability of each class."""
@@ -254,7 +254,7 @@ class KernelSVM(Head):
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return how clearly each class wins against the others."""
-        return self.machine.margins(average(blocks, self.parts))
+        return self.svm.margins(average(blocks, self.parts))
 
 
 class _Processes(Head):
@@ -307,7 +307,7 @@ class _Processes(Head):
             with time_limit(None if left is None else max(left, 1.0)):
                 return GaussianProcess(verbose=self.options.verbose).fit(matrices, y)
         except TimeLimitReached:
-            self.left_out.append("most steps towards the best weights: the time limit was reached")
+            self.left_out.append("most steps toward the best weights: the time limit was reached")
             return GaussianProcess(n_starts=1, max_iter=1, verbose=self.options.verbose).fit(matrices, y)
 
     def _tried(self, score: float) -> None:
@@ -315,7 +315,7 @@ class _Processes(Head):
         shares = {name: weight / total for name, weight in self.weights.items()}
         largest = sorted(shares, key=lambda name: -shares[name])
         counted = "; ".join(f"{name}: {shares[name]:.0%}" for name in largest if shares[name] >= LEAST_SHARE)
-        self.tried = (Tried(self.chosen, score, f"by {counted or 'none of the kernels'}"),)
+        self.tried = (Trial(self.chosen, score, f"by {counted or 'none of the kernels'}"),)
 
     def _predictions(self, blocks: Blocks, own: Blocks) -> list[Prediction]:
         cross, diagonals = [blocks[name] for name in self.blocks], [own[name] for name in self.blocks]
@@ -494,7 +494,7 @@ class LinearClassifier(Linear):
         self.slope = fit_slope(tables[best], codes[held_out]) if scores else 1.0
         self.chosen = "linear SVM"
         score = self.metric.sign * scores[best] if scores else float("nan")
-        self.tried = (Tried(self.chosen, score, f"C = {penalties[best]:g}"),)
+        self.tried = (Trial(self.chosen, score, f"C = {penalties[best]:g}"),)
         final = fitted(penalties[best], np.arange(len(codes)))
         of_folds = np.stack(models[best]) if scores else np.zeros((0, *final.shape))
         self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
@@ -561,7 +561,7 @@ class LinearRegressor(Linear):
         self.fold_intercepts = np.array([[model.intercept_] for model in models[best]])
         final = fitted(best, np.arange(len(y)))
         self.coefficients, self.intercepts = final.coef_[None], np.array([final.intercept_])
-        self.tried = tuple(Tried(f"ridge {ridge:g}", score) for ridge, score in scores.items())
+        self.tried = tuple(Trial(f"ridge {ridge:g}", score) for ridge, score in scores.items())
         self.chosen = f"ridge {best:g}"
         return self
 

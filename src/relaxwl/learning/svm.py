@@ -1,4 +1,4 @@
-"""Support vector machines on Gram matrices: scores of many C on one split, and the final fit of a fold.
+"""Support vector models on Gram matrices: scores of many C on one split, and the final fit of a fold.
 
 The final fit of a fold is scikit-learn's ``SVC(kernel="precomputed")``, that is LIBSVM. The thousands of fits that
 choose its parameters solve the same problem to the same tolerance with the same one-against-one votes, but in
@@ -12,7 +12,7 @@ Compiling that takes 8 s. Where few small problems are solved, as in a predictor
 
 Moving all free variables at once (``polish``) earns its keep: without it a path of ten C in one inner fold takes 2.0
 times as long on IMDB-BINARY with WL and 3.1 with R-WL*, 3.9 and 3.7 on PROTEINS, 27 and 4.2 on NCI1, 1.0 on EGO-1. Its
-factorisation (``cholesky``) and going on from walls of the box (``walk``) bring nothing on WL; on R-WL* 2.7 times on
+factorization (``cholesky``) and going on from walls of the box (``walk``) bring nothing on WL; on R-WL* 2.7 times on
 IMDB-BINARY, 1.2 on NCI1, 1.0 on PROTEINS.
 """
 
@@ -55,7 +55,7 @@ class PathScores:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted class codes of unseen graphs, from one fitted machine."""
+    """Predicted class codes of unseen graphs, from one fitted svm."""
 
     classes: Int64
     converged: bool
@@ -135,6 +135,6 @@ def _libsvm_predictions(
 def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> Prediction:
     """Fit on a scaled (n, n) training matrix and predict the rows of the equally scaled (m, n) matrix ``unseen``."""
     started = time.perf_counter()
-    machine = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
-    classes = np.asarray(machine.predict(unseen), np.int64)
-    return Prediction(classes, machine.fit_status_ == 0, time.perf_counter() - started)
+    svm = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
+    classes = np.asarray(svm.predict(unseen), np.int64)
+    return Prediction(classes, svm.fit_status_ == 0, time.perf_counter() - started)

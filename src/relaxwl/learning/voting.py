@@ -12,8 +12,8 @@ Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class VotingMachine:
-    """What is left of a machine on a Gram matrix: which examples it leans on, and how much each pair does so.
+class OneVsOneSVM:
+    """What is left of a model on a Gram matrix: which examples it leans on, and how much each pair does so.
 
     Attributes
     ----------
@@ -33,21 +33,21 @@ class VotingMachine:
     n_classes: int
 
     @classmethod
-    def of(cls, machine: Any) -> "VotingMachine":
+    def of(cls, model: Any) -> "OneVsOneSVM":
         """Return the weights of a fitted ``SVC``."""
-        n_classes = len(machine.classes_)
-        support = np.asarray(machine.support_, np.int64)
-        dual = np.asarray(machine.dual_coef_, np.float64)
+        n_classes = len(model.classes_)
+        support = np.asarray(model.support_, np.int64)
+        dual = np.asarray(model.dual_coef_, np.float64)
         if n_classes == 2:  # scikit-learn turns two classes round: positive is the second
-            return cls(support, -dual, -np.asarray(machine.intercept_, np.float64), 2)
-        begins = np.concatenate([[0], np.cumsum(machine.n_support_)])
+            return cls(support, -dual, -np.asarray(model.intercept_, np.float64), 2)
+        begins = np.concatenate([[0], np.cumsum(model.n_support_)])
         pairs = list(itertools.combinations(range(n_classes), 2))
         coefficients = np.zeros((len(pairs), len(support)))
         for place, (a, b) in enumerate(pairs):
             of_a, of_b = slice(begins[a], begins[a + 1]), slice(begins[b], begins[b + 1])
             coefficients[place, of_a] = dual[b - 1, of_a]
             coefficients[place, of_b] = dual[a, of_b]
-        return cls(support, coefficients, np.asarray(machine.intercept_, np.float64), n_classes)
+        return cls(support, coefficients, np.asarray(model.intercept_, np.float64), n_classes)
 
     def pair_decisions(self, values: Float64) -> Float64:
         """Return the decisions (m, n_pairs), given kernel values (m, s) with the support."""

@@ -34,7 +34,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
 
     Fitted on training molecules: descriptors that are constant or undefined there are dropped. Most of the others are
     counts and sizes with long tails, so each is replaced by its normal score (the quantile of the normal distribution
-    that belongs to its rank; between ranks, by interpolation), then standardised and clipped. A value that is undefined
+    that belongs to its rank; between ranks, by interpolation), then standardized and clipped. A value that is undefined
     for a new molecule counts as the mean.
 
     Parameters

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl._validation import check_integer
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -92,7 +92,7 @@ class MoleculePredictor(GraphPredictor):
         views = [view for name in VIEWS if name in self.views for view in made[name]]
         views += [extra_view()] if objects.extra is not None else []
         n_kernels = sum(len(view.blocks) for view in views)
-        refuse_beyond_memory(
+        check_memory(
             (n_kernels + 3) * 8.0 * len(objects) ** 2,
             f"{n_kernels} kernel matrices of {len(objects)} molecules",
             "fit on fewer molecules, or with fewer views",

@@ -6,7 +6,7 @@ from relaxwl.predictors.effects import ClusterEffect, NodeEffects
 from relaxwl.predictors.index import GraphIndex
 from relaxwl.predictors.regressor import GraphRegressor
 from relaxwl.predictors.report import FitReport
-from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, VertexGroups
+from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, NodeClusters
 
 __all__ = [
     "AveragedKernel",
@@ -17,6 +17,6 @@ __all__ = [
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
+    "NodeClusters",
     "NodeEffects",
-    "VertexGroups",
 ]

@@ -461,5 +461,5 @@ def _renumber(head: Any, rows: Int64) -> None:
     """Let a head that learned from some of the training objects know them by their places among all."""
     head.rows = rows[head.rows]
     if isinstance(head, KernelSVM):
-        head.machine = replace(head.machine, support=rows[head.machine.support])
+        head.svm = replace(head.svm, support=rows[head.svm.support])
         head.fold_models = [replace(model, support=rows[model.support]) for model in head.fold_models]

@@ -37,9 +37,9 @@ from relaxwl.learning.heads import (
     LinearRegressor,
     ProcessClassifier,
     ProcessRegressor,
-    Tried,
+    Trial,
 )
-from relaxwl.learning.voting import VotingMachine
+from relaxwl.learning.voting import OneVsOneSVM
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport, FitReports
@@ -128,16 +128,16 @@ record(
 # ---------------------------------------------------------------------------------------------------- heads
 
 
-def _check_machine(machine: VotingMachine) -> None:
-    n_pairs = machine.n_classes * (machine.n_classes - 1) // 2
-    different = len(np.unique(machine.support)) == len(machine.support)
-    require(different and machine.support.min(initial=0) >= 0, "support must be different numbers from 0 on")
-    _shaped(machine.coefficients, (n_pairs, len(machine.support)), "coefficients")
-    _shaped(machine.intercepts, (n_pairs,), "intercepts")
+def _check_pairs(svm: OneVsOneSVM) -> None:
+    n_pairs = svm.n_classes * (svm.n_classes - 1) // 2
+    different = len(np.unique(svm.support)) == len(svm.support)
+    require(different and svm.support.min(initial=0) >= 0, "support must be different numbers from 0 on")
+    _shaped(svm.coefficients, (n_pairs, len(svm.support)), "coefficients")
+    _shaped(svm.intercepts, (n_pairs,), "intercepts")
 
 
 def _check_svm(head: KernelSVM) -> None:
-    require(np.array_equal(head.rows, head.machine.support), "rows must be those of the support")
+    require(np.array_equal(head.rows, head.svm.support), "rows must be those of the support")
 
 
 def _check_process(process: GaussianProcess) -> None:
@@ -180,12 +180,12 @@ record(
 )  # fmt: skip
 _calibrated = {"calibration": of(Calibration), "n_examples": whole(least=1)}
 record(
-    VotingMachine, _check_machine, support=vector(np.int64), coefficients=_table, intercepts=_line,
+    OneVsOneSVM, _check_pairs, support=vector(np.int64), coefficients=_table, intercepts=_line,
     n_classes=whole(MAX_CLASSES, 2),
 )  # fmt: skip
 record(
-    KernelSVM, _check_svm, machine=of(VotingMachine), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
-    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(VotingMachine), MAX_TARGETS),
+    KernelSVM, _check_svm, svm=of(OneVsOneSVM), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
+    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(OneVsOneSVM), MAX_TARGETS),
     **_calibrated,
 )  # fmt: skip
 record(
@@ -228,9 +228,9 @@ def _check_novelty(novelty: Novelty) -> None:
 
 
 record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
-record(Tried, name=text, score=number(nan=True), detail=text)
+record(Trial, name=text, score=number(nan=True), detail=text)
 record(
-    FitReport, task=text, metric=text, validation=text, tried=listed(of(Tried), 1000, 0, tuple), chosen=text,
+    FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 0, tuple), chosen=text,
     score=number(nan=True), greater_is_better=of(bool), baseline=number(nan=True), baseline_name=text,
     kernels=listed(text, MAX_VIEWS, 0, tuple), left_out=listed(text, 1000, 0, tuple),
     warnings=listed(text, 1000, 0, tuple), seconds=number(0),

@@ -1,6 +1,6 @@
 """Which kernels a predictor averages: few fits, several views of each, by how much effort is wanted.
 
-Many cheap partitions (random trees as centres, one exact assignment, no rounds of k-means) beat few good ones, as many
+Many cheap partitions (random trees as centers, one exact assignment, no rounds of k-means) beat few good ones, as many
 random trees beat one in a forest; and an average of kernels needs no choice, which small inner folds make badly.
 """
 
@@ -27,7 +27,7 @@ PATH_CLUSTERS = (0.5, 0.25)
 MAX_PAIRS = 3e7
 # The λ of exp(−λ·D), for distances D that lie between 0 and 1.
 DECAYS = (1.0, 4.0)
-# Vectors that attributes are quantised to.
+# Vectors that attributes are quantized to.
 N_CODES = 16
 
 

@@ -21,7 +21,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
     By default a Gaussian process: its covariance is a sum of blocks of kernels (exact and relaxed Weisfeiler-Lehman
     kernels, along shortest paths too where that is affordable, and vectors beside the graphs), and the weight of each,
-    the noise and the mean maximise the marginal likelihood. Beyond 5,000 graphs it is a ridge regression on explicit
+    the noise and the mean maximize the marginal likelihood. Beyond 5,000 graphs it is a ridge regression on explicit
     features, and ``report_`` says so.
 
     Parameters

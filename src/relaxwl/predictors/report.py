@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from relaxwl.learning.heads import Tried
+from relaxwl.learning.heads import Trial
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class FitReport:
     chosen : str
         The name of what was chosen.
     score : float
-        Its cross-validated score. It was chosen by these scores, so it is a little optimistic.
+        Its cross-validated score. It was chosen by these scores, so it is a little optimiztic.
     greater_is_better : bool
         Whether larger scores are better.
     baseline : float
@@ -45,7 +45,7 @@ class FitReport:
     task: str
     metric: str
     validation: str
-    tried: tuple[Tried, ...]
+    tried: tuple[Trial, ...]
     chosen: str
     score: float
     greater_is_better: bool

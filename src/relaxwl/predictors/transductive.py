@@ -20,7 +20,7 @@ class TransductiveClassifier:
 
     Nested cross-validations under the transductive protocol need it: kernels are fitted once, and each fold chooses,
     calibrates and learns on its training graphs alone. Predictions differ from those of ``GraphClassifier.fit`` on the
-    training graphs only by what unlabelled graphs tell the kernels.
+    training graphs only by what unlabeled graphs tell the kernels.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kernels as steps of scikit-learn pipelines: Gram matrices, distances, and groups of single vertices."""
+"""Kernels as steps of scikit-learn pipelines: Gram matrices, distances, and clusters of single nodes."""
 
 from typing import Any, Self
 
@@ -97,7 +97,7 @@ class KernelMatrix(_AgainstTraining):
 
 
 class KernelDistance(_AgainstTraining):
-    """A transformer that yields distances, for estimators with ``metric="precomputed"``: neighbours, t-SNE, clusters.
+    """A transformer that yields distances, for estimators with ``metric="precomputed"``: neighbors, t-SNE, clusters.
 
     The distance of two graphs is that of their features: √(k(G, G) + k(H, H) − 2·k(G, H)). What was not met in fitting
     counts in k(G, G), so that a graph of unknown parts is far from all.
@@ -163,16 +163,16 @@ def _distances(matrix: Float64, own_x: Float64, own_y: Float64) -> Float64:
     return np.sqrt(np.maximum(squared, 0.0))
 
 
-class VertexGroups(_OnKernel):
-    """A transformer from vertices to the groups of their neighbourhoods: roles in one large network.
+class NodeClusters(_OnKernel):
+    """A transformer from nodes to the clusters of their neighborhoods: roles in one large network.
 
-    Its rows are vertices, not graphs: all vertices of all graphs, in order. Two vertices share as many columns as there
-    are depths and partitions at which their neighbourhoods fall into the same group, so any clustering or linear model
+    Its rows are nodes, not graphs: all nodes of all graphs, in order. Two nodes share as many columns as there
+    are depths and partitions at which their neighborhoods fall into the same cluster, so any clustering or linear model
     on the rows finds roles that are alike without being linked.
 
     Parameters
     ----------
-    kernel : graph kernel with ``node_groups``, optional
+    kernel : graph kernel with ``node_clusters``, optional
         ``WeisfeilerLehman`` or ``RelaxedWeisfeilerLehman``; it is cloned. ``WeisfeilerLehman(2)`` by default.
     sparse_output : bool
         Whether to return a sparse array; False suits ``set_output(transform="pandas")``.
@@ -181,13 +181,13 @@ class VertexGroups(_OnKernel):
     ----------
     kernel_ : graph kernel
         The fitted kernel.
-    n_groups_ : list of list of int
-        Number of groups, by partition and depth.
+    n_clusters_ : list of list of int
+        Number of clusters, by partition and depth.
 
     Examples
     --------
     >>> import networkx as nx
-    >>> roles = VertexGroups(WeisfeilerLehman(max_depth=1)).fit_transform(nx.star_graph(3))
+    >>> roles = NodeClusters(WeisfeilerLehman(max_depth=1)).fit_transform(nx.star_graph(3))
     >>> roles.toarray()
     array([[1., 0., 1.],
            [1., 1., 0.],
@@ -200,47 +200,47 @@ class VertexGroups(_OnKernel):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the groups from one graph, or from several; ``y`` is ignored."""
-        self._fit_groups(X)
+        """Learn the clusters from one graph, or from several; ``y`` is ignored."""
+        self._fit_clusters(X)
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return one row for each vertex: 1 in the column of each group that it belongs to.
+        """Return one row for each node: 1 in the column of each cluster that it belongs to.
 
-        A neighbourhood that belongs to no group that was met in fitting has no column.
+        A neighborhood that belongs to no cluster that was met in fitting has no column.
         """
         check_is_fitted(self)
-        return self._columns(self.kernel_.node_groups(_network(X)))
+        return self._columns(self.kernel_.node_clusters(_network(X)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the rows of the vertices; the same as ``fit(X).transform(X)``."""
-        return self._columns(self._fit_groups(X))
+        """Fit, and return the rows of the nodes; the same as ``fit(X).transform(X)``."""
+        return self._columns(self._fit_clusters(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each column: its partition, depth and group."""
+        """Return a name for each column: its partition, depth and cluster."""
         check_is_fitted(self)
         names = [
-            f"depth {depth}, partition {partition}: group {group}"
-            for partition, by_depth in enumerate(self.n_groups_)
-            for depth, n_groups in enumerate(by_depth)
-            for group in range(n_groups)
+            f"depth {depth}, partition {partition}: cluster {cluster}"
+            for partition, by_depth in enumerate(self.n_clusters_)
+            for depth, n_clusters in enumerate(by_depth)
+            for cluster in range(n_clusters)
         ]
         return np.array(names, dtype=object)
 
-    def _fit_groups(self, X: Any) -> list[list[Int32]]:
+    def _fit_clusters(self, X: Any) -> list[list[Int32]]:
         self.kernel_ = self._new_kernel(WeisfeilerLehman(2))
-        if not hasattr(self.kernel_, "node_groups"):
-            raise TypeError(f"kernel must have node_groups, and {type(self.kernel_).__name__} has none")
+        if not hasattr(self.kernel_, "node_clusters"):
+            raise TypeError(f"kernel must have node_clusters, and {type(self.kernel_).__name__} has none")
         graphs = _network(X)
-        groups: list[list[Int32]] = self.kernel_.fit(graphs).node_groups(graphs)
-        self.n_groups_ = [[int(ids.max(initial=-1)) + 1 for ids in by_depth] for by_depth in groups]
-        return groups
+        clusters: list[list[Int32]] = self.kernel_.fit(graphs).node_clusters(graphs)
+        self.n_clusters_ = [[int(ids.max(initial=-1)) + 1 for ids in by_depth] for by_depth in clusters]
+        return clusters
 
-    def _columns(self, groups: list[list[Int32]]) -> Any:
+    def _columns(self, clusters: list[list[Int32]]) -> Any:
         blocks = [
-            _indicators(ids, n_groups)
-            for by_depth, sizes in zip(groups, self.n_groups_, strict=True)
-            for ids, n_groups in zip(by_depth, sizes, strict=True)
+            _indicators(ids, n_clusters)
+            for by_depth, sizes in zip(clusters, self.n_clusters_, strict=True)
+            for ids, n_clusters in zip(by_depth, sizes, strict=True)
         ]
         columns = csr_array(hstack(blocks, format="csr"))
         return columns if self.sparse_output else columns.toarray()
@@ -254,8 +254,8 @@ def _network(X: Any) -> GraphCollection:
         return as_collection([X])
 
 
-def _indicators(ids: Int32, n_groups: int) -> csr_array:
-    """Return a 1 in the column of each vertex's group, and an empty row where the group was not met in fitting."""
-    known = ids < n_groups
+def _indicators(ids: Int32, n_clusters: int) -> csr_array:
+    """Return a 1 in the column of each node's cluster, and an empty row where the cluster was not met in fitting."""
+    known = ids < n_clusters
     indptr = np.concatenate([[0], np.cumsum(known)])
-    return csr_array((np.ones(int(known.sum())), ids[known], indptr), shape=(len(ids), n_groups))
+    return csr_array((np.ones(int(known.sum())), ids[known], indptr), shape=(len(ids), n_clusters))

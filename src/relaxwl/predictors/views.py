@@ -185,7 +185,7 @@ class CountView:
         """Give each node of a cluster an equal share of what the cluster's features have."""
         features, sizes = self.features(self.represent(objects)), _cluster_sizes(self.kernel)
         nodes, clusters, first = [], [], 0
-        for depth, of_depth in enumerate(zip(*self.kernel.node_groups(objects.graphs), strict=True)):
+        for depth, of_depth in enumerate(zip(*self.kernel.node_clusters(objects.graphs), strict=True)):
             for ids, size in zip(of_depth, sizes[depth], strict=True):
                 known = np.flatnonzero(ids < size)
                 nodes.append(known)
@@ -211,10 +211,10 @@ class CountView:
         """Return the clusters with nodes of one graph, and its counts without those of each: a row a cluster."""
         found, columns = [], []
         whole = self.represent(objects)
-        groups, sizes = self.kernel.node_groups(objects.graphs), _cluster_sizes(self.kernel)
+        clusters, sizes = self.kernel.node_clusters(objects.graphs), _cluster_sizes(self.kernel)
         for depth in range(1, len(whole)):
             first = 0  # the counts of the partitions lie side by side
-            for partition, (ids, size) in enumerate(zip(groups, sizes[depth], strict=True)):
+            for partition, (ids, size) in enumerate(zip(clusters, sizes[depth], strict=True)):
                 for number in np.unique(ids[depth][ids[depth] < size]).tolist():
                     nodes = tuple(np.flatnonzero(ids[depth] == number).tolist())
                     found.append(NodeCluster(depth, nodes, partition, number))
@@ -243,19 +243,19 @@ class CountView:
 def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
     """Return the counts of one graph without those of its first, second, ... node: a row for each node.
 
-    ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_groups``. Counts of the node's own
+    ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_clusters``. Counts of the node's own
     neighborhoods are taken out and, along shortest paths, of the pairs with it at an end; others stay as they are.
     """
-    groups, sizes = kernel.node_groups(graph), _cluster_sizes(kernel)
+    clusters, sizes = kernel.node_clusters(graph), _cluster_sizes(kernel)
     if sizes:
-        ids = ([by_depth[depth] for by_depth in groups] for depth in range(len(sizes)))
+        ids = ([by_depth[depth] for by_depth in clusters] for depth in range(len(sizes)))
         return [_without_own(np.array(of_depth), np.array(size)) for of_depth, size in zip(ids, sizes, strict=True)]
     counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
     by_depth = []
-    for depth in range(len(groups[0])):
+    for depth in range(len(clusters[0])):
         parts = [
             _without_pairs(of_partition[depth], graph, ids[depth], kernel.n_jobs)
-            for of_partition, ids in zip(counters, groups, strict=True)
+            for of_partition, ids in zip(counters, clusters, strict=True)
         ]
         by_depth.append(join_counts(parts, [1.0] * len(parts)))
     return by_depth

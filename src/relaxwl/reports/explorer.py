@@ -1,4 +1,4 @@
-"""One self-contained page to look at what a kernel has found: groups, a map of them, and where they are in graphs.
+"""One self-contained page to look at what a kernel has found: clusters, a map of them, and where they are in graphs.
 
 The page holds its data as JSON and draws with plain JavaScript. It loads nothing: its security policy forbids it.
 """
@@ -51,11 +51,11 @@ def render_explorer(
     title : str
         Headline of the page.
     max_clusters : int
-        Groups on the page, the best ones; a note says how many more there are.
+        Clusters on the page, the best ones; a note says how many more there are.
     n_graphs : int
         Graphs on the page: of each class those that the model is surest of.
     n_nearest, n_farthest : int
-        Members shown for each group.
+        Members shown for each cluster.
     """
     data = explorer_data(
         explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest
@@ -86,8 +86,8 @@ def embedded_json(data: Any) -> str:
 def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
-        f"{len(graphs):,} graphs with {graphs.n_nodes:,} vertices {explanation.what}. The kernel puts similar "
-        f"neighbourhoods into {len(explanation.clusters):,} groups; {better:,} of them {explanation.telling} better "
+        f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. The kernel puts similar "
+        f"neighborhoods into {len(explanation.clusters):,} clusters; {better:,} of them {explanation.telling} better "
         "than chance."
     )
     if explanation.target.values is not None:

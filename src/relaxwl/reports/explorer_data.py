@@ -15,11 +15,11 @@ from relaxwl.graphs.labels import Label
 from relaxwl.unfolding.outline import Path
 from relaxwl.unfolding.tree import Branch, UnfoldingTree
 
-# What became of a vertex of a tree, as the page's script knows it.
-KEPT, RELABELLED, DELETED, INSERTED = range(4)
-# Larger graphs are cut around the vertices with most evidence.
+# What became of a node of a tree, as the page's script knows it.
+KEPT, RELABELED, DELETED, INSERTED = range(4)
+# Larger graphs are cut around the nodes with most evidence.
 MAX_DRAWN_NODES = 300
-# Groups named as neighbours of each.
+# Clusters named as neighbors of each.
 N_NEIGHBORS = 4
 
 
@@ -42,7 +42,7 @@ def explorer_data(
         "maps": maps,
         "graphs": [_graph(explanation, explanation.explain_graph(graph), place, table) for graph in chosen],
         "names": {str(graph): name for graph in sorted(named) if (name := _name(explanation.graphs, graph))},
-        "levels": [[grouping.partition, grouping.depth] for grouping in explanation.groupings],
+        "levels": [[level.partition, level.depth] for level in explanation.levels],
         "trees": table.rows,
         "labels": table.labels,
         "edges": table.edges,
@@ -52,10 +52,10 @@ def explorer_data(
 class TreeTable:
     """All trees and tree mappings of a page as one table of distinct subtrees.
 
-    A row is ``[state, label, ...]``, for a relabelled vertex ``[state, label, new label, ...]``, followed by child row
+    A row is ``[state, label, ...]``, for a relabeled node ``[state, label, new label, ...]``, followed by child row
     and count of each branch, and its edge where edges have labels. Labels and edges are numbers into their lists; an
-    edge is a pair of texts, different where the edge was relabelled. A mapping is the overlay of its two trees:
-    vertices that are mapped to each other are one vertex, and what occurs in one tree only is marked as deleted or
+    edge is a pair of texts, different where the edge was relabeled. A mapping is the overlay of its two trees:
+    nodes that are mapped to each other are one node, and what occurs in one tree only is marked as deleted or
     inserted.
     """
 
@@ -78,7 +78,7 @@ class TreeTable:
         return self._label_of[text]
 
     def tree(self, tree: UnfoldingTree, state: int = KEPT) -> int:
-        """Return the row of a tree whose vertices all have one state."""
+        """Return the row of a tree whose nodes all have one state."""
         if (tree, state) not in self._tree_of:
             for part in tree.distinct_subtrees():  # children come first
                 children = [(self._tree_of[b.tree, state], b.multiplicity, b.edge, b.edge) for b in part.branches]
@@ -105,7 +105,7 @@ class TreeTable:
         alone = [branch for position, branch in enumerate(after) if position not in mapped]
         children += [(self.tree(branch.tree, INSERTED), 1, branch.edge, branch.edge) for branch in alone]
         labels = [self.label(source.label), self.label(target.label)]
-        head = [KEPT, labels[0]] if labels[0] == labels[1] else [RELABELLED, *labels]
+        head = [KEPT, labels[0]] if labels[0] == labels[1] else [RELABELED, *labels]
         return self._row(head, children)
 
     def _row(self, head: list[int], children: list[tuple[int, int, Label, Label]]) -> int:
@@ -140,12 +140,12 @@ def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
         "class_sizes": sizes.tolist(),
         "intercept": _rounded(explanation.model.intercept),
         "left_out": len(explanation.clusters) - n_shown,
-        "labelled": explanation.graphs.is_labelled or _uses_attributes(explanation),
+        "labeled": explanation.graphs.is_labeled or _uses_attributes(explanation),
         "edge_labels": bool(explanation.kernel.edge_labels),
         "significance": explanation.significance,
         "n_permutations": explanation.n_permutations,
         "kernel": type(explanation.kernel).__name__,
-        "has_centers": explanation.groupings[0].centers is not None,
+        "has_centers": explanation.levels[0].centers is not None,
     }
 
 
@@ -155,13 +155,13 @@ def _uses_attributes(explanation: Explanation) -> bool:
 
 
 def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], table: TreeTable) -> dict[str, Any]:
-    """Return one list for each property of the groups; those of classes are lists of lists."""
+    """Return one list for each property of the clusters; those of classes are lists of lists."""
     return {
         "depth": [cluster.depth for cluster in shown],
         "partition": [cluster.partition for cluster in shown],
-        "group": [cluster.group for cluster in shown],
+        "cluster": [cluster.number for cluster in shown],
         "tree": [table.tree(cluster.center) for cluster in shown],
-        "vertices": [cluster.center.size for cluster in shown],
+        "nodes": [cluster.center.size for cluster in shown],
         "size": [cluster.size for cluster in shown],
         "in_graphs": [cluster.n_graphs for cluster in shown],
         "share": _rounded([cluster.share for cluster in shown]),
@@ -178,12 +178,12 @@ def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], tabl
 def _members(
     explanation: Explanation, cluster: ClusterEvidence, table: TreeTable, n_nearest: int, n_farthest: int
 ) -> list[list[Any]]:
-    """Return [far, graph, vertex, distance, alike, cost, compared depth, overlay, words] for each member."""
+    """Return [far, graph, node, distance, alike, cost, compared depth, overlay, words] for each member."""
     members = explanation.members(cluster, n_nearest, n_farthest)
     return [
         _member(int(far), member, table)
-        for far, group in enumerate((members.nearest, members.farthest))
-        for member in group
+        for far, chosen in enumerate((members.nearest, members.farthest))
+        for member in chosen
     ]
 
 
@@ -197,22 +197,22 @@ def _member(far: int, member: Member, table: TreeTable) -> list[Any]:
 def _maps(
     explanation: Explanation, shown: tuple[ClusterEvidence, ...], place: dict[int, int]
 ) -> tuple[list[dict[str, Any]], list[list[int]]]:
-    """Return a map for each grouping with centres, and the nearest groups of each group."""
+    """Return a map for each level with centers, and the nearest clusters of each cluster."""
     maps: list[dict[str, Any]] = []
     neighbors: list[list[int]] = [[] for _ in shown]
-    for grouping in explanation.groupings:
-        groups = [g for g in range(grouping.n_groups) if grouping.first_column + g in place]
-        distances = explanation.center_distances(grouping.partition, grouping.depth)
-        if distances is None or len(groups) < 2:
+    for level in explanation.levels:
+        clusters = [g for g in range(level.n_clusters) if level.first_column + g in place]
+        distances = explanation.center_distances(level.partition, level.depth)
+        if distances is None or len(clusters) < 2:
             continue
-        indices = [place[grouping.first_column + group] for group in groups]
+        indices = [place[level.first_column + cluster] for cluster in clusters]
         maps.append({
-            "partition": grouping.partition,
-            "depth": grouping.depth,
+            "partition": level.partition,
+            "depth": level.depth,
             "clusters": indices,
-            "xy": _unit_square(plane(distances)[groups]),
+            "xy": _unit_square(plane(distances)[clusters]),
         })  # fmt: skip
-        for row, index in zip(distances[np.ix_(groups, groups)], indices, strict=True):
+        for row, index in zip(distances[np.ix_(clusters, clusters)], indices, strict=True):
             order = [indices[other] for other in np.argsort(row, kind="stable") if indices[other] != index]
             neighbors[index] = order[:N_NEIGHBORS]
     return maps, neighbors
@@ -237,12 +237,12 @@ def _typical_graphs(explanation: Explanation, n_graphs: int) -> list[int]:
 def _graph(
     explanation: Explanation, found: GraphExplanation, place: dict[int, int], table: TreeTable
 ) -> dict[str, Any]:
-    """Return a graph with positions, and for each level the group of every vertex (-1 for none on the page)."""
+    """Return a graph with positions, and for each level the cluster of every node (-1 for none on the page)."""
     graph = explanation.graphs[found.graph]
     all_edges = [(a, b) for a, b in graph.edges.tolist()]
     telling = np.argsort(-found.evidence[:, found.predicted], kind="stable")[: MAX_DRAWN_NODES // 3]
-    kept = drawing.vertices_to_draw(graph.n_nodes, all_edges, sorted(telling.tolist()), MAX_DRAWN_NODES)
-    new = {vertex: index for index, vertex in enumerate(kept)}
+    kept = drawing.nodes_to_draw(graph.n_nodes, all_edges, sorted(telling.tolist()), MAX_DRAWN_NODES)
+    new = {node: index for index, node in enumerate(kept)}
     edges = [(new[a], new[b]) for a, b in all_edges if a in new and b in new]
     start = int(explanation.graphs.offsets[found.graph])
     lookup = np.full(explanation.features.shape[1] + 1, -1)
@@ -255,12 +255,12 @@ def _graph(
         "scores": _rounded(found.scores),
         "n": graph.n_nodes,
         "m": graph.n_edges,
-        "vertices": [] if len(kept) == graph.n_nodes else kept,
+        "nodes": [] if len(kept) == graph.n_nodes else kept,
         "edges": [end for edge in edges for end in edge],
         "xy": _unit_square(_positions(explanation.graphs, found.graph, kept, edges)),
-        "labels": [] if labels is None else [table.label(labels[vertex]) for vertex in kept],
-        "groups": [
-            lookup[grouping.column_of_node()[start + np.array(kept)]].tolist() for grouping in explanation.groupings
+        "labels": [] if labels is None else [table.label(labels[node]) for node in kept],
+        "node_clusters": [
+            lookup[level.column_of_node()[start + np.array(kept)]].tolist() for level in explanation.levels
         ],
         "evidence": [_rounded(column, 3) for column in found.evidence[kept].T],
         "n_clusters": len(found.clusters),
@@ -273,7 +273,7 @@ def _graph(
 
 
 def _positions(graphs: GraphCollection, index: int, kept: list[int], edges: list[tuple[int, int]]) -> Float64:
-    """Return where to draw vertices: in molecules where a chemist expects them."""
+    """Return where to draw nodes: in molecules where a chemist expects them."""
     positions = graphs.positions(index) if isinstance(graphs, MoleculeCollection) else None
     return drawing.spring_layout(len(kept), edges) if positions is None else positions[kept]
 

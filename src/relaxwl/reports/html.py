@@ -26,7 +26,7 @@ FITTED_ON = {
 }
 BEST = ' class="best"'
 # Tables with more columns are set closer, so that they fit on a screen.
-MOST_COLUMNS = 9
+MAX_COLUMNS = 9
 # A number behind a name: EGO-1, EGO-2, ... are levels of the same family.
 LEVEL = re.compile(r"[-_ ]?\d+$")
 # What an address on the web may consist of, besides letters and digits; escapes in it stay what they are.
@@ -204,7 +204,7 @@ class _Part:
         records = list(self.results.dataset_records.values())
         if not records:
             return ""
-        caption = "Distinct unfolding trees: where their number approaches that of the vertices, nothing is alike"
+        caption = "Distinct unfolding trees: where their number approaches that of the nodes, nothing is alike"
         figure = self._figure(caption, plots.distinct_trees_figure, records, caption=caption)
         return _table(dataset_table(records)) + _grid([figure])
 
@@ -344,7 +344,7 @@ def _table(table: Table) -> str:
         rows.append(f'<tr><th scope="row">{escape(first.text)}</th>{cells}</tr>')
     notes = f'<p class="note">{escape(". ".join(table.notes))}.</p>' if table.notes else ""
     body = "\n".join(rows)
-    kind = "scroll wide" if len(table.columns) > MOST_COLUMNS else "scroll"
+    kind = "scroll wide" if len(table.columns) > MAX_COLUMNS else "scroll"
     return (
         f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(table.title)}"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{notes}"

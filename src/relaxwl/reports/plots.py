@@ -1,8 +1,8 @@
 """Pictures of results: each function returns a matplotlib figure (the ``plot`` extra).
 
 Figures are drawn in one ink on no background, so that the same figure can be saved as a file on white or put into a
-page, where the ink becomes the page's own text colour, light or dark. Series differ in colour (of a palette that
-colour-blind people can tell apart) and in marker.
+page, where the ink becomes the page's own text color, light or dark. Series differ in color (of a palette that
+color-blind people can tell apart) and in marker.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1e2a35"
-# After Okabe and Ito's palette, in an order that keeps neighbours apart: without the yellow that vanishes on white, and
+# After Okabe and Ito's palette, in an order that keeps neighbors apart: without the yellow that vanishes on white, and
 # with a blue that does not vanish on black.
 COLORS = ("#1f83cc", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", "p")
@@ -226,7 +226,7 @@ def ranks_figure(ranks: Ranks) -> Figure:
 
 @_styled
 def gram_figure(sketch: GramSketch) -> Figure:
-    """Draw a Gram matrix, cosine-normalised and sorted by class: blocks on the diagonal are classes that it sees."""
+    """Draw a Gram matrix, cosine-normalized and sorted by class: blocks on the diagonal are classes that it sees."""
     figure, axes = _figure(3.7, 3.7)
     axes.imshow(np.array(sketch.blocks), cmap="viridis", extent=(0, 1, 1, 0), interpolation="nearest", aspect="equal")
     for end in sketch.class_ends[:-1]:
@@ -339,7 +339,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as an SVG element for a page: in the page's text colour and fonts, with a text for readers aloud.
+    """Return a figure as an SVG element for a page: in the page's text color and fonts, with a text for readers aloud.
 
     ``name`` must be unique on the page; it keeps the identifiers of several figures apart.
     """
@@ -353,10 +353,10 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
     svg = svg.replace(INK, "currentColor")
-    return _labelled(svg, description)
+    return _labeled(svg, description)
 
 
-def _labelled(svg: str, description: str) -> str:
+def _labeled(svg: str, description: str) -> str:
     """Give the outer element its accessible name, and let the page decide about its width."""
     head, rest = svg.split(">", 1)
     width = re.search(r'width="([\d.]+)pt"', head)
@@ -391,7 +391,7 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def _series(number: int, avoid: str = "") -> tuple[str, str]:
-    """Return colour and marker of a series, without the colour that means something else in the same picture."""
+    """Return color and marker of a series, without the color that means something else in the same picture."""
     colors = [color for color in COLORS if color != avoid]
     return colors[number % len(colors)], MARKERS[number % len(MARKERS)]
 
@@ -413,7 +413,7 @@ def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
 
 
 def spread_apart(heights: Any, gap: float) -> list[float]:
-    """Move positions so that neighbours are at least ``gap`` apart, keeping their order and middle.
+    """Move positions so that neighbors are at least ``gap`` apart, keeping their order and middle.
 
     >>> [round(float(height), 3) for height in spread_apart([0.5, 0.52, 0.9], 0.1)]
     [0.46, 0.56, 0.9]

@@ -16,7 +16,7 @@ _SHORT = 24
 
 
 class Adjacency(NamedTuple):
-    """Who is beside whom: CSR arrays over all vertices, and the code of each edge (empty where edges do not count)."""
+    """Who is beside whom: CSR arrays over all nodes, and the code of each edge (empty where edges do not count)."""
 
     indptr: Any
     indices: Any
@@ -50,9 +50,9 @@ def counting_order(ids, n_ids):
 
 @njit(nogil=True, cache=True)
 def gather_rows(start, stop, adjacency, previous, n_children, n_total):
-    """Return the rows of the vertices ``start`` to ``stop - 1``: (row_indptr, points, counts).
+    """Return the rows of the nodes ``start`` to ``stop - 1``: (row_indptr, points, counts).
 
-    The vertices must be closed under adjacency (whole graphs), and it must be symmetric and without edge codes.
+    The nodes must be closed under adjacency (whole graphs), and it must be symmetric and without edge codes.
     ``previous`` int32 (n_nodes,) holds the ids of the depth below, all < n_total; the point of an id is the id itself,
     and of one that was not known at fitting (from n_children on) one that lies behind all of these.
     """
@@ -60,7 +60,7 @@ def gather_rows(start, stop, adjacency, previous, n_children, n_total):
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
     filled = indptr[start : stop + 1] - first
-    # Every vertex hands its id to its neighbours. As vertices come in the order of their ids, each neighbour receives
+    # Every node hands its id to its neighbors. As nodes come in the order of their ids, each neighbor receives
     # them sorted, and no row needs a sort of its own.
     for local in counting_order(previous[start:stop], n_total):
         child = previous[start + local]
@@ -77,7 +77,7 @@ def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes
     """Return what ``gather_rows`` returns, for an adjacency of any kind, with edge codes or without.
 
     A known (edge code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all
-    of these. Every vertex asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
+    of these. Every node asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
     """
     indptr, indices, edge_codes = adjacency
     first = indptr[start]

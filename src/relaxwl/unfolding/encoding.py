@@ -1,6 +1,6 @@
 """What stands at the roots and on the edges of trees, as codes with edit costs, also for graphs met later.
 
-A *symbol* is what a vertex carries at the root of its tree: its label, the code of its attribute vector, or both. Codes
+A *symbol* is what a node carries at the root of its tree: its label, the code of its attribute vector, or both. Codes
 number the symbols met in fitting; symbols that come later get codes behind them.
 """
 
@@ -11,12 +11,12 @@ from typing import cast
 
 import numpy as np
 
-from relaxwl._memory import refuse_beyond_memory
+from relaxwl._memory import check_memory
 from relaxwl.costs import GAP, Codebook, EditCost, Sketch, UniformCosts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.graphs.labels import Label, check_same_kind, match_codes
-from relaxwl.unfolding.tree import UNLABELLED
+from relaxwl.unfolding.tree import UNLABELED
 
 Symbol = Label
 # A matrix of costs is there several times while it is made and checked.
@@ -32,7 +32,7 @@ class RootEncoding:
     cost : EditCost
         Edit costs between symbols.
     labels : tuple or None
-        Vertex labels in use, sorted; None for unlabelled graphs.
+        Node labels in use, sorted; None for unlabeled graphs.
     codebook : Codebook or None
         Attribute codes, if the costs are those of attributes.
     symbols : tuple
@@ -49,7 +49,7 @@ class RootEncoding:
         """Take the symbols from these graphs."""
         used, _ = _in_use(graphs.node_codes, graphs.node_vocabulary)
         vectors = Sketch.of(attributes_of(graphs), cost.missing) if cost.uses_attributes else None
-        found = cls.of(used if graphs.is_labelled else None, cost, vectors, random_state)
+        found = cls.of(used if graphs.is_labeled else None, cost, vectors, random_state)
         return found.with_symbols(found.symbols_of(graphs)[1]) if found.lacks_symbols else found
 
     @classmethod
@@ -58,7 +58,7 @@ class RootEncoding:
     ) -> "RootEncoding":
         """Take the symbols from labels in use, sorted, and attribute vectors; pairs of both are still to be told."""
         if vectors is None:
-            return cls(cost, labels, None, (UNLABELLED,) if labels is None else labels)
+            return cls(cost, labels, None, (UNLABELED,) if labels is None else labels)
         cost = cost.fitted(vectors)
         book = cost.codebook(vectors, random_state)
         return cls(cost, labels, book, tuple(range(len(book))) if labels is None else ())
@@ -73,7 +73,7 @@ class RootEncoding:
         return replace(self, symbols=_sorted_pairs(used, self.labels or ()))
 
     def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64 | UniformCosts]:
-        """Return a code for each vertex, and the costs between all codes in use and known, ⊥ last.
+        """Return a code for each node, and the costs between all codes in use and known, ⊥ last.
 
         With ``unseen="error"`` a symbol that was not met in fitting is refused; otherwise it is a new one, and the
         costs say how far it is from the known ones.
@@ -85,7 +85,7 @@ class RootEncoding:
             raise ValueError(f"unseen='error', and these graphs have labels that were not met in fitting: {new[:5]}")
         if self.codebook is None and (rule := self.cost.uniform_costs(len(symbols))) is not None:
             return codes, rule
-        refuse_beyond_memory(
+        check_memory(
             COPIES * 8.0 * (len(symbols) + 1) ** 2,
             f"the costs between {len(symbols)} different labels or attribute vectors",
             "give EditCost.from_attributes a number of codes (n_codes), or use fewer graphs",
@@ -97,7 +97,7 @@ class RootEncoding:
         return codes, self.codebook.paired_matrix(symbols)  # type: ignore[arg-type]
 
     def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
-        """Return a code for each vertex and all symbols, the unknown ones last."""
+        """Return a code for each node and all symbols, the unknown ones last."""
         if self.codebook is None:
             used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
             codes, symbols = _matched(used, self.symbols)
@@ -111,8 +111,8 @@ class RootEncoding:
         return np.asarray(codes[inverse.reshape(-1)], np.int32), symbols
 
     def _check_kind(self, graphs: GraphCollection) -> None:
-        if graphs.n_nodes and graphs.is_labelled != (self.labels is not None):
-            fitted, given = ("labelled", "unlabelled") if self.labels is not None else ("unlabelled", "labelled")
+        if graphs.n_nodes and graphs.is_labeled != (self.labels is not None):
+            fitted, given = ("labeled", "unlabeled") if self.labels is not None else ("unlabeled", "labeled")
             raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
         check_same_kind(graphs.node_vocabulary or (), self.labels or ())
 
@@ -140,14 +140,14 @@ class EdgeEncoding:
         vectors, or pairs (label, code); None if edges do not count.
     codebook : Codebook or None
         Attribute codes, if the costs are those of edge attributes.
-    labelled : bool
+    labeled : bool
         Whether symbols hold labels.
     """
 
     cost: EditCost
     labels: tuple[Symbol, ...] | None
     codebook: Codebook | None = None
-    labelled: bool = True
+    labeled: bool = True
 
     @classmethod
     def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
@@ -177,7 +177,7 @@ class EdgeEncoding:
         """Take the symbols from the codes of labels in use and attribute vectors; these codes are still to be told."""
         if vectors is not None:
             cost = cost.fitted(edge_vectors=vectors)
-            return cls(cost, (), cost.edge_codebook(vectors, random_state), labelled=edge_labels)
+            return cls(cost, (), cost.edge_codebook(vectors, random_state), labeled=edge_labels)
         if not edge_labels:
             return cls(cost, None)
         return cls(cost, () if vocabulary is None else tuple(vocabulary[code] for code in codes.tolist()))
@@ -189,7 +189,7 @@ class EdgeEncoding:
 
     def with_symbols(self, used: Iterable[Symbol], vocabulary: tuple[Label, ...] | None) -> "EdgeEncoding":
         """Return the encoding with the attribute codes, or pairs (label, code), that are in use."""
-        symbols = _sorted_pairs(used, vocabulary or ()) if self.labelled else tuple(sorted(cast(set[int], set(used))))
+        symbols = _sorted_pairs(used, vocabulary or ()) if self.labeled else tuple(sorted(cast(set[int], set(used))))
         return replace(self, labels=symbols)
 
     @property
@@ -230,7 +230,7 @@ class EdgeEncoding:
         known = self.labels or ()
         used: tuple[Symbol, ...] = ()
         compact = np.zeros(len(graphs.indices), np.int32)
-        if self.labelled:
+        if self.labeled:
             check_edge_labels(graphs, True)
             if graphs.edge_codes is None:
                 return np.empty(0, np.int32), known
@@ -240,7 +240,7 @@ class EdgeEncoding:
         if self.codebook is not None:
             pairs = np.stack([compact, self.codebook.codes_of(edge_attributes_of(graphs))], axis=1)
             distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-            used = tuple((used[label], code) if self.labelled else code for label, code in distinct.tolist())
+            used = tuple((used[label], code) if self.labeled else code for label, code in distinct.tolist())
             compact = inverse.reshape(-1).astype(np.int32)
         codes, symbols = _matched(used, known)
         return np.asarray(codes[compact], np.int32), symbols
@@ -248,7 +248,7 @@ class EdgeEncoding:
     def _named(self, symbols: tuple[Symbol, ...], digits: int | None = 3) -> tuple[Label, ...]:
         if self.codebook is None:
             return symbols
-        if not self.labelled:
+        if not self.labeled:
             return tuple(_vector(self.codebook, cast(int, code), digits) for code in symbols)
         pairs = cast(tuple[tuple[Label, int], ...], symbols)
         return tuple((label, _vector(self.codebook, code, digits)) for label, code in pairs)
@@ -263,7 +263,7 @@ def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
 def _in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[tuple[Label, ...], Int32]:
     """Return the labels that occur, in vocabulary order, and codes into them: costs need not know the others."""
     used, compact = np.unique(codes, return_inverse=True)
-    labels = tuple(UNLABELLED if vocabulary is None else vocabulary[code] for code in used.tolist())
+    labels = tuple(UNLABELED if vocabulary is None else vocabulary[code] for code in used.tolist())
     return labels, compact.astype(np.int32)
 
 
@@ -281,16 +281,16 @@ def _matched(used: tuple[Symbol, ...], known: tuple[Symbol, ...]) -> tuple[Int32
 
 
 def _pairs(graphs: GraphCollection, labels: tuple[Label, ...], book: Codebook) -> tuple[Int32, tuple[Label, ...]]:
-    """Return (label code, attribute code) for each vertex, and the labels, those beyond the given ones last."""
+    """Return (label code, attribute code) for each node, and the labels, those beyond the given ones last."""
     used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
     codes, all_labels = _matched(used, labels)
     return np.stack([codes[compact], book.codes_of(attributes_of(graphs))], axis=1), all_labels
 
 
 def attributes_of(graphs: GraphCollection) -> Float64:
-    """Return the attribute vectors of vertices, refusing graphs that have none."""
+    """Return the attribute vectors of nodes, refusing graphs that have none."""
     if graphs.node_attributes is None:
-        raise ValueError("cost measures vertex attributes, and these graphs have none")
+        raise ValueError("cost measures node attributes, and these graphs have none")
     return graphs.node_attributes
 
 
@@ -304,6 +304,6 @@ def edge_attributes_of(graphs: GraphCollection) -> Float64:
 
 
 def _vector(book: Codebook, code: int, digits: int | None = 3) -> Label:
-    """Return an attribute vector, short enough to be written at a vertex unless ``digits`` is None."""
+    """Return an attribute vector, short enough to be written at a node unless ``digits`` is None."""
     values = book.centers[code].tolist()
     return tuple(GAP if isnan(v) else v if digits is None else float(f"{v:.{digits}g}") for v in values)

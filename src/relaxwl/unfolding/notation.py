@@ -69,7 +69,7 @@ class Reader(Generic[Tree]):
             raise ValueError(f"{error} (before {self._excerpt(self.place)})") from None
 
     def _labels(self) -> tuple[Label, Label]:
-        """Read a vertex label and the edge label before it, if there is one."""
+        """Read a node label and the edge label before it, if there is one."""
         label = self._label()
         return (label, self._label()) if self._take(":") else (None, label)
 

@@ -8,23 +8,23 @@ from relaxwl.graphs.labels import Label
 
 Path = tuple[int, ...]
 
-# Vertices in a picture, if the caller does not say how many.
+# Nodes in a picture, if the caller does not say how many.
 MAX_DRAWN_SIZE = 200
 
 
 class Cut(NamedTuple):
-    """How much of a tree is drawn: at most so many children of one vertex, and levels below the root."""
+    """How much of a tree is drawn: at most so many children of one node, and levels below the root."""
 
     children: int
     levels: int
 
     def first(self, path: Path, n_children: int) -> Sequence[int]:
-        """Return the positions of the children that are drawn of a vertex, the first ones."""
+        """Return the positions of the children that are drawn of a node, the first ones."""
         return range(min(self.children, n_children) if len(path) < self.levels else 0)
 
 
 def cuts(depth: int) -> Iterator[Cut]:
-    """Yield ever smaller cuts of a tree: fewer children of a vertex as long as there are two, then fewer levels."""
+    """Yield ever smaller cuts of a tree: fewer children of a node as long as there are two, then fewer levels."""
     yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
     levels = min(depth, MAX_DRAWN_SIZE)
     while levels > 1:
@@ -43,7 +43,7 @@ class Outline(NamedTuple):
     hidden: list[int]
 
     def path(self, index: int) -> Path:
-        """Return the path of a vertex."""
+        """Return the path of a node."""
         upwards = []
         while index:
             upwards.append(self.positions[index])
@@ -51,7 +51,7 @@ class Outline(NamedTuple):
         return tuple(reversed(upwards))
 
     def paths(self) -> list[Path]:
-        """Return the path of every vertex."""
+        """Return the path of every node."""
         return [self.path(index) for index in range(len(self.parents))]
 
     def drawn(self) -> drawing.PlainTree:

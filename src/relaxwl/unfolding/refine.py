@@ -9,16 +9,16 @@ from relaxwl._execution import map_chunks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.unfolding import _compiled
-from relaxwl.unfolding.rows import Rows, canonical_order, distinct, join_rows
+from relaxwl.unfolding.rows import TreeRows, canonical_order, distinct, join_rows
 
-# Vertices of one chunk: large enough to hide the call, small enough that every core gets several.
+# Nodes of one chunk: large enough to hide the call, small enough that every core gets several.
 CHUNK_NODES = 1 << 17
 
 
-def leaves(roots: Int32) -> tuple[Rows, Int32]:
-    """Return the distinct depth-0 trees and one id for each vertex; ``roots`` holds the vertices' root codes."""
+def leaves(roots: Int32) -> tuple[TreeRows, Int32]:
+    """Return the distinct depth-0 trees and one id for each node; ``roots`` holds the nodes' root codes."""
     codes, ids = np.unique(roots, return_inverse=True)
-    rows = Rows(
+    rows = TreeRows(
         codes.astype(np.int32), np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
     )
     return rows, ids.astype(np.int32)
@@ -33,19 +33,19 @@ def refine(
     edge_codes: Int32 | None = None,
     n_edge_codes: int = 1,
     n_jobs: int | None = None,
-) -> tuple[Rows, Int32]:
-    """Return the distinct trees one level deeper, in canonical order, and the id of each vertex's tree.
+) -> tuple[TreeRows, Int32]:
+    """Return the distinct trees one level deeper, in canonical order, and the id of each node's tree.
 
-    Two vertices get the same id exactly if they have the same root code and the same multiset of
-    (edge code, previous id) among their neighbours.
+    Two nodes get the same id exactly if they have the same root code and the same multiset of
+    (edge code, previous id) among their neighbors.
 
     Parameters
     ----------
     graphs : GraphCollection
     roots : int32 array (n_nodes,)
-        Root code of each vertex: its label's code, whatever the depth.
+        Root code of each node: its label's code, whatever the depth.
     previous : int32 array (n_nodes,)
-        Id of each vertex at the depth below: of its tree, or of the tree's cluster.
+        Id of each node at the depth below: of its tree, or of the tree's cluster.
     n_children : int
         Number of known ids; ids from here on (unseen trees) make points behind all known ones.
     edge_codes : int32 array (n_adjacent,), optional
@@ -71,14 +71,14 @@ def refine(
     return rows, np.concatenate([place[ids] for place, (_, _, ids) in zip(places, parts, strict=True)])
 
 
-def merge_rows(parts: list[Rows]) -> tuple[Rows, list[Int32]]:
+def merge_rows(parts: list[TreeRows]) -> tuple[TreeRows, list[Int32]]:
     """Return the distinct rows of all parts, in canonical order, and for each part which of them its rows are."""
     joined = join_rows(parts)
     rows, ids = _in_canonical_order(joined, *distinct(joined))
     return rows, np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _in_canonical_order(rows: Rows, representatives: Int64, ids: Int32) -> tuple[Rows, Int32]:
+def _in_canonical_order(rows: TreeRows, representatives: Int64, ids: Int32) -> tuple[TreeRows, Int32]:
     """Return the representatives of rows, sorted by content, and ids that count them in this order."""
     ordered = canonical_order(rows, representatives)
     rank = np.empty(len(rows), np.int32)
@@ -87,7 +87,7 @@ def _in_canonical_order(rows: Rows, representatives: Int64, ids: Int32) -> tuple
 
 
 def graph_spans(graphs: GraphCollection, nodes_per_span: int) -> list[tuple[int, int]]:
-    """Cut the graphs into spans of about ``nodes_per_span`` vertices, never through a graph; at least one span."""
+    """Cut the graphs into spans of about ``nodes_per_span`` nodes, never through a graph; at least one span."""
     wanted: Int64 = np.arange(nodes_per_span, graphs.n_nodes, nodes_per_span)
     cuts = np.unique(np.searchsorted(graphs.offsets, wanted))
     bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_graphs)], graphs.n_graphs]
@@ -103,7 +103,7 @@ def _distinct_of_span(
     n_edge_codes: int,
     n_total: int,
     span: tuple[int, int],
-) -> tuple[Rows, Int64, Int32]:
+) -> tuple[TreeRows, Int64, Int32]:
     """Return the rows of a span of graphs, which of them are distinct, and the id of each; arrays in, arrays out."""
     start, stop = (int(graphs.offsets[graph]) for graph in span)
     adjacency = _compiled.Adjacency(graphs.indptr, graphs.indices, edge_codes)
@@ -113,7 +113,7 @@ def _distinct_of_span(
         gathered = _compiled.gather_rows(start, stop, adjacency, previous, n_children, n_total)
     indptr, points, counts = gathered
     # A copy, because graphs' arrays are read only, and for such compiled code would be made a second time.
-    rows = Rows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
+    rows = TreeRows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
     return rows, *distinct(rows)
 
 

@@ -1,4 +1,4 @@
-"""Rows: trees of one depth, or centres of groups of trees, as root codes and measures over points."""
+"""Rows: trees of one depth, or centers of clusters of trees, as root codes and measures over points."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from relaxwl.unfolding import _compiled
 
 
 class RowArrays(NamedTuple):
-    """The arrays of :class:`Rows`, as compiled code takes them."""
+    """The arrays of :class:`TreeRows`, as compiled code takes them."""
 
     roots: Int32
     indptr: Int64
@@ -22,11 +22,11 @@ class RowArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows (root code, measure over points): distinct trees with whole counts, or centres with real masses.
+class TreeRows:
+    """Rows (root code, measure over points): distinct trees with whole counts, or centers with real masses.
 
     A *point* stands for a child together with the edge to it: ``point = edge_code * n_children + child``, where
-    ``child`` numbers the trees (or groups) of the depth below. Without edge labels a point is simply a child. Points
+    ``child`` numbers the trees (or clusters) of the depth below. Without edge labels a point is simply a child. Points
     that fitting has not met lie behind all of these. ⊥ is never stored.
 
     Attributes
@@ -40,7 +40,7 @@ class Rows:
     counts : int32 or float64 array (n_entries,)
         How often each point occurs, or its mass.
     n_children : int
-        Number of trees (groups) of the depth below; 0 at depth 0.
+        Number of trees (clusters) of the depth below; 0 at depth 0.
     n_edge_codes : int
         Number of edge codes; 1 when edges do not count.
     """
@@ -53,7 +53,7 @@ class Rows:
     n_edge_codes: int = 1
 
     @classmethod
-    def from_parts(cls, parts: list[tuple[int, Int32, Float64]], n_children: int, n_edge_codes: int = 1) -> "Rows":
+    def from_parts(cls, parts: list[tuple[int, Int32, Float64]], n_children: int, n_edge_codes: int = 1) -> "TreeRows":
         """Return rows with real masses, given one by one as (root code, ascending points, masses)."""
         return cls(
             np.array([root for root, _, _ in parts], np.int32),
@@ -105,11 +105,11 @@ class Rows:
         span = slice(int(self.indptr[index]), int(self.indptr[index + 1]))
         return int(self.roots[index]), self.points[span], self.counts[span]
 
-    def measures(self) -> "Rows":
+    def measures(self) -> "TreeRows":
         """Return the same rows with real masses."""
         return replace(self, counts=self.counts.astype(np.float64))
 
-    def take(self, indices: NDArray[np.integer]) -> "Rows":
+    def take(self, indices: NDArray[np.integer]) -> "TreeRows":
         """Return the rows with the given numbers, in the given order."""
         lengths = np.diff(self.indptr)[indices]
         entries = expand_spans(self.indptr[:-1][indices], lengths)
@@ -124,13 +124,13 @@ class Rows:
             taken.__dict__["degrees"] = self.degrees[indices]
         return taken
 
-    def replaced(self, new: "Rows", which: Int64) -> "Rows":
+    def replaced(self, new: "TreeRows", which: Int64) -> "TreeRows":
         """Return these rows with those numbered ``which`` taken from ``new`` (one new row for each)."""
         source = np.arange(len(self))
         source[which] = len(self) + np.arange(len(new))
         return join_rows([self, new]).take(source)
 
-    def same_as(self, other: "Rows") -> NDArray[np.bool_]:
+    def same_as(self, other: "TreeRows") -> NDArray[np.bool_]:
         """Return which rows are equal, entry for entry, to those of ``other``."""
         lengths = np.diff(self.indptr)
         alike = (self.roots == other.roots) & (lengths == np.diff(other.indptr))
@@ -142,7 +142,7 @@ class Rows:
             alike[compared] = np.logical_and.reduceat(same, prefix_sums(lengths[compared])[:-1])
         return np.asarray(alike)
 
-    def locate(self, other: "Rows") -> Int32:
+    def locate(self, other: "TreeRows") -> Int32:
         """Return, for each row of ``other``, its number here, or -1; both must use the same points."""
         return _compiled.locate_rows(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
@@ -150,7 +150,7 @@ class Rows:
     def _sorted_by(self) -> _compiled.SortedBy:
         return _compiled.SortedBy(*self.arrays, self.degrees)
 
-    def count_before(self, other: "Rows") -> Int64:
+    def count_before(self, other: "TreeRows") -> Int64:
         """Return how many of these rows, which must be in canonical order, stand before each row of ``other``."""
         return _compiled.count_before(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
@@ -159,7 +159,7 @@ class Rows:
         return csr_array((self.counts, self.points, self.indptr), shape=(len(self), self.n_points))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Rows):
+        if not isinstance(other, TreeRows):
             return NotImplemented
         sizes, others = (self.n_children, self.n_edge_codes), (other.n_children, other.n_edge_codes)
         names = RowArrays._fields
@@ -175,7 +175,7 @@ class Rows:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def join_rows(parts: list[Rows]) -> Rows:
+def join_rows(parts: list[TreeRows]) -> TreeRows:
     """Concatenate rows over the same points, in order and without looking for equal ones."""
     return replace(
         parts[0],
@@ -186,10 +186,10 @@ def join_rows(parts: list[Rows]) -> Rows:
     )
 
 
-def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Rows:
+def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> TreeRows:
     """Return rows that compiled code may read over ``n_points`` points (⊥ apart) and ``n_roots`` root codes.
 
-    Compiled code does not look where it reads. So this is the one gate for all rows and centres that come from a file,
+    Compiled code does not look where it reads. So this is the one gate for all rows and centers that come from a file,
     a user or a partitioner that is not ours; what our own code makes does not pay for it. Arrays of other types or
     layouts are converted where nothing is lost.
 
@@ -200,14 +200,14 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Ro
 
     Examples
     --------
-    >>> rows = Rows(np.zeros(1, np.int32), np.array([0, 1]), np.array([7], np.int32), np.ones(1, np.int32), 5)
+    >>> rows = TreeRows(np.zeros(1, np.int32), np.array([0, 1]), np.array([7], np.int32), np.ones(1, np.int32), 5)
     >>> check_rows(rows, 5, 1)
     Traceback (most recent call last):
     ...
     ValueError: rows.points must be from 0 to 4, not 7
     """
-    if not isinstance(rows, Rows):
-        raise TypeError(f"{name} must be relaxwl.unfolding.Rows (as refine returns them), not {type(rows).__name__}")
+    if not isinstance(rows, TreeRows):
+        raise TypeError(f"{name} must be relaxwl.unfolding.TreeRows, as refine returns, not {type(rows).__name__}")
     sizes = rows.n_children, rows.n_edge_codes
     if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes) or rows.n_points != n_points:
         made = f"{sizes[0]} children times {sizes[1]} edge codes"
@@ -256,12 +256,12 @@ def _vector(values: Any, kinds: str, what: str, name: str) -> NDArray[Any]:
     return values
 
 
-def distinct(rows: Rows) -> tuple[Int64, Int32]:
+def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
     """Return the numbers of rows that stand for all, each distinct one once, and for each row which one it equals."""
     return _compiled.distinct_rows(rows.roots, rows.indptr, rows.points, rows.counts)  # type: ignore[no-any-return]
 
 
-def canonical_order(rows: Rows, chosen: Int64) -> Int64:
+def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
     """Return ``chosen`` row numbers (of distinct rows) sorted canonically."""
     keys = _sort_keys(rows, chosen)
     order = np.argsort(keys)
@@ -270,7 +270,7 @@ def canonical_order(rows: Rows, chosen: Int64) -> Int64:
     return ordered
 
 
-def _sort_keys(rows: Rows, chosen: Int64) -> Int64:
+def _sort_keys(rows: TreeRows, chosen: Int64) -> Int64:
     """Pack as much of each row's content as fits into 63 bits, in the order in which the content is compared."""
     keys = rows.roots[chosen].astype(np.int64)
     span = int(keys.max(initial=0)) + 1

@@ -1,7 +1,7 @@
-"""One unfolding tree: a vertex's neighbourhood as a rooted labelled tree that can be looked at.
+"""One unfolding tree: a node's neighborhood as a rooted labeled tree that can be looked at.
 
 Equal subtrees are one object, so a tree is a graph of its distinct subtrees and stays small even where written
-out it would have billions of vertices. Nothing here recurses: a path of any length is a fine tree.
+out it would have billions of nodes. Nothing here recurses: a path of any length is a fine tree.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from relaxwl.inputs import as_collection
 from relaxwl.unfolding.notation import Reader, written
 from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Outline, Path, cuts
 
-# The label of every vertex of a graph without vertex labels.
-UNLABELLED = 0
+# The label of every node of a graph without node labels.
+UNLABELED = 0
 
-# Larger trees are not written out vertex by vertex.
+# Larger trees are not written out node by node.
 MAX_WRITTEN_SIZE = 1_000_000
 MAX_REPR_SIZE = 30
 
@@ -36,16 +36,16 @@ class GraphView(Protocol):
 
     @property
     def n_nodes(self) -> int:
-        """Number of vertices."""
+        """Number of nodes."""
 
     def neighbors(self, node: int, /) -> Iterable[int]:
-        """Return the vertices adjacent to a vertex."""
+        """Return the nodes adjacent to a node."""
 
     def node_label(self, node: int, /) -> Label | None:
-        """Return the label of a vertex, None if it has none."""
+        """Return the label of a node, None if it has none."""
 
     def edge_labels_of(self, node: int, /) -> Iterable[Label] | None:
-        """Return the labels of a vertex's edges, aligned with its neighbours; None if edges have no labels."""
+        """Return the labels of a node's edges, aligned with its neighbors; None if edges have no labels."""
 
 
 class Branch(NamedTuple):
@@ -57,16 +57,16 @@ class Branch(NamedTuple):
 
 
 class UnfoldingTree:
-    """A rooted labelled tree whose children are unordered; isomorphic trees are equal.
+    """A rooted labeled tree whose children are unordered; isomorphic trees are equal.
 
     Children are kept in a canonical order: by edge label, then root label, then their own children from left to
-    right. A vertex of the tree is addressed by its *path*, the tuple of child positions on the way from the root;
+    right. A node of the tree is addressed by its *path*, the tuple of child positions on the way from the root;
     the root is ``()``.
 
     Parameters
     ----------
     label : int, float, str or tuple of these
-        Label of the root. Vertices of graphs without labels have the label 0.
+        Label of the root. Nodes of graphs without labels have the label 0.
     children : iterable of UnfoldingTree
         The trees below the root, in any order.
     edge_labels : iterable of labels, optional
@@ -156,7 +156,7 @@ class UnfoldingTree:
 
     @property
     def size(self) -> int:
-        """Number of vertices."""
+        """Number of nodes."""
         return self._size
 
     @property
@@ -166,7 +166,7 @@ class UnfoldingTree:
 
     @property
     def has_edge_labels(self) -> bool | None:
-        """Whether edges have labels; None for a single vertex, which has no edges."""
+        """Whether edges have labels; None for a single node, which has no edges."""
         return self._has_edge_labels
 
     @property
@@ -176,7 +176,7 @@ class UnfoldingTree:
 
     @property
     def n_distinct_subtrees(self) -> int:
-        """Number of distinct trees among the subtrees below all vertices: what the tree takes in memory."""
+        """Number of distinct trees among the subtrees below all nodes: what the tree takes in memory."""
         return len(self.distinct_subtrees())
 
     def distinct_subtrees(self) -> tuple[UnfoldingTree, ...]:
@@ -195,7 +195,7 @@ class UnfoldingTree:
         return tuple(found.values())
 
     def walk(self) -> Iterator[tuple[Path, UnfoldingTree]]:
-        """Yield every vertex as (path, subtree below it), parents first, left to right.
+        """Yield every node as (path, subtree below it), parents first, left to right.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class UnfoldingTree:
             stack.extend(((*path, i), children[i]) for i in range(len(children) - 1, -1, -1))
 
     def __iter__(self) -> Iterator[UnfoldingTree]:
-        """Yield the subtree below every vertex, parents first."""
+        """Yield the subtree below every node, parents first."""
         stack = [self]
         while stack:
             tree = stack.pop()
@@ -218,22 +218,22 @@ class UnfoldingTree:
             stack.extend(reversed(tree.children))
 
     def subtree(self, path: Path) -> UnfoldingTree:
-        """Return the tree below the vertex with the given path."""
+        """Return the tree below the node with the given path."""
         tree = self
         for position in path:
             children = tree.children
             if not 0 <= position < len(children):
-                raise ValueError(f"path {path} leads out of the tree: a vertex there has {len(children)} children")
+                raise ValueError(f"path {path} leads out of the tree: a node there has {len(children)} children")
             tree = children[position]
         return tree
 
     def outline(
         self, max_nodes: int, *, collapse: bool = False, choose: Callable[[Path, int], Sequence[int]] | None = None
     ) -> Outline:
-        """Return the tree breadth-first as plain lists, cut off after ``max_nodes`` vertices.
+        """Return the tree breadth-first as plain lists, cut off after ``max_nodes`` nodes.
 
-        ``hidden[i]`` is the number of vertices below vertex i that were left out. With ``collapse`` equal
-        siblings are listed once, and ``counts`` says how many they are. ``choose`` takes the path of a vertex and the
+        ``hidden[i]`` is the number of nodes below node i that were left out. With ``collapse`` equal
+        siblings are listed once, and ``counts`` says how many they are. ``choose`` takes the path of a node and the
         number of its children, and returns the positions of those that are listed, in order; all by default.
         """
         if max_nodes < 1:
@@ -299,17 +299,17 @@ class UnfoldingTree:
         if self._size <= MAX_REPR_SIZE:
             return f"UnfoldingTree.parse({str(self)!r})"
         return (
-            f"<UnfoldingTree with root {self._label!r}: {self._size:,} vertices, depth {self._depth}, "
+            f"<UnfoldingTree with root {self._label!r}: {self._size:,} nodes, depth {self._depth}, "
             f"{self.n_distinct_subtrees:,} distinct subtrees>"
         )
 
     def to_text(self, max_nodes: int = 200, *, collapse: bool = False) -> str:
-        """Return an indented drawing, one vertex a line.
+        """Return an indented drawing, one node a line.
 
         Parameters
         ----------
         max_nodes : int, default=200
-            Vertices that are shown at most; a line says how many more there are.
+            Nodes that are shown at most; a line says how many more there are.
         collapse : bool, default=False
             Show equal siblings once, with their number.
 
@@ -361,8 +361,8 @@ class UnfoldingTree:
         Parameters
         ----------
         max_nodes : int, optional
-            Vertices that are drawn at most; marks say how many more there are. By default as many children of a
-            vertex, and as many levels, as keep the picture within about 1,600 pixels.
+            Nodes that are drawn at most; marks say how many more there are. By default as many children of a
+            node, and as many levels, as keep the picture within about 1,600 pixels.
         collapse : bool, default=False
             Draw equal siblings once, with their number.
         title : str, optional
@@ -373,7 +373,7 @@ class UnfoldingTree:
         outline = self._drawn(collapse) if max_nodes is None else self.outline(max_nodes, collapse=collapse)
         return drawing.tree_svg(
             outline.drawn(),
-            title=title or f"Tree of {self._size:,} vertices and depth {self._depth}, root {self._label}",
+            title=title or f"Tree of {self._size:,} nodes and depth {self._depth}, root {self._label}",
             embed_style=embed_style,
         )
 
@@ -392,19 +392,19 @@ class UnfoldingTree:
     def to_networkx(self, max_nodes: int = 100_000) -> Any:
         """Return the tree, written out, as ``networkx.DiGraph`` with edges from parent to child.
 
-        Vertices are numbered from 0 (the root), parents first; they have the attribute ``label``, and so do
+        Nodes are numbered from 0 (the root), parents first; they have the attribute ``label``, and so do
         edges where there are edge labels.
 
         Raises
         ------
         ValueError
-            If the tree has more than ``max_nodes`` vertices.
+            If the tree has more than ``max_nodes`` nodes.
         """
         import networkx
 
         if self._size > max_nodes:
             raise ValueError(
-                f"the tree has {self._size:,} vertices, more than max_nodes={max_nodes:,}; take a smaller depth, or "
+                f"the tree has {self._size:,} nodes, more than max_nodes={max_nodes:,}; take a smaller depth, or "
                 "work on distinct_subtrees()"
             )
         outline = self.outline(max_nodes)
@@ -458,23 +458,23 @@ def unfolding_tree(
     node_labels: Sequence[Any] | NDArray[Any] | None = None,
     directions: str = "both",
 ) -> UnfoldingTree:
-    """Return the unfolding tree of a vertex: its label, below it the trees of its neighbours, one depth less.
+    """Return the unfolding tree of a node: its label, below it the trees of its neighbors, one depth less.
 
     Parameters
     ----------
     graph : Graph, or a single graph that :func:`relaxwl.as_collection` takes in a list
-        The graph. Vertices of an unlabelled graph all have the label 0.
+        The graph. Nodes of an unlabeled graph all have the label 0.
     node : int
-        Index of the vertex in the graph.
+        Index of the node in the graph.
     depth : int
         Depth of the tree; 0 is the label alone.
     edge_labels : bool, default=False
         Whether the labels of the graph's edges go into the tree.
     node_labels : sequence or array of shape (n_nodes,) or (n_nodes, d), optional
-        Labels to use in place of the graph's own: a label, an attribute vector, or a pair of the two per vertex.
+        Labels to use in place of the graph's own: a label, an attribute vector, or a pair of the two per node.
     directions : {"both", "out", "in"}, default="both"
-        Which arcs of a directed graph lead to children: those that leave a vertex, those that enter it, or both. With
-        both, the edge to a child is labelled ``→`` or ``←``, beside its own label if ``edge_labels`` asks for it.
+        Which arcs of a directed graph lead to children: those that leave a node, those that enter it, or both. With
+        both, the edge to a child is labeled ``→`` or ``←``, beside its own label if ``edge_labels`` asks for it.
 
     Returns
     -------
@@ -488,37 +488,37 @@ def unfolding_tree(
     if isinstance(graph, Graph) and graph.directed:
         graph = graph.as_collection().seen(directions, edge_labels=edge_labels)[0]
         edge_labels = edge_labels or directions == "both"
-    node, depth = check_integer("node", node), check_integer("depth", depth)
-    if node >= graph.n_nodes:
-        raise ValueError(f"node must be a vertex index below {graph.n_nodes}, not {node}")
+    root, depth = check_integer("node", node), check_integer("depth", depth)
+    if root >= graph.n_nodes:
+        raise ValueError(f"node must be an index below {graph.n_nodes}, not {root}")
     if node_labels is not None and len(node_labels) != graph.n_nodes:
-        raise ValueError(f"node_labels has {len(node_labels)} entries for {graph.n_nodes} vertices")
+        raise ValueError(f"node_labels has {len(node_labels)} entries for {graph.n_nodes} nodes")
     neighbors: dict[int, list[int]] = {}
-    reach = [{node}]
+    reach = [{root}]
     for _ in range(depth):
-        for vertex in reach[-1] - neighbors.keys():
-            neighbors[vertex] = [int(other) for other in graph.neighbors(vertex)]
-        reach.append({other for vertex in reach[-1] for other in neighbors[vertex]})
-    labels = {vertex: _label_of(graph, vertex, node_labels) for vertex in set().union(*reach)}
-    edges = {vertex: graph.edge_labels_of(vertex) for vertex in neighbors} if edge_labels else {}
-    if any(names is None and neighbors[vertex] for vertex, names in edges.items()):
+        for node in reach[-1] - neighbors.keys():
+            neighbors[node] = [int(other) for other in graph.neighbors(node)]
+        reach.append({other for node in reach[-1] for other in neighbors[node]})
+    labels = {node: _label_of(graph, node, node_labels) for node in set().union(*reach)}
+    edges = {node: graph.edge_labels_of(node) for node in neighbors} if edge_labels else {}
+    if any(names is None and neighbors[node] for node, names in edges.items()):
         raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
     shared: dict[UnfoldingTree, UnfoldingTree] = {}
     trees: dict[int, UnfoldingTree] = {}
-    # From the leaves up: the vertices that occur at a level of the tree, each with what hangs below it.
+    # From the leaves up: the nodes that occur at a level of the tree, each with what hangs below it.
     for level in range(depth, -1, -1):
         deeper, trees = trees, {}
-        for vertex in reach[level]:
-            below = [] if level == depth else [deeper[other] for other in neighbors[vertex]]
-            tree = UnfoldingTree(labels[vertex], below, edges[vertex] if edge_labels and below else None)
-            trees[vertex] = shared.setdefault(tree, tree)
-    return trees[node]
+        for node in reach[level]:
+            below = [] if level == depth else [deeper[other] for other in neighbors[node]]
+            tree = UnfoldingTree(labels[node], below, edges[node] if edge_labels and below else None)
+            trees[node] = shared.setdefault(tree, tree)
+    return trees[root]
 
 
-def _label_of(graph: GraphView, vertex: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:
-    """Return the label that stands for a vertex in trees."""
-    label = graph.node_label(vertex) if node_labels is None else node_labels[vertex]
-    return UNLABELLED if label is None else plain_label(label)
+def _label_of(graph: GraphView, node: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:
+    """Return the label that stands for a node in trees."""
+    label = graph.node_label(node) if node_labels is None else node_labels[node]
+    return UNLABELED if label is None else plain_label(label)
 
 
 def _group(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, ...]:

@@ -8,7 +8,7 @@ from relaxwl.graphs import GraphCollection
 
 
 def random_graphs(seed, n_graphs=8, n_labels=3, max_nodes=9):
-    """Random graphs of 1 to ``max_nodes`` vertices; ``n_labels=0`` leaves them unlabelled."""
+    """Random graphs of 1 to ``max_nodes`` nodes; ``n_labels=0`` leaves them unlabeled."""
     rng = np.random.default_rng(seed)
     parts = []
     for _ in range(n_graphs):
@@ -20,16 +20,16 @@ def random_graphs(seed, n_graphs=8, n_labels=3, max_nodes=9):
 
 
 def renumbered(graphs, seed):
-    """Return the graphs with their vertices in another order."""
+    """Return the graphs with their nodes in another order."""
     rng = np.random.default_rng(seed)
     parts = []
     for n_nodes, edges, labels, _ in plain_graphs(graphs):
         place = rng.permutation(n_nodes).tolist()
         renamed = [(place[v], place[u]) for v, u in edges]
         moved = [None] * n_nodes
-        for vertex, label in enumerate(labels):
-            moved[place[vertex]] = label
-        parts.append((n_nodes, renamed, moved) if graphs.is_labelled else (n_nodes, renamed))
+        for node, label in enumerate(labels):
+            moved[place[node]] = label
+        parts.append((n_nodes, renamed, moved) if graphs.is_labeled else (n_nodes, renamed))
     return GraphCollection.from_edges(parts)
 
 
@@ -45,7 +45,7 @@ def plain_graphs(graphs):
             if v < u
         ]
         codes = graphs.node_codes[start:stop].tolist()
-        labels = [graphs.node_vocabulary[code] for code in codes] if graphs.is_labelled else codes
+        labels = [graphs.node_vocabulary[code] for code in codes] if graphs.is_labeled else codes
         plain.append((stop - start, edges, labels, None))
     return plain
 

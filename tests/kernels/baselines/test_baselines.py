@@ -122,19 +122,19 @@ def test_threads_change_nothing(kernel):
 
 
 @named(OURS)
-@pytest.mark.parametrize("labelled", [True, False])
-def test_small_and_edgeless_graphs(kernel, labelled):
+@pytest.mark.parametrize("labeled", [True, False])
+def test_small_and_edgeless_graphs(kernel, labeled):
     sizes = [1, 2, 3]
-    parts = [(n, [], ["x"] * n) if labelled else (n, []) for n in sizes]
+    parts = [(n, [], ["x"] * n) if labeled else (n, []) for n in sizes]
     graphs = GraphCollection.from_edges(parts)
     matrix = clone(kernel).fit_kernel_matrix(graphs)
     assert np.isfinite(matrix).all()
-    unseen = GraphCollection.from_edges([(2, [(0, 1)], ["y", "x"]) if labelled else (2, [(0, 1)])])
+    unseen = GraphCollection.from_edges([(2, [(0, 1)], ["y", "x"]) if labeled else (2, [(0, 1)])])
     assert clone(kernel).fit(graphs).kernel_matrix(unseen, graphs).shape == (1, 3)
 
 
 @named([kernel for kernel in OURS if getattr(kernel, "scheme", "") != "continuous"])
-def test_graphs_without_vertices(kernel):
+def test_graphs_without_nodes(kernel):
     graphs = GraphCollection.from_edges([(0, []), (3, [(0, 1), (1, 2)]), (0, [])])
     matrix = clone(kernel).fit_kernel_matrix(graphs)
     assert np.isfinite(matrix).all()
@@ -151,7 +151,7 @@ def test_time_limit(kernel):
 def test_labels_must_be_there_where_they_were_fitted(kernel):
     if isinstance(kernel, GraphletSampling):
         return
-    with pytest.raises(ValueError, match="fitted on labelled graphs"):
+    with pytest.raises(ValueError, match="fitted on labeled graphs"):
         clone(kernel).fit(random_graphs(1)).transform(random_graphs(1, n_labels=0))
 
 

@@ -14,7 +14,7 @@ def test_codes_are_those_of_the_vocabulary_and_unseen_labels_come_behind():
     assert label_names(("a", 2)) == ["a", "2"]
 
 
-def test_unlabelled_vertices_are_all_alike():
+def test_unlabeled_nodes_are_all_alike():
     bare = GraphCollection.from_edges([(3, [(0, 1)])])
     assert node_codes_in(bare, None).tolist() == [0, 0, 0]
     assert (n_known_labels(None), label_names(None)) == (1, ["·"])

@@ -1,4 +1,4 @@
-"""Gradual WL: nested groups, k-means on neighbour counts, and the plain kernel as its limit."""
+"""Gradual WL: nested groups, k-means on neighbor counts, and the plain kernel as its limit."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from kernels.baselines.graph_forms import random_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman, load_kernel
-from relaxwl.kernels.baselines.gradual import GradualWL, _checked_centers, neighbor_counts, split_groups
+from relaxwl.kernels.baselines.gradual import GradualWL, _checked_centers, neighbor_counts, split_clusters
 from relaxwl.unfolding import refine
 
 
@@ -28,7 +28,7 @@ def test_with_many_clusters_it_is_the_plain_kernel(n_labels, similarity):
 def test_groups_are_nested_and_split_into_few():
     graphs = random_graphs(2, n_graphs=20, n_labels=2)
     kernel = GradualWL(4, n_clusters=3, random_state=0).fit(graphs)
-    groups = kernel.node_groups(graphs)[0]
+    groups = kernel.node_clusters(graphs)[0]
     for coarse, fine in pairwise(groups):
         parents = {}
         for before, after in zip(coarse.tolist(), fine.tolist(), strict=True):
@@ -73,7 +73,7 @@ def test_unseen_labels_fall_into_no_column():
     assert kernel.set_params(normalize=True).kernel_matrix(unseen, fitted).max() < 1
 
 
-def test_renumbering_vertices_changes_nothing():
+def test_renumbering_nodes_changes_nothing():
     graphs = random_graphs(5, n_graphs=10, n_labels=2)
     rng = np.random.default_rng(0)
     permuted = []
@@ -88,12 +88,12 @@ def test_renumbering_vertices_changes_nothing():
 
 
 def test_the_split_is_a_fixed_point_of_k_means():
-    """Neither a better assignment nor a better mean is left, and scikit-learn from these centres stays there."""
+    """Neither a better assignment nor a better mean is left, and scikit-learn from these centers stays there."""
     graphs = random_graphs(7, n_graphs=30)
     degrees = np.minimum(graphs.degrees, 3).astype(np.int32)
     rows, of_node = refine(graphs, degrees, degrees, 4)
     weights = np.bincount(of_node).astype(float)
-    labels, centers, bounds = split_groups(rows, weights, 4, 3, np.random.default_rng(0))
+    labels, centers, bounds = split_clusters(rows, weights, 4, 3, np.random.default_rng(0))
     counts = neighbor_counts(rows, 4).toarray()
     for group in range(4):
         members = rows.roots == group
@@ -118,7 +118,7 @@ def test_saved_and_loaded_and_named(tmp_path):
 
 
 @pytest.mark.parametrize("index", [-1, 2])
-def test_centres_of_a_damaged_model_are_refused(index):
+def test_centers_of_a_damaged_model_are_refused(index):
     bounds = np.array([0, 1, 2])
     parts = np.ones(2), np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
     assert _checked_centers(parts, bounds).shape == (2, 2)

@@ -10,11 +10,11 @@ import naive
 from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines import GraphletSampling
-from relaxwl.kernels.baselines.graphlet_sampling import _catalogue
+from relaxwl.kernels.baselines.graphlet_sampling import _catalog
 
 
-def test_catalogue_holds_every_graph_once():
-    _, _, types = _catalogue()
+def test_catalog_holds_every_graph_once():
+    _, _, types = _catalog()
     sizes = [size for size, _ in types]
     assert [sizes.count(size) for size in range(6)] == [1, 1, 2, 4, 11, 34]
 
@@ -22,7 +22,7 @@ def test_catalogue_holds_every_graph_once():
 def named_frequencies(kernel, graph):
     """Return the sampled frequencies by the oracle's names of graphlets."""
     features = kernel.transform(graph).toarray()[0] / kernel.n_samples_
-    types = [_catalogue()[2][number] for number in kernel.graphlets_]
+    types = [_catalog()[2][number] for number in kernel.graphlets_]
     bit = {(i, j): j * (j - 1) // 2 + i for j in range(5) for i in range(j)}
     names = [
         (size, naive.smallest_graphlet_form({pair for pair, place in bit.items() if mask >> place & 1}, size))
@@ -82,9 +82,9 @@ def test_tiny_graphs_yield_themselves():
     graphs = GraphCollection.from_edges([(0, []), (1, []), (2, [(0, 1)]), (2, [])])
     kernel = GraphletSampling(n_samples=10, random_state=0).fit(graphs)
     assert kernel.get_feature_names_out().tolist() == [
-        "1 vertex, 0 edges",
-        "2 vertices, 0 edges",
-        "2 vertices, 1 edge: 0–1",
+        "1 node, 0 edges",
+        "2 nodes, 0 edges",
+        "2 nodes, 1 edge: 0–1",
     ]
     assert kernel.transform(graphs).toarray().tolist() == [[0, 0, 0], [10, 0, 0], [0, 0, 10], [0, 10, 0]]
 

@@ -56,7 +56,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     assert (parts.transform(graphs) != whole.transform(graphs)).nnz == 0
 
 
-def test_graphs_without_vertices():
+def test_graphs_without_nodes():
     graphs = GraphCollection.from_edges([(0, []), (2, [(0, 1)])])
     assert OddSth(height=1).fit_transform(graphs).toarray()[0].sum() == 0
     assert OddSth().fit_transform(GraphCollection.from_edges([])).shape == (0, 0)
@@ -76,7 +76,7 @@ def test_large_trees_are_named_by_number():
     star = GraphCollection.from_edges([(40, [(0, leaf) for leaf in range(1, 40)])])
     kernel = OddSth(height=2).fit(star)
     assert kernel.get_feature_names_out().tolist() == [
-        "tree ·", "tree #1 ·(… 40 vertices)", "tree #2 ·(… 39 vertices)", "tree #3 ·(… 40 vertices)",
+        "tree ·", "tree #1 ·(… 40 nodes)", "tree #2 ·(… 39 nodes)", "tree #3 ·(… 40 nodes)",
     ]  # fmt: skip
 
 

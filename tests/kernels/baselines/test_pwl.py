@@ -17,7 +17,7 @@ from relaxwl.kernels.baselines import PersistentWL
 #   depth 0: 0–1 and 2–3 weigh 1 (τ alone), 1–2 and 1–3 weigh 2.
 #   0–1 ends one C at 1, 2–3 ends one N at 1, 1–2 ends the component of N (the higher label) at 2, 1–3 closes a cycle
 #   with weight 2, and the last component, a C, gets the largest weight 2: C has 1 + 2, N has 1 + 2, cycles C 2, N 2.
-# depth 1: neighbour labels are 0: {C}, 1: {C, N, N}, 2: {C, N}, 3: {C, N}.
+# depth 1: neighbor labels are 0: {C}, 1: {C, N, N}, 2: {C, N}, 3: {C, N}.
 #   0–1 weighs 0 + 2 + 1, 1–2 and 1–3 weigh 1 + 1 + 1, 2–3 weighs 1. Labels by content: C(C) < C(CNN) < N(CN).
 #   2–3 ends an N(CN) at 1. The others weigh 3; by labels 0–1 comes first and ends C(CNN) at 3, then one of the edges
 #   C(CNN)–N(CN) ends N(CN) at 3, the other closes a cycle with 3. The last component, C(C), gets 3.

@@ -27,12 +27,12 @@ def test_parts_change_nothing(monkeypatch):
 
 
 def test_labels_can_be_ignored():
-    labelled, bare = random_graphs(4, n_labels=3), random_graphs(4, n_labels=0)
-    ignoring = ShortestPath(node_labels=False).fit_kernel_matrix(labelled)
-    assert not np.array_equal(ignoring, ShortestPath().fit_kernel_matrix(labelled))
-    counts = [naive.base_counts(graph, [0] * graph[0], "shortest-path") for graph in plain_graphs(labelled)]
+    labeled, bare = random_graphs(4, n_labels=3), random_graphs(4, n_labels=0)
+    ignoring = ShortestPath(node_labels=False).fit_kernel_matrix(labeled)
+    assert not np.array_equal(ignoring, ShortestPath().fit_kernel_matrix(labeled))
+    counts = [naive.base_counts(graph, [0] * graph[0], "shortest-path") for graph in plain_graphs(labeled)]
     assert np.array_equal(ignoring, [[naive.count_product(one, other) for other in counts] for one in counts])
-    assert ShortestPath(node_labels=False).fit(labelled).kernel_matrix(bare).shape == (8, 8)
+    assert ShortestPath(node_labels=False).fit(labeled).kernel_matrix(bare).shape == (8, 8)
 
 
 @pytest.mark.shared

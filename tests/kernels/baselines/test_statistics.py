@@ -22,22 +22,22 @@ def test_statistics_are_those_of_networkx():
         assert row == pytest.approx(expected)
 
 
-def test_no_vertices_no_statistics():
+def test_no_nodes_no_statistics():
     assert structure(GraphCollection.from_edges([(0, []), (2, [(0, 1)])]))[0].tolist() == [0.0] * 12
     assert structure(GraphCollection.from_edges([])).shape == (0, 12)
 
 
 def test_labels_count_and_unseen_ones_do_no_harm():
-    def labelled(word):
+    def labeled(word):
         return (3, [(0, 1), (1, 2)], [word] * 3)
 
-    graphs = GraphCollection.from_edges([labelled("a"), labelled("b")] * 6)
+    graphs = GraphCollection.from_edges([labeled("a"), labeled("b")] * 6)
     y = np.array(["x", "y"] * 6)
     forest = StatisticsForestClassifier(20, random_state=0).fit(graphs, y)
     assert forest.predict(graphs).tolist() == y.tolist()
     assert forest.predict_proba(graphs).shape == (12, 2)
     assert forest.classes_.tolist() == ["x", "y"]
-    assert forest.predict(GraphCollection.from_edges([labelled("c")])).shape == (1,)
+    assert forest.predict(GraphCollection.from_edges([labeled("c")])).shape == (1,)
     again = clone(forest).set_params(n_jobs=2).fit(graphs, y)
     assert np.array_equal(again.predict_proba(graphs), forest.predict_proba(graphs))
     assert clone(forest).set_params(random_state=2**32 + 7).fit(graphs, y).forest_.random_state == 7

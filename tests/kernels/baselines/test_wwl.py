@@ -104,13 +104,13 @@ def test_invariance_under_renumbering():
         assert np.allclose(kernel.distance_matrix(graphs, renumbered(graphs, 1)), kernel.distance_matrix(graphs))
 
 
-def test_graphs_without_vertices():
+def test_graphs_without_nodes():
     graphs = GraphCollection.from_edges([(0, []), (2, [(0, 1)]), (0, [])])
     expected = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     kernel = WassersteinWL().fit(graphs)
     assert kernel.distance_matrix(graphs).tolist() == expected
     assert kernel.distance_matrix(graphs, graphs).tolist() == expected
-    with pytest.raises(ValueError, match="graph 0 has no vertices"):
+    with pytest.raises(ValueError, match="graph 0 has no nodes"):
         WassersteinWL(scheme="continuous").fit(graphs).kernel_matrix(graphs)
 
 
@@ -123,6 +123,6 @@ def test_bad_parameters_are_named(parameters, message):
         WassersteinWL(**parameters).fit(random_graphs(1))
 
 
-def test_labelled_and_unlabelled_graphs_do_not_mix():
-    with pytest.raises(ValueError, match="both have vertex labels"):
+def test_labeled_and_unlabeled_graphs_do_not_mix():
+    with pytest.raises(ValueError, match="both have node labels"):
         WassersteinWL().fit(random_graphs(1)).kernel_matrix(random_graphs(1), random_graphs(1, n_labels=0))

@@ -21,10 +21,10 @@ from relaxwl.distances._compiled import (
 
 @njit(nogil=True, cache=True)
 def edge_weights(start, stop, adjacency, previous, ids, rows, power, offset):
-    """Return the weights of the edges u < v of the vertices ``start`` to ``stop - 1`` (whole graphs), in that order.
+    """Return the weights of the edges u < v of the nodes ``start`` to ``stop - 1`` (whole graphs), in that order.
 
     ``adjacency`` is (indptr, indices), ``rows`` are `RowArrays`. ``ids`` int32 (n_nodes,) says which row holds a
-    vertex's neighbour labels, sorted and counted; ``previous`` holds the vertices' own labels of the same depth.
+    node's neighbor labels, sorted and counted; ``previous`` holds the nodes' own labels of the same depth.
     Weight: [previous labels differ] + ‖difference of the counts‖ + offset.
     """
     indptr, indices = adjacency
@@ -68,7 +68,7 @@ def _row_distance(row_a, row_b, rows, power):
 
 @njit(nogil=True, cache=True)
 def _root(parent, node):
-    """Return the representative of a vertex's component, and shorten the way to it."""
+    """Return the representative of a node's component, and shorten the way to it."""
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = parent[node]
@@ -77,7 +77,7 @@ def _root(parent, node):
 
 @njit(nogil=True, cache=True)
 def add_persistence(start, stop, edges, order, ranks, lone, power, out):
-    """Write persistence and add cycle weights of the vertices ``start`` to ``stop - 1`` of one graph.
+    """Write persistence and add cycle weights of the nodes ``start`` to ``stop - 1`` of one graph.
 
     ``edges`` are (sources, targets, weights), each (n_edges,), and ``order`` their numbers by increasing weight.
     ``ranks`` (n_nodes,) orders labels: of two components that merge, the one whose representative has the higher rank
@@ -122,16 +122,16 @@ def _next_random(state):
 
 
 @njit(nogil=True, cache=True)
-def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalogue, out):
-    """Count in ``out`` (n_classes,) the classes of random vertex subsets of the graph on ``start`` to ``stop - 1``.
+def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalog, out):
+    """Count in ``out`` (n_classes,) the classes of random node subsets of the graph on ``start`` to ``stop - 1``.
 
-    The size of a subset is uniform from 3 (fewer if the graph has fewer vertices) to ``max_size``, its vertices are
-    uniform and distinct. With ``catalogue`` (classes, class_starts), ``classes[class_starts[size] + mask]`` is the
+    The size of a subset is uniform from 3 (fewer if the graph has fewer nodes) to ``max_size``, its nodes are
+    uniform and distinct. With ``catalog`` (classes, class_starts), ``classes[class_starts[size] + mask]`` is the
     class of the subgraph whose bit for the pair (i, j), i < j, is number ``j * (j - 1) / 2 + i``. The stream depends on
     ``seed`` (uint64) and the ``adjacency`` (indptr, indices) alone.
     """
     indptr, indices = adjacency
-    classes, class_starts = catalogue
+    classes, class_starts = catalog
     n_nodes = stop - start
     if n_nodes == 0:
         return
@@ -146,7 +146,7 @@ def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalogu
         draw, state = _next_random(state)
         size = smallest + np.int64(draw * (largest - smallest + 1))
         filled = 0
-        while filled < size:  # a vertex drawn before is drawn again: rare unless the graph is tiny
+        while filled < size:  # a node drawn before is drawn again: rare unless the graph is tiny
             draw, state = _next_random(state)
             node = start + np.int64(draw * n_nodes)
             fresh = True
@@ -172,7 +172,7 @@ def _stirred(state, value):
 
 @njit(nogil=True, cache=True)
 def _adjacent(node, other, indptr, indices):
-    """Whether two vertices are neighbours, by bisection in the shorter list."""
+    """Whether two nodes are neighbors, by bisection in the shorter list."""
     if indptr[node + 1] - indptr[node] > indptr[other + 1] - indptr[other]:
         node, other = other, node
     low, high = indptr[node], indptr[node + 1]
@@ -192,7 +192,7 @@ def _adjacent(node, other, indptr, indices):
 def line_distances(row, offsets_a, sorted_a, offsets_b, sorted_b, first, out):
     """Write into ``out[first:]`` the transport distances on the line between graph ``row`` of A and graphs of B.
 
-    ``sorted_a`` and ``sorted_b`` hold each graph's values in ascending order, a vertex weighing 1 / n. The distance is
+    ``sorted_a`` and ``sorted_b`` hold each graph's values in ascending order, a node weighing 1 / n. The distance is
     the area between the two distribution functions.
     """
     begin_a, end_a = offsets_a[row], offsets_a[row + 1]
@@ -217,7 +217,7 @@ def line_distances(row, offsets_a, sorted_a, offsets_b, sorted_b, first, out):
 
 @njit(nogil=True, cache=True)
 def largest_side(offsets_a, offsets_b):
-    """Return the number of vertices of the largest graph."""
+    """Return the number of nodes of the largest graph."""
     side = 0
     for graph in range(len(offsets_a) - 1):
         side = max(side, offsets_a[graph + 1] - offsets_a[graph])
@@ -230,8 +230,8 @@ def largest_side(offsets_a, offsets_b):
 def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, out):
     """Write into ``out[first:]`` the exact transport distances between graph ``row`` of A and graphs of B.
 
-    ``points_a`` and ``points_b`` float64 (n_nodes, d) are the vertices' places; ground costs are Euclidean. A vertex of
-    a graph with n vertices weighs 1 / n; with another of m vertices it sends m units, and receives n: whole flows.
+    ``points_a`` and ``points_b`` float64 (n_nodes, d) are the nodes' places; ground costs are Euclidean. A node of
+    a graph with n nodes weighs 1 / n; with another of m nodes it sends m units, and receives n: whole flows.
     """
     vectors, indices, tables = make_scratch(largest_side(offsets_a[row : row + 2], offsets_b))
     begin_a = offsets_a[row]
@@ -383,7 +383,7 @@ def visit_trees(start, stop, offsets, indptr, indices, labels, height):
     """Count the ordered trees of visits of the graphs ``start`` to ``stop - 1``.
 
     ``offsets`` (n_graphs + 1,), ``indptr`` and ``indices`` are a collection's, ``labels`` int32 (n_nodes,). From each
-    vertex a search of at most ``height`` steps makes a directed acyclic graph; each of its vertices is the root of a
+    node a search of at most ``height`` steps makes a directed acyclic graph; each of its nodes is the root of a
     tree, whose children come in the order of the search graph. Returns the distinct trees, and how often each graph has
     them: ``bounds`` (graphs + 1,), ``found`` and ``times``, both int64.
     """
@@ -433,11 +433,11 @@ def _longer(values, least):
 
 @njit(nogil=True, cache=True)
 def _search(root, first, indptr, indices, labels, height, search):
-    """Write the search graph of a vertex and return the number of its vertices, numbered within their graph.
+    """Write the search graph of a node and return the number of its nodes, numbered within their graph.
 
-    Rows of ``search`` int64 (7, ≥ n): 0 the level of each vertex (-1 on entry, and for those not met), 1 the queue of
-    the search, 2 the order in which vertices are taken up, 3 how many ways into each are open, 4 the number of runs of
-    children (0), 5 and 6 a heap. Edges lead from each level to the next. A vertex is taken up when all ways into it are
+    Rows of ``search`` int64 (7, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
+    the search, 2 the order in which nodes are taken up, 3 how many ways into each are open, 4 the number of runs of
+    children (0), 5 and 6 a heap. Edges lead from each level to the next. A node is taken up when all ways into it are
     closed: of those that wait the one of the lowest label, and of these the one that waits longest.
     """
     search[0, root - first], search[1, 0], search[3, root - first], n_queued = 0, root - first, 0, 1
@@ -501,9 +501,9 @@ def _pop(keys, values, size):
 
 @njit(nogil=True, cache=True)
 def _append_to_parents(node, first, indptr, indices, search, children, tree):
-    """Make a tree the next child of all vertices above its root; equal ones in a row become one run.
+    """Make a tree the next child of all nodes above its root; equal ones in a row become one run.
 
-    The children of a vertex stand in ``children`` from where its neighbours stand in ``indices``, so there is room.
+    The children of a node stand in ``children`` from where its neighbors stand in ``indices``, so there is room.
     """
     for entry in range(indptr[first + node], indptr[first + node + 1]):
         parent = indices[entry] - first

@@ -41,12 +41,12 @@ class FlatFeatures(DepthFeatures):
 
 
 def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:
-    """Return the vertex labels' codes in a fitted vocabulary; unseen labels get codes behind it."""
+    """Return the node labels' codes in a fitted vocabulary; unseen labels get codes behind it."""
     return matched_codes(graphs, vocabulary, None, False)[0]
 
 
 def n_known_labels(vocabulary: tuple[object, ...] | None) -> int:
-    """Return the number of codes that a vocabulary stands for; unlabelled graphs have one common label."""
+    """Return the number of codes that a vocabulary stands for; unlabeled graphs have one common label."""
     return 1 if vocabulary is None else len(vocabulary)
 
 

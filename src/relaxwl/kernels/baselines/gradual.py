@@ -1,4 +1,4 @@
-"""Gradual WL: groups of vertices are split a little at each step, by k-means on what is around them."""
+"""Gradual WL: clusters of nodes are split a little at each step, by k-means on what is around them."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from relaxwl.kernels.baselines._features import label_names, n_known_labels, nod
 from relaxwl.kernels.counting import Counts, SubtreeCounter
 from relaxwl.kernels.limits import check_time
 from relaxwl.kernels.model_schema import MAX_DEPTH, counters, fitted, labels, listed, of, vector
-from relaxwl.unfolding import Rows, refine
+from relaxwl.unfolding import TreeRows, refine
 
-# Rounds of k-means: it is nearly done after a few, and groups need not be optimal to be useful.
+# Rounds of k-means: it is nearly done after a few, and clusters need not be optimal to be useful.
 MAX_ROUNDS = 20
-# Pairs of a row and a centre that are compared at a time.
+# Pairs of a row and a center that are compared at a time.
 PAIRS_AT_ONCE = 1 << 20
-# Squared distances closer than this tie, and ties go to the lower centre.
+# Squared distances closer than this tie, and ties go to the lower center.
 TIE = 1e-9
 
 
@@ -33,23 +33,23 @@ fitted(
 
 
 class GradualWL(CountKernel):
-    """Gradual Weisfeiler-Lehman: nested groups of vertices, each split into at most ``n_clusters`` at a step.
+    """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
-    Vertices begin in groups by label. At each step a vertex is described by how many of its neighbours are in each
-    group, and every group is split by k-means on these counts; so vertices that differ a little may stay together for a
-    while, but those that were once apart stay apart. A graph is the histogram of its vertices' groups at all steps.
+    Nodes begin in clusters by label. At each step a node is described by how many of its neighbors are in each
+    cluster, and every cluster is split by k-means on these counts; so nodes that differ a little may stay together for
+    a while, but those that were once apart stay apart. A graph is the histogram of its nodes' clusters at all steps.
 
-    With more groups than there are different neighbourhoods it is the Weisfeiler-Lehman subtree kernel.
+    With more clusters than there are different neighborhoods it is the Weisfeiler-Lehman subtree kernel.
 
     Parameters
     ----------
     max_depth : int
         Number of steps.
     n_clusters : int
-        Parts into which a group is split at most.
+        Parts into which a cluster is split at most.
     similarity : {"dot", "intersection", "tanimoto"}
-        How :meth:`kernel_matrix` compares two graphs' counts; the groups are nested, so the intersection is the optimal
-        assignment of vertices.
+        How :meth:`kernel_matrix` compares two graphs' counts; the clusters are nested, so the intersection is the
+        optimal assignment of nodes.
     normalize : bool or "depth"
         Scale features and Gram matrix so that every graph has similarity 1 with itself, or has so at each step.
     n_jobs : int, optional
@@ -106,31 +106,31 @@ class GradualWL(CountKernel):
         self.center_bounds_: list[Int64] = []
         self._counters: list[SubtreeCounter] = []
         rng = as_generator(self.random_state)
-        groups: Int32 = codes.astype(np.int32)
-        n_groups, counts = n_known_labels(self.node_vocabulary_), []
+        clusters: Int32 = codes.astype(np.int32)
+        n_parents, counts = n_known_labels(self.node_vocabulary_), []
         for depth in range(self.max_depth + 1):
             if depth:
-                rows, row_of_node = refine(graphs, groups, groups, n_groups, n_jobs=self.n_jobs)
+                rows, row_of_node = refine(graphs, clusters, clusters, n_parents, n_jobs=self.n_jobs)
                 weights = np.bincount(row_of_node, minlength=len(rows)).astype(np.float64)
-                labels, centers, bounds = split_groups(rows, weights, n_groups, int(self.n_clusters), rng)
+                labels, centers, bounds = split_clusters(rows, weights, n_parents, int(self.n_clusters), rng)
                 self.centers_.append((centers.data, centers.indices, centers.indptr))
                 self.center_bounds_.append(bounds)
-                groups, n_groups = labels[row_of_node], int(bounds[-1])
-            report(self.verbose, "step %d of %d: %d groups", depth, self.max_depth, n_groups,
+                clusters, n_parents = labels[row_of_node], int(bounds[-1])
+            report(self.verbose, "step %d of %d: %d clusters", depth, self.max_depth, n_parents,
                    share=(depth + 1) / (self.max_depth + 1))  # fmt: skip
             counter = SubtreeCounter()
-            counts.append(counter.fit(graphs, groups, n_groups))
+            counts.append(counter.fit(graphs, clusters, n_parents))
             self._counters.append(counter)
         return counts
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        groups = self.node_groups(graphs)[0]
-        return [counter.count(graphs, ids) for counter, ids in zip(self._counters, groups, strict=True)]
+        clusters = self.node_clusters(graphs)[0]
+        return [counter.count(graphs, ids) for counter, ids in zip(self._counters, clusters, strict=True)]
 
-    def node_groups(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[0][depth]``, the group of every vertex, all graphs' vertices in order.
+    def node_clusters(self, X: Any) -> list[list[Int32]]:
+        """Return, as ``result[0][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of groups on belong to labels that were not met in fitting.
+        Numbers from the number of clusters on belong to labels that were not met in fitting.
         """
         check_is_fitted(self)
         graphs = as_collection(X)
@@ -140,7 +140,7 @@ class GradualWL(CountKernel):
             centers = _checked_centers(parts, bounds)
             n_before = max(n_known, int(before.max(initial=-1)) + 1)
             rows, row_of_node = refine(graphs, before, before, n_before, n_jobs=self.n_jobs)
-            labels = int(bounds[-1]) + np.arange(len(rows))  # where the label is new, so is every group of it
+            labels = int(bounds[-1]) + np.arange(len(rows))  # where the label is new, so is every cluster of it
             has_parts = np.append(np.diff(bounds) > 0, np.zeros(n_before - n_known, bool))
             known = np.flatnonzero(has_parts[rows.roots])
             counts = neighbor_counts(rows, n_before)[known][:, :n_known]
@@ -149,87 +149,90 @@ class GradualWL(CountKernel):
         return [found]
 
     def _check_loaded(self) -> None:
-        n_groups = [n_known_labels(self.node_vocabulary_)]
+        n_parents = [n_known_labels(self.node_vocabulary_)]
         for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
-            if not isinstance(bounds, np.ndarray) or bounds.dtype != np.int64 or bounds.shape != (n_groups[-1] + 1,):
-                raise ValueError(f"center_bounds_ must say where the parts of each of {n_groups[-1]} groups begin")
+            if not isinstance(bounds, np.ndarray) or bounds.dtype != np.int64 or bounds.shape != (n_parents[-1] + 1,):
+                raise ValueError(f"center_bounds_ must say where the parts of each of {n_parents[-1]} clusters begin")
             if not np.isfinite(_checked_centers(parts, bounds).data).all():
                 raise ValueError("centers_ must be finite")
-            n_groups.append(int(bounds[-1]))
-        if len(n_groups) != self.max_depth + 1 or [counter.n_columns for counter in self._counters] != n_groups:
-            raise ValueError(f"there must be centres and counters for each of {self.max_depth + 1} depths")
+            n_parents.append(int(bounds[-1]))
+        if len(n_parents) != self.max_depth + 1 or [counter.n_columns for counter in self._counters] != n_parents:
+            raise ValueError(f"there must be centers and counters for each of {self.max_depth + 1} depths")
 
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)
         columns = [f"depth 0: {name}" for name in names]
         for depth, bounds in enumerate(self.center_bounds_, 1):
             parents = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-            names = [f"{names[parent]}.{group - bounds[parent]}" for group, parent in enumerate(parents)]
+            names = [f"{names[parent]}.{cluster - bounds[parent]}" for cluster, parent in enumerate(parents)]
             columns += [f"depth {depth}: {name}" for name in names]
         return columns
 
 
 def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
-    """Return the centres of all groups' parts; what a damaged model file may hold is refused."""
+    """Return the centers of all clusters' parts; what a damaged model file may hold is refused."""
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
-        raise ValueError("the groups of the kernel are damaged; fit it again")
+        raise ValueError("the clusters of the kernel are damaged; fit it again")
     centers = csr_array(parts, (int(bounds[-1]), len(bounds) - 1))
     centers.check_format(full_check=True)
     return centers
 
 
-def neighbor_counts(rows: Rows, n_groups: int) -> csr_array:
-    """Return how many neighbours each row has in each group: (n_rows, n_groups)."""
-    return csr_array((rows.counts.astype(np.float64), rows.points, rows.indptr), (len(rows), n_groups))
+def neighbor_counts(rows: TreeRows, n_parents: int) -> csr_array:
+    """Return how many neighbors each row has in each cluster: (n_rows, n_parents)."""
+    return csr_array((rows.counts.astype(np.float64), rows.points, rows.indptr), (len(rows), n_parents))
 
 
-def split_groups(
-    rows: Rows, weights: Float64, n_groups: int, n_clusters: int, rng: np.random.Generator
+def split_clusters(
+    rows: TreeRows, weights: Float64, n_parents: int, n_clusters: int, rng: np.random.Generator
 ) -> tuple[Int32, csr_array, Int64]:
-    """Split every group by k-means on its members' neighbour counts, all groups at once.
+    """Split every cluster by k-means on its members' neighbor counts, all clusters at once.
 
     Parameters
     ----------
-    rows : Rows
-        The distinct (group of the vertex, groups of its neighbours).
+    rows : TreeRows
+        The distinct (cluster of the node, clusters of its neighbors).
     weights : array (n_rows,)
-        Number of vertices with each.
-    n_groups, n_clusters : int
-        Number of groups, and of parts of each at most.
+        Number of nodes with each.
+    n_parents, n_clusters : int
+        Number of clusters, and of parts of each at most.
     rng : Generator
-        Draws the first centres.
+        Draws the first centers.
 
     Returns
     -------
     labels : array (n_rows,)
-        The new groups; parts of a group have adjacent numbers, in the order of their first rows.
-    centers : sparse array (n_parts, n_groups)
+        The new clusters; parts of a cluster have adjacent numbers, in the order of their first rows.
+    centers : sparse array (n_parts, n_parents)
         Mean counts of each part.
-    bounds : array (n_groups + 1,)
-        The parts of group g are those from ``bounds[g]`` to ``bounds[g + 1] - 1``.
+    bounds : array (n_parents + 1,)
+        The parts of cluster g are those from ``bounds[g]`` to ``bounds[g + 1] - 1``.
     """
-    counts, group = neighbor_counts(rows, n_groups), rows.roots.astype(np.int64)
-    n_parts = np.minimum(np.bincount(group, minlength=n_groups), n_clusters)
+    counts, cluster = neighbor_counts(rows, n_parents), rows.roots.astype(np.int64)
+    n_parts = np.minimum(np.bincount(cluster, minlength=n_parents), n_clusters)
     bounds = prefix_sums(n_parts)
-    centers = counts[_seeds(counts, group, weights, n_parts, n_clusters, rng)]
-    labels = nearest(counts, group, centers, bounds)
-    for _ in range(MAX_ROUNDS if (np.bincount(group) > n_clusters).any() else 0):
+    centers = counts[_seeds(counts, cluster, weights, n_parts, n_clusters, rng)]
+    labels = nearest(counts, cluster, centers, bounds)
+    for _ in range(MAX_ROUNDS if (np.bincount(cluster) > n_clusters).any() else 0):
         check_time()
         centers = _means(counts, labels, weights, centers)
-        before, labels = labels, nearest(counts, group, centers, bounds)
+        before, labels = labels, nearest(counts, cluster, centers, bounds)
         if np.array_equal(before, labels):
             break
-    # Parts in the order of their first rows within each group; those that nobody is in are left out.
+    # Parts in the order of their first rows within each cluster; those that nobody is in are left out.
     parts, firsts = np.unique(labels, return_index=True)
-    owners = group[firsts]
-    centers, bounds = centers[parts[np.lexsort((firsts, owners))]], prefix_sums(np.bincount(owners, minlength=n_groups))
-    # Ties go to the lowest number, so they are broken anew, as `node_groups` breaks them.
-    return nearest(counts, group, centers, bounds).astype(np.int32), centers, bounds
+    owners = cluster[firsts]
+    centers, bounds = (
+        centers[parts[np.lexsort((firsts, owners))]],
+        prefix_sums(np.bincount(owners, minlength=n_parents)),
+    )
+    # Ties go to the lowest number, so they are broken anew, as `node_clusters` breaks them.
+    return nearest(counts, cluster, centers, bounds).astype(np.int32), centers, bounds
 
 
-def nearest(counts: csr_array, group: Any, centers: csr_array, bounds: Int64) -> Int64:
-    """Return, for each row, the nearest of the centres of its group (the lowest of equally near ones)."""
-    sizes = np.diff(bounds)[group]
+def nearest(counts: csr_array, cluster: Any, centers: csr_array, bounds: Int64) -> Int64:
+    """Return, for each row, the nearest of the centers of its cluster (the lowest of equally near ones)."""
+    sizes = np.diff(bounds)[cluster]
     squares = np.asarray(centers.multiply(centers).sum(axis=1)).ravel()
     labels = np.empty(len(sizes), np.int64)
     ends = np.cumsum(sizes)
@@ -239,7 +242,7 @@ def nearest(counts: csr_array, group: Any, centers: csr_array, bounds: Int64) ->
             continue
         row = np.repeat(np.arange(start, stop), sizes[start:stop])
         first = prefix_sums(sizes[start:stop])
-        center = bounds[group[row]] + np.arange(len(row)) - np.repeat(first[:-1], sizes[start:stop])
+        center = bounds[cluster[row]] + np.arange(len(row)) - np.repeat(first[:-1], sizes[start:stop])
         products = np.asarray(counts[row].multiply(centers[center]).sum(axis=1)).ravel()
         distances = squares[center] - 2 * products
         least = np.repeat(np.minimum.reduceat(distances, first[:-1]), sizes[start:stop])
@@ -250,29 +253,29 @@ def nearest(counts: csr_array, group: Any, centers: csr_array, bounds: Int64) ->
 
 
 def _seeds(
-    counts: csr_array, group: Int64, weights: Float64, n_parts: Int64, n_clusters: int, rng: np.random.Generator
+    counts: csr_array, cluster: Int64, weights: Float64, n_parts: Int64, n_clusters: int, rng: np.random.Generator
 ) -> Int64:
-    """Return the rows that are the first centres, group by group: far from each other, as k-means++ draws them."""
-    order = np.argsort(group, kind="stable")
-    starts = prefix_sums(np.bincount(group, minlength=len(n_parts)))
+    """Return the rows that are the first centers, cluster by cluster: far from each other, as k-means++ draws them."""
+    order = np.argsort(cluster, kind="stable")
+    starts = prefix_sums(np.bincount(cluster, minlength=len(n_parts)))
     chosen = np.zeros((len(n_parts), min(n_clusters, int(n_parts.max(initial=0)))), np.int64)
     squares = np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
-    distances = np.ones(len(group))
+    distances = np.ones(len(cluster))
     for turn in range(chosen.shape[1]):
         active = np.flatnonzero(n_parts > turn)
         heights = np.concatenate([[0.0], np.cumsum((weights * distances)[order])])
         low, high = heights[starts[active]], heights[starts[active + 1]]
         drawn = np.searchsorted(heights, low + rng.random(len(active)) * (high - low), side="right") - 1
         chosen[active, turn] = order[np.clip(drawn, starts[active], starts[active + 1] - 1)]
-        center = chosen[group, turn]
+        center = chosen[cluster, turn]
         products = np.asarray(counts.multiply(counts[center]).sum(axis=1)).ravel()
         apart = np.maximum(squares + squares[center] - 2 * products, 0.0)
-        distances = np.where(n_parts[group] > turn, apart if turn == 0 else np.minimum(distances, apart), distances)
+        distances = np.where(n_parts[cluster] > turn, apart if turn == 0 else np.minimum(distances, apart), distances)
     return chosen[np.arange(chosen.shape[1]) < n_parts[:, None]]
 
 
 def _means(counts: csr_array, labels: Int64, weights: Float64, old: csr_array) -> csr_array:
-    """Return the mean counts of each part; a part that nobody is in keeps its centre."""
+    """Return the mean counts of each part; a part that nobody is in keeps its center."""
     n_parts = old.shape[0]
     masses = np.bincount(labels, weights, n_parts)
     shares = csr_array((weights / masses[labels], (labels, np.arange(len(labels)))), (n_parts, len(labels)))

@@ -28,10 +28,10 @@ GRAPHS_PER_LOOK = 256
 class GraphletSampling(FlatFeatures):
     """The graphlet kernel on sampled subgraphs.
 
-    For each graph, ``n_samples`` vertex subsets are drawn: a size uniform from 3 to ``max_size``, then that many
-    distinct vertices, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic
-    to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 vertices; k(G, G') is the dot product. Labels are ignored. A
-    graph with fewer than 3 vertices yields itself.
+    For each graph, ``n_samples`` node subsets are drawn: a size uniform from 3 to ``max_size``, then that many
+    distinct nodes, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic
+    to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 nodes; k(G, G') is the dot product. Labels are ignored. A
+    graph with fewer than 3 nodes yields itself.
 
     The samples of a graph depend on the seed and on the graph alone, so a graph has the same features whichever
     collection it comes in, and unseen graphs are treated as fitted ones are. The sampling law and the default number of
@@ -40,7 +40,7 @@ class GraphletSampling(FlatFeatures):
     Parameters
     ----------
     max_size : {3, 4, 5}
-        Largest number of vertices of a graphlet.
+        Largest number of nodes of a graphlet.
     n_samples : int, optional
         Samples from each graph; by default from ``epsilon`` and ``delta``.
     epsilon, delta : float
@@ -63,7 +63,7 @@ class GraphletSampling(FlatFeatures):
     >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (4, [(0, 1), (1, 2), (0, 2)])])
     >>> kernel = GraphletSampling(max_size=3, n_samples=100, random_state=0).fit(graphs)
     >>> kernel.get_feature_names_out().tolist()
-    ['3 vertices, 1 edge: 0–1', '3 vertices, 2 edges: 0–1, 0–2', '3 vertices, 3 edges: 0–1, 0–2, 1–2']
+    ['3 nodes, 1 edge: 0–1', '3 nodes, 2 edges: 0–1, 0–2', '3 nodes, 3 edges: 0–1, 0–2, 1–2']
     >>> kernel.transform(graphs[:1]).toarray()
     array([[  0., 100.,   0.]])
     """
@@ -116,7 +116,7 @@ class GraphletSampling(FlatFeatures):
 
     def _sampled(self, graphs: GraphCollection) -> Int64:
         """Return the counts of all graphlet types, (n_graphs, n_types)."""
-        counts = np.zeros((graphs.n_graphs, len(_catalogue()[2])), np.int64)
+        counts = np.zeros((graphs.n_graphs, len(_catalog()[2])), np.int64)
         task = partial(self._sample_span, graphs, counts)
         for start, stop in watched(spans(graphs.n_graphs, GRAPHS_PER_LOOK), "graphlets", self.verbose):
             map_chunks(task, [(start + a, start + b) for a, b in spans(stop - start, GRAPHS_PER_TASK)], self.n_jobs)
@@ -124,7 +124,7 @@ class GraphletSampling(FlatFeatures):
 
     def _sample_span(self, graphs, counts, span) -> None:  # type: ignore[no-untyped-def]
         """Write the counts of a span of graphs."""
-        classes, class_starts, _ = _catalogue()
+        classes, class_starts, _ = _catalog()
         for graph in range(*span):
             _compiled.sample_graphlets(
                 int(graphs.offsets[graph]), int(graphs.offsets[graph + 1]), (graphs.indptr, graphs.indices),
@@ -138,18 +138,18 @@ class GraphletSampling(FlatFeatures):
         return Counts(matrix, (unknown**2).sum(axis=1), unknown.sum(axis=1))
 
     def _check_loaded(self) -> None:
-        numbers, n_types = self.graphlets_, len(_catalogue()[2])
+        numbers, n_types = self.graphlets_, len(_catalog()[2])
         within = numbers.min(initial=0) >= 0 and numbers.max(initial=0) < n_types
         if not within or (numbers[1:] <= numbers[:-1]).any():
             raise ValueError(f"graphlets_ must be ascending numbers of types, below {n_types}")
 
     def _column_names(self) -> list[str]:
-        types = _catalogue()[2]
+        types = _catalog()[2]
         return [_graphlet_name(*types[number]) for number in self.graphlets_]
 
 
 @cache
-def _catalogue() -> tuple[Int64, Int64, list[tuple[int, int]]]:
+def _catalog() -> tuple[Int64, Int64, list[tuple[int, int]]]:
     """Return the type of each (size, mask), where each size begins, and (size, smallest mask) of each type."""
     largest = max(ASSUMED_TYPES)
     classes, starts = [], [0]
@@ -164,7 +164,7 @@ def _catalogue() -> tuple[Int64, Int64, list[tuple[int, int]]]:
 
 
 def _smallest_masks(size: int) -> Int64:
-    """Return, for every graph on ``size`` vertices as a bit mask of its pairs, the smallest mask isomorphic to it."""
+    """Return, for every graph on ``size`` nodes as a bit mask of its pairs, the smallest mask isomorphic to it."""
     bit = {(i, j): j * (j - 1) // 2 + i for j in range(size) for i in range(j)}
     masks: Int64 = np.arange(1 << len(bit))
     smallest = masks.copy()

@@ -17,10 +17,10 @@ from relaxwl.kernels.limits import watched
 from relaxwl.kernels.model_schema import fitted, labels, vector
 from relaxwl.unfolding.refine import graph_spans
 
-# Vertices of one task, and tasks between two lines of progress.
+# Nodes of one task, and tasks between two lines of progress.
 CHUNK_NODES = 1 << 11
 CHUNKS_PER_LOOK = 16
-# Trees with more vertices are named by their number.
+# Trees with more nodes are named by their number.
 NAMED_SIZE = 24
 
 
@@ -44,13 +44,13 @@ class _Found(NamedTuple):
 class OddSth(FlatFeatures):
     """The ODD-STh kernel, as explicit features.
 
-    A breadth-first search of at most ``height`` steps from each vertex gives a directed acyclic graph; each of its
-    vertices is the root of an ordered tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts
-    the trees in all these graphs together. Unlabelled vertices have one common label.
+    A breadth-first search of at most ``height`` steps from each node gives a directed acyclic graph; each of its
+    nodes is the root of an ordered tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts
+    the trees in all these graphs together. Unlabeled nodes have one common label.
 
     The numbers are those of GraKeL's implementation, so that results compare with published ones. Two traits come with
     it: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order
-    of the graphs; and children with equal labels are ordered by vertex number, so it may change when vertices are
+    of the graphs; and children with equal labels are ordered by node number, so it may change when nodes are
     renumbered.
 
     Parameters
@@ -169,7 +169,7 @@ class OddSth(FlatFeatures):
             runs = self.tree_children_[self.tree_starts_[tree] : self.tree_starts_[tree + 1]]
             sizes[tree] += sum(sizes[child] * times for child, times in runs)
             if sizes[tree] > NAMED_SIZE:
-                names.append(f"#{tree} {labels[label]}(… {sizes[tree]:.6g} vertices)")
+                names.append(f"#{tree} {labels[label]}(… {sizes[tree]:.6g} nodes)")
             else:
                 inside = ",".join(name for child, times in runs for name in [names[child]] * times)
                 names.append(f"{labels[label]}({inside})" if len(runs) else labels[label])

@@ -13,10 +13,10 @@ from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.unfolding import Rows, leaves, refine
+from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.refine import graph_spans
 
-# Vertices of one task.
+# Nodes of one task.
 CHUNK_NODES = 1 << 14
 
 
@@ -24,16 +24,16 @@ class PersistentWL(DepthFeatures):
     """Persistent Weisfeiler-Lehman features.
 
     At depth 0 an edge weighs [end labels differ] + τ; at depth i ≥ 1 it weighs [end labels of depth i − 1 differ] +
-    ‖difference of the ends' neighbour-label counts of depth i − 1‖_p + τ. Edges are added by increasing weight. When an
-    edge of weight w joins two components, one of them ends: w^p goes to the label (of depth i) of the vertex that
+    ‖difference of the ends' neighbor-label counts of depth i − 1‖_p + τ. Edges are added by increasing weight. When an
+    edge of weight w joins two components, one of them ends: w^p goes to the label (of depth i) of the node that
     represents it. The components left at the end get the largest weight of the graph, to the power p. A feature is the
     sum that a label of a depth has received. With ``cycles`` an edge that closes a cycle adds w^p to the labels of both
     its ends, in columns of their own.
 
-    All vertices are there from the beginning, so any two components that merge have the same age, and the rule that the
-    younger one ends decides nothing. The authors' code lets vertex numbers decide, and its features change when
-    vertices are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of
-    the distinct trees), a component is represented by its vertex with the lowest label, and of two components the one
+    All nodes are there from the beginning, so any two components that merge have the same age, and the rule that the
+    younger one ends decides nothing. The authors' code lets node numbers decide, and its features change when
+    nodes are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of
+    the distinct trees), a component is represented by its node with the lowest label, and of two components the one
     whose representative has the higher label is the younger one. Edges of equal weight are added in the order of their
     end labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for
     every numbering. A graph's features do not depend on which other graphs were fitted either.
@@ -48,7 +48,7 @@ class PersistentWL(DepthFeatures):
     power : float
         The exponent p of norm and persistence, at least 1.
     offset : float
-        The weight τ >= 0 that every edge has at least; also the persistence of a vertex in a graph without edges.
+        The weight τ >= 0 that every edge has at least; also the persistence of a node in a graph without edges.
     cycles : bool
         Whether there are cycle features.
     uniform : bool
@@ -62,7 +62,7 @@ class PersistentWL(DepthFeatures):
 
     Attributes
     ----------
-    rows_ : list of Rows
+    rows_ : list of TreeRows
         The distinct trees of each depth.
 
     References
@@ -108,7 +108,7 @@ class PersistentWL(DepthFeatures):
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary
-        self.rows_: list[Rows] = []
+        self.rows_: list[TreeRows] = []
         counts = []
         previous = np.empty(0, np.int32)
         for depth in range(self.max_depth + 1):
@@ -122,7 +122,7 @@ class PersistentWL(DepthFeatures):
         """Weigh edges by the graphs' own labels, and sum up in the columns of the fitted ones."""
         roots = node_codes_in(graphs, self.node_vocabulary_)
         counts = []
-        own_rows: list[Rows] = []
+        own_rows: list[TreeRows] = []
         previous = fitted = np.empty(0, np.int32)
         for depth, known in enumerate(self.rows_):
             rows, ids = self._refined(graphs, graphs.node_codes, previous, own_rows)
@@ -134,8 +134,8 @@ class PersistentWL(DepthFeatures):
         return counts
 
     def _refined(
-        self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[Rows]
-    ) -> tuple[Rows, Int32]:
+        self, graphs: GraphCollection, roots: Int32, previous: Int32, rows_below: list[TreeRows]
+    ) -> tuple[TreeRows, Int32]:
         depth = len(rows_below)
         report(self.verbose, "persistence: depth %d of %d", depth, self.max_depth, share=depth / (self.max_depth + 1))
         if not rows_below:
@@ -143,7 +143,7 @@ class PersistentWL(DepthFeatures):
         return refine(graphs, roots, previous, len(rows_below[-1]), n_jobs=self.n_jobs)
 
     def _depth_counts(
-        self, graphs: GraphCollection, rows: Rows, previous: Int32, ids: Int32, columns: Int32, n_known: int
+        self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32, columns: Int32, n_known: int
     ) -> Counts:
         """Return what each label of one depth receives: ``ids`` order the labels, ``columns`` say where they count."""
         persistence, cycles = self._persistence(graphs, rows, previous, ids)
@@ -152,8 +152,10 @@ class PersistentWL(DepthFeatures):
             blocks.append(_sums(graphs, columns, cycles, n_known))
         return join_counts(blocks, [1.0] * len(blocks))
 
-    def _persistence(self, graphs: GraphCollection, rows: Rows, previous: Int32, ids: Int32) -> tuple[Float64, Float64]:
-        """Return, for each vertex, the persistence of the component that it represents and its cycles' weights."""
+    def _persistence(
+        self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32
+    ) -> tuple[Float64, Float64]:
+        """Return, for each node, the persistence of the component that it represents and its cycles' weights."""
         persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
         task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
         map_chunks(task, graph_spans(graphs, CHUNK_NODES), self.n_jobs)
@@ -198,7 +200,7 @@ class PersistentWL(DepthFeatures):
 
 
 def _sums(graphs: GraphCollection, columns: Int32, values: Float64, n_known: int) -> Counts:
-    """Sum up the vertices' values by graph and column; columns from ``n_known`` on only count in the graph's norm."""
+    """Sum up the nodes' values by graph and column; columns from ``n_known`` on only count in the graph's norm."""
     n_columns = max(n_known, int(columns.max(initial=-1)) + 1)
     sums = csr_array((values, (graphs.graph_of_node, columns)), shape=(graphs.n_graphs, n_columns))
     sums.sum_duplicates()

@@ -12,16 +12,16 @@ from relaxwl.kernels.counting import Counts, ShortestPathCounter
 from relaxwl.kernels.limits import watched
 from relaxwl.unfolding.refine import graph_spans
 
-# Vertices between two looks at the clock: several chunks of the counter, at most some seconds of work.
+# Nodes between two looks at the clock: several chunks of the counter, at most some seconds of work.
 WATCHED_NODES = 1 << 14
 
 
 class ShortestPath(FlatFeatures):
     """The shortest-path kernel, as explicit features.
 
-    k(G, G') = number of pairs of (ordered pair of distinct connected vertices of G, the same in G') with equal labels
+    k(G, G') = number of pairs of (ordered pair of distinct connected nodes of G, the same in G') with equal labels
     at the two ends and equal distances. A feature is (label, label', distance), found by a breadth-first search from
-    each vertex.
+    each node.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ShortestPath(FlatFeatures):
         )
 
     def _parts(self, graphs: GraphCollection) -> Iterator[tuple[GraphCollection, Int32]]:
-        """Yield some graphs at a time with their vertices' codes, so that the clock can be looked at in between."""
+        """Yield some graphs at a time with their nodes' codes, so that the clock can be looked at in between."""
         codes = self._codes(graphs)
         for start, stop in watched(graph_spans(graphs, WATCHED_NODES), "shortest paths", self.verbose):
             yield graphs[start:stop], codes[int(graphs.offsets[start]) : int(graphs.offsets[stop])]

@@ -14,7 +14,7 @@ from relaxwl.graphs import GraphCollection, match_codes
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 
-# Shares of the vertices of a graph whose degree is at most the one that is taken.
+# Shares of the nodes of a graph whose degree is at most the one that is taken.
 QUANTILES = (0.25, 0.5, 0.75)
 
 
@@ -60,8 +60,8 @@ class _StatisticsForest(GraphEstimator):
 class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
     """A random forest on graph statistics, for classes: a cheap check of what kernels are worth.
 
-    The statistics are the numbers of vertices, edges, components and triangles, density, clustering, mean, deviation,
-    largest and quartiles of the degrees, shares of vertex and edge labels, and means of attributes.
+    The statistics are the numbers of nodes, edges, components and triangles, density, clustering, mean, deviation,
+    largest and quartiles of the degrees, shares of node and edge labels, and means of attributes.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def structure(graphs: GraphCollection) -> Float64:
     """Return what describes the structure of each graph, labels aside: (n_graphs, 12).
 
     >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (0, 2)])])
-    >>> vertices, edges, components, triangles, density, clustering, *_ = structure(graphs)[0].tolist()
-    >>> vertices, edges, components, triangles, density, clustering
+    >>> nodes, edges, components, triangles, density, clustering, *_ = structure(graphs)[0].tolist()
+    >>> nodes, edges, components, triangles, density, clustering
     (4.0, 3.0, 2.0, 1.0, 0.5, 1.0)
     """
     n, of_node = graphs.n_graphs, graphs.graph_of_node
@@ -138,9 +138,9 @@ def structure(graphs: GraphCollection) -> Float64:
 
 
 def _triangles(graphs: GraphCollection, adjacency: csr_array) -> Float64:
-    """Return the triangles of each vertex, every one counted once: at its corner of least degree.
+    """Return the triangles of each node, every one counted once: at its corner of least degree.
 
-    Edges lead from lower to higher degree, so that hubs, whose pairs of neighbours are many, have few of their own.
+    Edges lead from lower to higher degree, so that hubs, whose pairs of neighbors are many, have few of their own.
     """
     rank = np.empty(graphs.n_nodes, np.int64)
     rank[np.lexsort((np.arange(graphs.n_nodes), graphs.degrees))] = np.arange(graphs.n_nodes)
@@ -152,7 +152,7 @@ def _triangles(graphs: GraphCollection, adjacency: csr_array) -> Float64:
 
 
 def _shares(of: Int64, codes: Any, vocabulary: Any, known: tuple[object, ...], n_graphs: int) -> Float64:
-    """Return the share of each known label among the vertices (or edges) of each graph."""
+    """Return the share of each known label among the nodes (or edges) of each graph."""
     counts = np.zeros((n_graphs, len(known) + 1))
     if vocabulary is not None and codes is not None:
         matched = np.minimum(match_codes(vocabulary, known)[codes], len(known))
@@ -161,6 +161,6 @@ def _shares(of: Int64, codes: Any, vocabulary: Any, known: tuple[object, ...], n
 
 
 def _means(of: Int64, values: Float64, n_graphs: int) -> Float64:
-    """Return the mean of each attribute over the vertices of each graph."""
+    """Return the mean of each attribute over the nodes of each graph."""
     sums = np.column_stack([np.bincount(of, column, n_graphs) for column in values.T])
     return np.asarray(sums / np.maximum(np.bincount(of, minlength=n_graphs), 1)[:, None])

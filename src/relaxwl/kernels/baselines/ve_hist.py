@@ -1,4 +1,4 @@
-"""VE-Hist: how often each vertex label and each edge label occurs."""
+"""VE-Hist: how often each node label and each edge label occurs."""
 
 from collections.abc import Sequence
 
@@ -17,11 +17,11 @@ GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
 class VertexEdgeHistogram(FlatFeatures):
-    """Histograms of vertex labels and of edge labels, side by side.
+    """Histograms of node labels and of edge labels, side by side.
 
-    k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the vertices with label a and m_e the edges
-    with label e. Edges without labels count by the unordered pair of labels at their ends. On unlabelled graphs this
-    leaves the number of vertices and the number of edges: what a structural kernel has to beat. Two numbers need more
+    k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges
+    with label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs this
+    leaves the number of nodes and the number of edges: what a structural kernel has to beat. Two numbers need more
     than a linear kernel, so a Gaussian kernel of the same histograms x, exp(−γ·‖x − x'‖²), is offered too.
 
     Parameters
@@ -46,7 +46,7 @@ class VertexEdgeHistogram(FlatFeatures):
     >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], list("CNC")), (2, [(0, 1)], list("CC"))])
     >>> kernel = VertexEdgeHistogram().fit(graphs)
     >>> kernel.get_feature_names_out().tolist()
-    ['vertex C', 'vertex N', 'edge C–C', 'edge C–N']
+    ['node C', 'node N', 'edge C–C', 'edge C–N']
     >>> kernel.transform(graphs).toarray()
     array([[2., 1., 0., 2.],
            [2., 0., 1., 0.]])
@@ -102,7 +102,7 @@ class VertexEdgeHistogram(FlatFeatures):
         return distances
 
     def _squares(self, counts: list[Counts]) -> Float64:
-        """Return the squared lengths of histograms: with ``normalize`` 1, or 0 for a graph without vertices."""
+        """Return the squared lengths of histograms: with ``normalize`` 1, or 0 for a graph without nodes."""
         squares = self_similarities(counts[0])
         return (squares > 0).astype(np.float64) if self.normalize else squares
 
@@ -110,29 +110,29 @@ class VertexEdgeHistogram(FlatFeatures):
         report(self.verbose, "histograms of %d graphs", graphs.n_graphs)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
-        self._vertices = SubtreeCounter()
+        self._nodes = SubtreeCounter()
         self._edges: SubtreeCounter | EdgeCounter
         n_labels = n_known_labels(self.node_vocabulary_)
-        vertices = self._vertices.fit(graphs, graphs.node_codes, n_labels)
+        nodes = self._nodes.fit(graphs, graphs.node_codes, n_labels)
         if self.edge_vocabulary_ is None:
             self._edges = EdgeCounter()
             edges = self._edges.fit(graphs, graphs.node_codes, n_labels)
         else:
             self._edges = SubtreeCounter()
             edges = self._edges.fit(*self._edges_alone(graphs), len(self.edge_vocabulary_))
-        return join_counts([vertices, edges], [1.0, 1.0])
+        return join_counts([nodes, edges], [1.0, 1.0])
 
     def _block(self, graphs: GraphCollection) -> Counts:
         codes = node_codes_in(graphs, self.node_vocabulary_)
-        vertices = self._vertices.count(graphs, codes)
+        nodes = self._nodes.count(graphs, codes)
         if self.edge_vocabulary_ is None:
             edges = self._edges.count(graphs, codes)
         else:
             edges = self._edges.count(*self._edges_alone(graphs))
-        return join_counts([vertices, edges], [1.0, 1.0])
+        return join_counts([nodes, edges], [1.0, 1.0])
 
     def _edges_alone(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32]:
-        """Return graphs whose vertices are the edges of the given ones, and the edges' label codes."""
+        """Return graphs whose nodes are the edges of the given ones, and the edges' label codes."""
         alone = GraphCollection(prefix_sums(graphs.edge_counts), np.zeros(graphs.n_edges + 1, np.int64), [])
         if graphs.n_edges == 0:
             return alone, np.empty(0, np.int32)
@@ -144,5 +144,5 @@ class VertexEdgeHistogram(FlatFeatures):
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)
         ends = names if self.edge_vocabulary_ is None else label_names(self.edge_vocabulary_)
-        vertices = [f"vertex {name}" for name in names]
-        return vertices + [f"edge {self._edges.describe(column, ends)}" for column in range(self._edges.n_columns)]
+        nodes = [f"node {name}" for name in names]
+        return nodes + [f"edge {self._edges.describe(column, ends)}" for column in range(self._edges.n_columns)]

@@ -1,4 +1,4 @@
-"""WL-OA: the optimal assignment of vertices by their Weisfeiler-Lehman labels."""
+"""WL-OA: the optimal assignment of nodes by their Weisfeiler-Lehman labels."""
 
 from relaxwl.kernels.wl import WeisfeilerLehman
 
@@ -6,7 +6,7 @@ from relaxwl.kernels.wl import WeisfeilerLehman
 class WLOptimalAssignment(WeisfeilerLehman):
     """The Weisfeiler-Lehman optimal assignment kernel.
 
-    Vertices of two graphs are matched one to one so that the number of depths at which matched vertices have the same
+    Nodes of two graphs are matched one to one so that the number of depths at which matched nodes have the same
     label is as large as possible. Labels that differ stay different at greater depth, so they form a tree, and on a
     tree the best matching has a closed form: k(G, G') = Σ_depth Σ_label min(count in G, count in G'), the histogram
     intersection of Weisfeiler-Lehman counts.

@@ -1,4 +1,4 @@
-"""WWL: graphs as distributions over vertex embeddings, compared by optimal transport."""
+"""WWL: graphs as distributions over node embeddings, compared by optimal transport."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,9 +15,9 @@ from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels._compiled import mirror
-from relaxwl.kernels.admission import admit, admit_for_fit
 from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.kernels.baselines import _compiled
+from relaxwl.kernels.checking import check_graphs, check_training_graphs
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
 from relaxwl.kernels.limits import watched
@@ -26,23 +26,23 @@ from relaxwl.unfolding import leaves, refine
 SCHEMES = ("categorical", "continuous")
 # The λ that model selection chooses from, as in the authors' experiments.
 DECAYS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-# The largest distance between two graphs in the categorical scheme, and that of a graph without vertices from others.
+# The largest distance between two graphs in the categorical scheme, and that of a graph without nodes from others.
 LARGEST = 1.0
 # Rows of distances between two lines of progress.
 ROWS_PER_LOOK = 16
-# Vertex pairs that one task compares.
+# Node pairs that one task compares.
 WORK_PER_PART = 1 << 21
 
 
 class WassersteinWL(GraphKernel):
     """The Wasserstein Weisfeiler-Lehman kernel, k(G, G') = exp(−λ·D(G, G')).
 
-    D is the transport distance between the uniform distributions over the two graphs' vertices.
+    D is the transport distance between the uniform distributions over the two graphs' nodes.
 
-    **Categorical scheme.** The ground distance of two vertices is the share of the depths 0, ..., h at which their
+    **Categorical scheme.** The ground distance of two nodes is the share of the depths 0, ..., h at which their
     Weisfeiler-Lehman labels differ, and D has a closed form. Let p_i and q_i be the histograms of the labels of depth
     i, each summing to 1. Then D = 1 / (2(h+1)) · Σ_i Σ_label abs(p_i − q_i). *Proof.* Let t be any transport plan. The
-    mass that it moves between vertices with equal labels of depth i is at most Σ_label min(p_i, q_i), so the mass moved
+    mass that it moves between nodes with equal labels of depth i is at most Σ_label min(p_i, q_i), so the mass moved
     between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ abs(p_i − q_i). The cost of t is the mean of these
     masses over the depths; so no plan costs less than the formula. One plan attains every bound at once: labels that
     differ at one depth differ at all greater ones, so the labels form a tree. Match greedily from the leaves: within
@@ -50,11 +50,11 @@ class WassersteinWL(GraphKernel):
     left, and so on. What is matched at or below a label is the smaller of the two masses there (by induction: all
     that is left below it, after its children are done, is matched until one side is used up), and this is the bound
     at that label. ∎ D is an L1 distance of explicit vectors, so the kernel is positive semidefinite for every λ > 0,
-    and all distances cost one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). Unlabelled graphs take the
+    and all distances cost one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). Unlabeled graphs take the
     degree as label, which is what one refinement step would give them.
 
-    **Continuous scheme.** A vertex has its attribute vector (without attributes: its degree), a step replaces it
-    by the mean of itself and of its neighbours' average (a vertex without neighbours keeps it), and the h + 1 vectors
+    **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
+    by the mean of itself and of its neighbors' average (a node without neighbors keeps it), and the h + 1 vectors
     are put end to end. The ground distance is Euclidean and D is solved exactly for each pair of graphs; with h = 0 and
     one attribute it is the area between two distribution functions. This kernel need not be positive semidefinite.
 
@@ -65,9 +65,9 @@ class WassersteinWL(GraphKernel):
     decay : float
         The λ > 0 of the kernel; model selection tries several.
     scheme : {"categorical", "continuous"}
-        What vertices are compared by.
+        What nodes are compared by.
     standardize : bool
-        Whether attributes are first scaled to mean 0 and variance 1 over the vertices of the fitted graphs
+        Whether attributes are first scaled to mean 0 and variance 1 over the nodes of the fitted graphs
         (continuous scheme only), as in the authors' experiments.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
@@ -77,7 +77,7 @@ class WassersteinWL(GraphKernel):
     Notes
     -----
     Distances are defined between any two graphs, seen or not: ``fit`` learns the attributes' scale and nothing else,
-    and unseen labels are compared like all others. A graph without vertices has distance 0 to its like; to others it
+    and unseen labels are compared like all others. A graph without nodes has distance 0 to its like; to others it
     has distance 1, the largest there is (categorical), or is refused (continuous).
 
     References
@@ -119,7 +119,7 @@ class WassersteinWL(GraphKernel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the graphs and learn the scale of their attributes; ``y`` is ignored."""
         self._validate_parameters()
-        graphs = admit_for_fit(self, X)
+        graphs = check_training_graphs(self, X)
         self.n_graphs_in_ = len(graphs)
         if self.scheme == "continuous":
             values = _attributes(graphs)
@@ -133,8 +133,8 @@ class WassersteinWL(GraphKernel):
     def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself)."""
         check_is_fitted(self)
-        x = admit(self, X)
-        y = None if Y is None else admit(self, Y)
+        x = check_graphs(self, X)
+        y = None if Y is None else check_graphs(self, Y)
         return self._categorical(x, y) if self.scheme == "categorical" else self._continuous(x, y)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
@@ -166,9 +166,9 @@ class WassersteinWL(GraphKernel):
         if y is None:
             graphs = x
         else:
-            _check_both_labelled(x, y)
+            _check_both_labeled(x, y)
             graphs = GraphCollection.concatenate([_labels_alone(x), _labels_alone(y)])
-        roots = graphs.node_codes if graphs.is_labelled else graphs.degrees.astype(np.int32)
+        roots = graphs.node_codes if graphs.is_labeled else graphs.degrees.astype(np.int32)
         shares = 1.0 / np.maximum(graphs.node_counts, 1)
         common = np.zeros((len(x), len(x if y is None else y)))
         n_ids, ids = 0, np.empty(0, np.int32)
@@ -210,10 +210,10 @@ class WassersteinWL(GraphKernel):
         return out
 
     def _places(self, graphs: GraphCollection) -> Float64:
-        """Return the vertices' embeddings, the vectors of all depths put end to end."""
+        """Return the nodes' embeddings, the vectors of all depths put end to end."""
         if (graphs.node_counts == 0).any():
             empty = int(np.flatnonzero(graphs.node_counts == 0)[0])
-            raise ValueError(f"graph {empty} has no vertices; the continuous scheme needs at least one in each graph")
+            raise ValueError(f"graph {empty} has no nodes; the continuous scheme needs at least one in each graph")
         values = _attributes(graphs)
         if values.shape[1] != len(self.mean_):
             raise ValueError(
@@ -231,10 +231,10 @@ class WassersteinWL(GraphKernel):
 
 
 def _attributes(graphs: GraphCollection) -> Float64:
-    """Return the vertices' attributes, or their degrees where there are none."""
+    """Return the nodes' attributes, or their degrees where there are none."""
     if graphs.node_attributes is not None:
         if np.isnan(graphs.node_attributes).any():
-            raise ValueError("some vertices have missing attributes, which WassersteinWL cannot compare; fill them in")
+            raise ValueError("some nodes have missing attributes, which WassersteinWL cannot compare; fill them in")
         return graphs.node_attributes
     return graphs.degrees.astype(np.float64)[:, None]
 
@@ -250,9 +250,9 @@ def _labels_alone(graphs: GraphCollection) -> GraphCollection:
     )
 
 
-def _check_both_labelled(x: GraphCollection, y: GraphCollection) -> None:
-    if x.is_labelled != y.is_labelled:
-        raise ValueError("X and Y must both have vertex labels or both have none")
+def _check_both_labeled(x: GraphCollection, y: GraphCollection) -> None:
+    if x.is_labeled != y.is_labeled:
+        raise ValueError("X and Y must both have node labels or both have none")
 
 
 def _sorted_in_graphs(offsets: Int64, values: Float64) -> Float64:

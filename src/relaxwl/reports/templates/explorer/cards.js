@@ -1,4 +1,4 @@
-// Groups in short: bars, cards and words.
+// Clusters in short: bars, cards and words.
 import { C, maps } from "./data.js";
 import { chip, className, color, counted, h } from "./elements.js";
 import { outline, picture, place, treeElements } from "./trees.js";
@@ -8,14 +8,14 @@ export function bars(c) {
   const largest = Math.max(...C.mean[c], 1e-12);
   return h(
     "div",
-    { class: "bars", "aria-hidden": "true", title: "Vertices of it in a graph of each class, on average" },
+    { class: "bars", "aria-hidden": "true", title: "Nodes of it in a graph of each class, on average" },
     C.mean[c].slice(0, 8).map((value, k) => h("i", { style: { ...color(k), height: `${(100 * value) / largest}%` } })),
   );
 }
 
 export function spoken(c) {
   const verdict = C.better[c] ? `most in ${className(C.typical[c])}` : "not better than chance";
-  return `Group ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "vertex", "vertices")}, ${verdict}`;
+  return `Group ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "node", "nodes")}, ${verdict}`;
 }
 
 export function card(c) {
@@ -40,7 +40,7 @@ export function card(c) {
 const thumbs = new Map();
 export function thumb(c) {
   if (!thumbs.has(c)) {
-    // Three branches below a vertex and three levels are as much as can be told apart at this size.
+    // Three branches below a node and three levels are as much as can be told apart at this size.
     const nodes = outline(C.tree[c], 13, 3);
     for (const node of nodes) node.hidden = { before: 0, after: 0 };
     const placed = place(nodes, "after");

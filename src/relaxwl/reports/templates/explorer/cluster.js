@@ -1,5 +1,5 @@
-// One group: its centre, classes, members, and where it is found.
-import { C, DELETED, INSERTED, RELABELLED, Called, called, graphs, levels, meta } from "./data.js";
+// One cluster: its center, classes, members, and where it is found.
+import { C, DELETED, INSERTED, RELABELED, Called, called, graphs, levels, meta } from "./data.js";
 import {
   button,
   byId,
@@ -30,7 +30,7 @@ export function showDetail() {
     detail = byId("detail");
   detail.replaceChildren();
   if (c === null) {
-    if (!listed.clusters.length) detail.append(h("p", { class: "note" }, "No group has all of these properties."));
+    if (!listed.clusters.length) detail.append(h("p", { class: "note" }, "No cluster has all of these properties."));
     return;
   }
   const at = listed.clusters.indexOf(c);
@@ -47,9 +47,9 @@ export function showDetail() {
       h(
         "div",
         { class: "tools" },
-        button("← All groups", close, { class: "tool back" }),
-        button("↑", step(-1), { "aria-label": "Previous group", disabled: at <= 0 }),
-        button("↓", step(1), { "aria-label": "Next group", disabled: at < 0 || at >= listed.clusters.length - 1 }),
+        button("← All clusters", close, { class: "tool back" }),
+        button("↑", step(-1), { "aria-label": "Previous cluster", disabled: at <= 0 }),
+        button("↓", step(1), { "aria-label": "Next cluster", disabled: at < 0 || at >= listed.clusters.length - 1 }),
         mapOf(c) >= 0 ? button("On the map", () => go({ view: "map", cluster: c, map: mapOf(c) })) : "",
       ),
     ),
@@ -58,14 +58,14 @@ export function showDetail() {
       : h(
           "p",
           { class: "warning" },
-          `Not better than chance: with the classes dealt out at random, some group does as well in ${percent(C.p[c])} of the cases.`,
+          `Not better than chance: with the classes dealt out at random, some cluster does as well in ${percent(C.p[c])} of the cases.`,
         ),
     h(
       "ul",
       { class: "facts" },
       fact(percent(C.share[c]), "of what separates the classes"),
-      fact(`p = ${short(C.p[c])}`, `against chance, for all groups together`),
-      fact(whole(C.size[c]), `vertices, in ${counted(C.in_graphs[c], "graph", "graphs")}`),
+      fact(`p = ${short(C.p[c])}`, `against chance, for all clusters together`),
+      fact(whole(C.size[c]), `nodes, in ${counted(C.in_graphs[c], "graph", "graphs")}`),
       fact(String(C.depth[c]), `depth, in partition ${C.partition[c]}`),
     ),
     h("div", { class: "pair" }, centerFigure(c), classTable(c)),
@@ -76,7 +76,7 @@ export function showDetail() {
 }
 
 function centerFigure(c, limit = 45) {
-  const title = `Centre of group ${c + 1}: a tree of ${counted(C.vertices[c], "vertex", "vertices")}, depth ${C.depth[c]}`;
+  const title = `Center of cluster ${c + 1}: a tree of ${counted(C.nodes[c], "node", "nodes")}, depth ${C.depth[c]}`;
   const nodes = outline(C.tree[c], limit),
     placed = place(nodes, "after");
   const cut = nodes.some((node) => node.hidden.after);
@@ -84,12 +84,12 @@ function centerFigure(c, limit = 45) {
   const figure = h(
     "figure",
     { class: placed.width > 560 ? "across" : null },
-    h("h3", {}, meta.has_centers ? "The centre" : "The tree"),
-    canvas(image, "Centre tree"),
+    h("h3", {}, meta.has_centers ? "The center" : "The tree"),
+    canvas(image, "Center tree"),
     h(
       "figcaption",
       {},
-      `${counted(C.vertices[c], "vertex", "vertices")}; equal branches are drawn once. `,
+      `${counted(C.nodes[c], "node", "nodes")}; equal branches are drawn once. `,
       cut && limit < 1000 ? button("Draw more of it", () => figure.replaceWith(centerFigure(c, limit * 5))) : "",
     ),
   );
@@ -111,7 +111,7 @@ function classTable(c) {
         h(
           "tr",
           {},
-          ["Class", "Vertices of it per graph", "Graphs with it", "Weight"].map((text) =>
+          ["Class", "Nodes of it per graph", "Graphs with it", "Weight"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -143,7 +143,7 @@ function classTable(c) {
     h(
       "p",
       { class: "note" },
-      "Vertices per graph are means; the class with most of them names the group. Positive weights speak for a class, negative ones against it, beside all other groups: so a weight can differ from what the means suggest.",
+      "Nodes per graph are means; the class with most of them names the cluster. Positive weights speak for a class, negative ones against it, beside all other clusters: so a weight can differ from what the means suggest.",
     ),
   );
 }
@@ -152,7 +152,7 @@ function memberSection(c) {
   const members = C.members[c];
   if (!members.length) return "";
   const chosen = Math.min(state.member, members.length - 1);
-  const [, graph, vertex, distance, alike, cost, depth, overlay, words] = members[chosen];
+  const [, graph, node, distance, alike, cost, depth, overlay, words] = members[chosen];
   const seats = [0, 0];
   const choices = members.map((member, i) => {
     seats[member[0]]++;
@@ -162,29 +162,29 @@ function memberSection(c) {
       { "aria-pressed": String(i === chosen), "data-member": i },
     );
   });
-  const title = `Mapping from the member to the centre, ${short(cost)} edits: ${words}`;
+  const title = `Mapping from the member to the center, ${short(cost)} edits: ${words}`;
   const partly =
     depth < C.depth[c]
       ? ` Compared down to depth ${depth} of ${C.depth[c]}: the whole trees are too large to be read.`
       : "";
-  const others = alike > 1 ? ` ${whole(alike)} vertices have the same tree.` : "";
+  const others = alike > 1 ? ` ${whole(alike)} nodes have the same tree.` : "";
   const measured = meta.has_centers ? `, at distance ${short(distance)} as the kernel measures it` : "";
   const why =
     meta.has_centers && !partly && Math.abs(distance - cost) > 1e-6 * Math.max(1, cost)
-      ? " The two differ because the kernel compares groups of smaller neighbourhoods, the drawing whole trees."
+      ? " The two differ because the kernel compares clusters of smaller neighborhoods, the drawing whole trees."
       : "";
   const equal = words === "no difference";
   const nodes = mappingOutline(overlay);
   return h(
     "section",
     { "aria-label": "Members" },
-    h("h3", {}, "Members, nearest to and farthest from the centre"),
+    h("h3", {}, "Members, nearest to and farthest from the center"),
     h("div", { class: "choices", role: "group", "aria-label": "Choose a member" }, choices),
     h(
       "p",
       {},
-      h("strong", {}, equal ? "The centre is the same tree." : `To become the centre: ${words}.`),
-      ` Vertex ${vertex} of ${called(graph)}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
+      h("strong", {}, equal ? "The center is the same tree." : `To become the center: ${words}.`),
+      ` Node ${node} of ${called(graph)}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
     ),
     h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)),
   );
@@ -200,7 +200,7 @@ function stateLegend(nodes) {
       svg("circle", { class: `node ${name}`, cx: 7, cy: 7, r: 6 }),
     );
   const entries = [
-    [RELABELLED, "relabelled"],
+    [RELABELED, "relabeled"],
     [DELETED, "deleted"],
     [INSERTED, "inserted"],
   ].filter(([code]) => present.has(code));
@@ -209,7 +209,7 @@ function stateLegend(nodes) {
     { class: "legend" },
     entries.map(([, name]) => h("span", {}, mark(name), ` ${name}`)),
     h("span", {}, "- - -  mapped to each other"),
-    part ? h("span", {}, "… +5: five more vertices below, not drawn") : "",
+    part ? h("span", {}, "… +5: five more nodes below, not drawn") : "",
   );
 }
 
@@ -223,15 +223,15 @@ function graphSection(c) {
       .filter(([count, i]) => count > 0 && graphs[i].class === k);
     chosen.push(...own.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, each));
   });
-  if (!chosen.length) return h("p", { class: "note" }, "None of the graphs on this page has a vertex in this group.");
+  if (!chosen.length) return h("p", { class: "note" }, "None of the graphs on this page has a node in this cluster.");
   return h(
     "section",
-    { "aria-label": "Graphs with this group" },
+    { "aria-label": "Graphs with this cluster" },
     h("h3", {}, "Where it is found"),
     h(
       "p",
       { class: "note" },
-      `Vertices in this group are lit. Of the ${graphs.length} graphs on this page, those with most of it in each class.`,
+      `Nodes in this cluster are lit. Of the ${graphs.length} graphs on this page, those with most of it in each class.`,
     ),
     h(
       "div",
@@ -241,11 +241,11 @@ function graphSection(c) {
           "button",
           { type: "button", on: { click: () => go({ view: "graphs", graph: i, cluster: c }) } },
           graphPicture(graphs[i], {
-            lit: (v) => graphs[i].groups[level][v] === c,
-            title: `${Called(graphs[i].id)}, ${count} vertices lit`,
+            lit: (v) => graphs[i].node_clusters[level][v] === c,
+            title: `${Called(graphs[i].id)}, ${count} nodes lit`,
           }).image,
           chip(graphs[i].class, ` · ${called(graphs[i].id)}`),
-          h("span", { class: "note" }, `${count} of ${counted(graphs[i].n, "vertex", "vertices")}`),
+          h("span", { class: "note" }, `${count} of ${counted(graphs[i].n, "node", "nodes")}`),
         ),
       ),
     ),
@@ -261,8 +261,8 @@ function nearSection(c) {
   if (!C.near[c].length) return "";
   return h(
     "section",
-    { "aria-label": "Similar groups" },
-    h("h3", {}, "Most similar groups of the same depth and partition"),
+    { "aria-label": "Similar clusters" },
+    h("h3", {}, "Most similar clusters of the same depth and partition"),
     h("div", { class: "cards" }, C.near[c].map(card)),
   );
 }

@@ -1,11 +1,11 @@
-// One graph: evidence for a class, and the groups in it.
+// One graph: evidence for a class, and the clusters in it.
 import { C, Called, called, graphs, labels, levels, meta } from "./data.js";
 import { button, byId, chip, className, counted, h, toneOf, touch, withSign } from "./elements.js";
 import { go, state } from "./state.js";
 import { card } from "./cards.js";
 import { graphPicture, wander } from "./pictures.js";
 
-const vertexName = (graph, v) => (graph.vertices.length ? graph.vertices[v] : v);
+const nodeName = (graph, v) => (graph.nodes.length ? graph.nodes[v] : v);
 
 export function showGraphs() {
   const section = byId("graphs");
@@ -34,12 +34,12 @@ export function showGraphs() {
   const largest = Math.max(...values.map((value) => Math.abs(value - mean)), 1e-12);
   const c = state.cluster;
   const level = c === null ? -1 : levels.findIndex(([p, d]) => p === C.partition[c] && d === C.depth[c]);
-  const title = `${Called(graph.id)}: ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`;
+  const title = `${Called(graph.id)}: ${counted(graph.n, "node", "nodes")}, ${counted(graph.m, "edge", "edges")}`;
   const drawn = graphPicture(
     graph,
     c === null
       ? { tint: (v) => (values[v] - mean) / largest, title, size: 720 }
-      : { lit: (v) => graph.groups[level][v] === c, title, size: 720 },
+      : { lit: (v) => graph.node_clusters[level][v] === c, title, size: 720 },
   );
   const info = h("div", { class: "panel", role: "status" });
   const plot = h(
@@ -48,7 +48,7 @@ export function showGraphs() {
       class: "plot",
       tabindex: "0",
       role: "application",
-      "aria-label": `${title}. Arrow keys move between vertices.`,
+      "aria-label": `${title}. Arrow keys move between nodes.`,
     },
     drawn.image,
   );
@@ -71,14 +71,14 @@ export function showGraphs() {
           ? h(
               "p",
               { class: "note" },
-              "Evidence a vertex gives, beside the mean of this graph: against",
+              "Evidence a node gives, beside the mean of this graph: against",
               h("span", { class: "ramp", "aria-hidden": "true" }),
               `for ${className(k)}.`,
             )
           : h(
               "p",
               { class: "note" },
-              `Lit: vertices in group ${c + 1}. `,
+              `Lit: nodes in cluster ${c + 1}. `,
               button("Show the evidence instead", () => go({ cluster: null })),
             ),
       ),
@@ -93,18 +93,18 @@ export function showGraphs() {
             "p",
             {},
             chip(graph.class, ""),
-            ` · ${counted(graph.n, "vertex", "vertices")}, ${counted(graph.m, "edge", "edges")}`,
+            ` · ${counted(graph.n, "node", "nodes")}, ${counted(graph.m, "edge", "edges")}`,
           ),
           h(
             "p",
             { class: "note" },
             right ? "The model puts it into this class." : `The model takes it for ${className(graph.predicted)}.`,
           ),
-          graph.vertices.length
+          graph.nodes.length
             ? h(
                 "p",
                 { class: "note" },
-                `Drawn: ${graph.vertices.length} vertices, those with most evidence and what is near to them.`,
+                `Drawn: ${graph.nodes.length} nodes, those with most evidence and what is near to them.`,
               )
             : "",
         ),
@@ -113,35 +113,35 @@ export function showGraphs() {
     ),
     clusterTable(graph, k),
   );
-  vertexInfo(info, graph, null, k);
-  wander(plot, drawn.circles, drawn.xs, drawn.ys, (v) => vertexInfo(info, graph, v, k), null);
+  nodeInfo(info, graph, null, k);
+  wander(plot, drawn.circles, drawn.xs, drawn.ys, (v) => nodeInfo(info, graph, v, k), null);
 }
 
-function vertexInfo(panel, graph, v, k) {
+function nodeInfo(panel, graph, v, k) {
   if (v === null) {
     panel.replaceChildren(
       h(
         "p",
         { class: "note" },
         touch()
-          ? "Tap a vertex to see the groups it is in."
-          : "Point at a vertex, or focus the picture and use the arrow keys, to see the groups it is in.",
+          ? "Tap a node to see the clusters it is in."
+          : "Point at a node, or focus the picture and use the arrow keys, to see the clusters it is in.",
       ),
     );
     return;
   }
   const label = graph.labels.length ? `, label ${labels[graph.labels[v]]}` : "";
   const own = levels
-    .map((_, level) => graph.groups[level][v])
+    .map((_, level) => graph.node_clusters[level][v])
     .filter((c) => c >= 0)
     .sort((a, b) => a - b)
     .slice(0, 5);
   panel.replaceChildren(
-    h("h2", {}, `Vertex ${vertexName(graph, v)}${label}`),
+    h("h2", {}, `Node ${nodeName(graph, v)}${label}`),
     h(
       "p",
       { class: "note" },
-      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most telling groups:`,
+      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most telling clusters:`,
     ),
     h("div", { class: "cards" }, own.map(card)),
   );
@@ -158,7 +158,7 @@ function clusterTable(graph, k) {
     h(
       "h3",
       {},
-      rows.length ? "The most telling groups in this graph" : "Groups in this graph (none is better than chance)",
+      rows.length ? "The most telling clusters in this graph" : "Clusters in this graph (none is better than chance)",
     ),
     h(
       "table",
@@ -169,7 +169,7 @@ function clusterTable(graph, k) {
         h(
           "tr",
           {},
-          ["Group", "", "Vertices here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
+          ["Group", "", "Nodes here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -235,7 +235,7 @@ function sumRows(graph, k, list, digits) {
       h("td", { class: toneOf(value) }, withSign(value, digits)),
       h("td", {}),
     );
-  const remainder = others ? `${counted(others, "other group", "other groups")} in this graph` : "Rounding";
+  const remainder = others ? `${counted(others, "other cluster", "other clusters")} in this graph` : "Rounding";
   return [
     others || rest ? line(remainder, rest) : null,
     line("Intercept of the model, the same for every graph", intercept),

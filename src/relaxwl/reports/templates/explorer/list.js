@@ -1,4 +1,4 @@
-// The list of groups, its filters and keys.
+// The list of clusters, its filters and keys.
 import { C, N, labels, meta, trees } from "./data.js";
 import { byId, chip, counted, h, whole, wide } from "./elements.js";
 import { firstChild, stride } from "./trees.js";
@@ -76,7 +76,7 @@ export function buildFilters() {
     selectField("depth", "Depth", any.concat(distinct(C.depth).map((d) => [d, d]))),
     selectField("class", "Most in class", any.concat(meta.classes.map((name, k) => [k, name]))),
     partitions.length > 1 ? selectField("partition", "Partition", any.concat(partitions.map((p) => [p, p]))) : "",
-    meta.labelled && names.length > 1
+    meta.labeled && names.length > 1
       ? selectField("label", "With label", any.concat(names.map((label) => [label, labels[label]])))
       : "",
     selectField(
@@ -122,7 +122,7 @@ function rowElement(place) {
       {},
       h("strong", {}, `Group ${c + 1}`),
       verdict,
-      h("span", {}, `depth ${C.depth[c]} · ${counted(C.size[c], "vertex", "vertices")}`),
+      h("span", {}, `depth ${C.depth[c]} · ${counted(C.size[c], "node", "nodes")}`),
     ),
     bars(c),
   );
@@ -159,7 +159,7 @@ export function showList() {
   byId("rows").style.height = `${listed.clusters.length * ROW_HEIGHT}px`;
   listed.active = Math.max(0, Math.min(listed.active, listed.clusters.length - 1));
   const left = meta.left_out ? `; ${whole(meta.left_out)} more, ranked below, are not on this page` : "";
-  byId("count").textContent = `${whole(listed.clusters.length)} of ${whole(N)} groups${left}`;
+  byId("count").textContent = `${whole(listed.clusters.length)} of ${whole(N)} clusters${left}`;
   showRows();
 }
 

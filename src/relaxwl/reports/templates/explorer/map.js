@@ -1,4 +1,4 @@
-// A map of the groups of one depth.
+// A map of the clusters of one depth.
 import { C, maps, meta } from "./data.js";
 import { button, byId, chip, color, counted, h, percent, svg, touch, wide } from "./elements.js";
 import { picture } from "./trees.js";
@@ -14,7 +14,7 @@ export function showMap() {
       h(
         "p",
         { class: "note" },
-        "There is no map: the groups of this kernel are single trees, without distances between them.",
+        "There is no map: the clusters of this kernel are single trees, without distances between them.",
       ),
     );
     return;
@@ -30,7 +30,7 @@ export function showMap() {
     "select",
     { name: "map", on: { change: () => go({ map: Number(pick.value), cluster: null }) } },
     maps.map((item, i) =>
-      h("option", { value: i }, `depth ${item.depth}, partition ${item.partition} (${item.clusters.length} groups)`),
+      h("option", { value: i }, `depth ${item.depth}, partition ${item.partition} (${item.clusters.length} clusters)`),
     ),
   );
   pick.value = index;
@@ -56,7 +56,7 @@ export function showMap() {
   const image = picture(
     width,
     height,
-    `Map of ${map.clusters.length} groups`,
+    `Map of ${map.clusters.length} clusters`,
     order.map((i) => dots[i]),
     0,
   );
@@ -66,7 +66,7 @@ export function showMap() {
       class: "plot",
       tabindex: "0",
       role: "application",
-      "aria-label": `Map of ${map.clusters.length} group centres. Arrow keys move, Enter opens.`,
+      "aria-label": `Map of ${map.clusters.length} cluster centers. Arrow keys move, Enter opens.`,
     },
     image,
   );
@@ -76,7 +76,7 @@ export function showMap() {
     h(
       "form",
       { "aria-label": "Choose a map", on: { submit: (event) => event.preventDefault() } },
-      h("label", { class: "field" }, "Groups of", pick),
+      h("label", { class: "field" }, "Clusters of", pick),
     ),
     h(
       "div",
@@ -94,7 +94,7 @@ export function showMap() {
         h(
           "p",
           { class: "note" },
-          "Each dot is a group; its area grows with its vertices, its colour is the class whose graphs have most vertices in it, on average. Groups whose centres are few edits apart are near to each other.",
+          "Each dot is a cluster; its area grows with its nodes, its color is the class whose graphs have most nodes in it, on average. Clusters whose centers are few edits apart are near to each other.",
         ),
       ),
       panel,
@@ -126,7 +126,7 @@ function preview(panel, c) {
     h(
       "p",
       { class: "note" },
-      `${counted(C.size[c], "vertex", "vertices")} in ${counted(C.in_graphs[c], "graph", "graphs")}; ${percent(C.share[c])} of what separates the classes.`,
+      `${counted(C.size[c], "node", "nodes")} in ${counted(C.in_graphs[c], "graph", "graphs")}; ${percent(C.share[c])} of what separates the classes.`,
     ),
     bars(c),
     button("Open", () => go({ view: "clusters", cluster: c, member: 0, map: null })),

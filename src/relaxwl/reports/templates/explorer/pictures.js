@@ -37,7 +37,7 @@ export function graphPicture(graph, { lit, tint, title, size = 320 }) {
   const shapes = [svg("path", { class: "link", d: links }), ...order.map((v) => circles[v])];
   if (tint)
     for (const v of order) {
-      // The root, so that a few very telling vertices leave some colour to the others.
+      // The root, so that a few very telling nodes leave some color to the others.
       const strength = Math.sign(tint(v)) * Math.sqrt(Math.abs(tint(v)));
       if (Math.abs(strength) > 0.1)
         shapes.push(
@@ -51,7 +51,7 @@ export function graphPicture(graph, { lit, tint, title, size = 320 }) {
           }),
         );
     }
-  if (meta.labelled && graph.labels.length && radius >= 5)
+  if (meta.labeled && graph.labels.length && radius >= 5)
     for (let v = 0; v < n; v++) {
       const text = labels[graph.labels[v]];
       if (textWidth(text, 9) < 2 * radius)

@@ -5,10 +5,10 @@ import { byId, wide } from "./elements.js";
 export const SORTS = {
   rank: ["importance", null],
   share: ["share of the separation", (a, b) => C.share[b] - C.share[a]],
-  size: ["number of vertices", (a, b) => C.size[b] - C.size[a]],
+  size: ["number of nodes", (a, b) => C.size[b] - C.size[a]],
   effect: ["effect of the class", (a, b) => C.effect[b] - C.effect[a]],
   depth: ["depth", (a, b) => C.depth[a] - C.depth[b]],
-  tree: ["size of the centre", (a, b) => C.vertices[a] - C.vertices[b]],
+  tree: ["size of the center", (a, b) => C.nodes[a] - C.nodes[b]],
 };
 export const state = {};
 // The list as filtered and sorted, and the place in it that the keys move.

@@ -1,10 +1,10 @@
 // Trees and mappings between trees: outlines, layout, drawings.
-import { DELETED, INSERTED, KEPT, RELABELLED, edges, labels, meta, trees } from "./data.js";
+import { DELETED, INSERTED, KEPT, RELABELED, edges, labels, meta, trees } from "./data.js";
 import { byId, h, svg, whole } from "./elements.js";
 
-const STATE_CLASS = ["", " relabelled", " deleted", " inserted"];
-// Vertices of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones, and of
-// those too wide for the page, a part is drawn: so many vertices, and the most frequent branches below each.
+const STATE_CLASS = ["", " relabeled", " deleted", " inserted"];
+// Nodes of a mapping that are drawn: with more of them the dashed lines cannot be followed. Of larger ones, and of
+// those too wide for the page, a part is drawn: so many nodes, and the most frequent branches below each.
 const MAPPED = 40,
   MAPPED_WIDTH = 900,
   MAPPED_GAP = 64,
@@ -19,7 +19,7 @@ const MAPPED = 40,
 // Texts can be read down to this scale; a drawing that is still too wide is scrolled.
 const READABLE = 0.65;
 export const stride = meta.edge_labels ? 3 : 2;
-export const firstChild = (row) => (row[0] === RELABELLED ? 3 : 2);
+export const firstChild = (row) => (row[0] === RELABELED ? 3 : 2);
 const seen = { before: (state) => state !== INSERTED, after: (state) => state !== DELETED };
 const sizes = { before: new Map(), after: new Map() };
 
@@ -34,7 +34,7 @@ function sizeOf(index, side) {
   return known.get(index);
 }
 
-/* The upper part of a tree as a list, parents first, with at most `most` branches below a vertex, if asked for the
+/* The upper part of a tree as a list, parents first, with at most `most` branches below a node, if asked for the
    most frequent ones; `hidden` counts what is left out below it, by side. */
 export function outline(root, limit, most = Infinity, frequentFirst = false) {
   const nodes = [{ index: root, parent: -1, count: 1, edge: null }];
@@ -43,7 +43,7 @@ export function outline(root, limit, most = Infinity, frequentFirst = false) {
       row = trees[node.index];
     node.state = row[0];
     node.before = labels[row[1]];
-    node.after = labels[row[row[0] === RELABELLED ? 2 : 1]];
+    node.after = labels[row[row[0] === RELABELED ? 2 : 1]];
     node.hidden = { before: 0, after: 0 };
     const places = [];
     for (let at = firstChild(row); at < row.length; at += stride) places.push(at);
@@ -58,9 +58,9 @@ export function outline(root, limit, most = Infinity, frequentFirst = false) {
   return nodes;
 }
 
-const RADIUS = meta.labelled ? 13 : 8,
-  LEVEL = meta.labelled ? 58 : 46,
-  GAP = meta.labelled ? 12 : 9;
+const RADIUS = meta.labeled ? 13 : 8,
+  LEVEL = meta.labeled ? 58 : 46,
+  GAP = meta.labeled ? 12 : 9;
 export const textWidth = (text, size) =>
   [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 1 : 0.58) * size, 0);
 const shortened = (text) => ([...text].length > 18 ? [...text].slice(0, 17).join("") + "…" : text);
@@ -71,7 +71,7 @@ export function place(nodes, side) {
   const at = new Map();
   nodes.forEach((node, i) => {
     if (!seen[side](node.state)) return;
-    const label = meta.labelled ? shortened(node[side]) : "";
+    const label = meta.labeled ? shortened(node[side]) : "";
     const half = Math.max(RADIUS, label ? textWidth(label, 13) / 2 + 7 : 0);
     const edge = node.edge ? shortened(node.edge[side === "before" ? 0 : 1]) : "";
     const beside = node.count > 1 ? textWidth(`×${node.count}`, 11) + 3 : 0;
@@ -248,7 +248,7 @@ function mappingRoom() {
   return box > 0 ? box / READABLE - MAPPED_GAP - 2 * MAPPED_MARGIN : MAPPED_WIDTH;
 }
 
-/* Two trees side by side, dashed lines between vertices that are mapped to each other. */
+/* Two trees side by side, dashed lines between nodes that are mapped to each other. */
 export function mappingPicture(nodes, title) {
   const left = place(nodes, "before"),
     right = place(nodes, "after");
@@ -281,7 +281,7 @@ export function mappingPicture(nodes, title) {
       });
   const caption = (tree, at, text) =>
     svg("text", { class: "small faint", x: at + tree.width / 2, y: top + height + 20 }, text);
-  const captions = [caption(left, dx[0], "member"), caption(right, dx[1], "centre")];
+  const captions = [caption(left, dx[0], "member"), caption(right, dx[1], "center")];
   const width = dx[1] + right.width + MAPPED_MARGIN;
   const body = [
     ...lines,

@@ -23,14 +23,14 @@ def test_a_kernel_refuses_the_other_type():
 
 
 def test_what_takes_no_part_is_told_with_a_remedy():
-    labelled = nx.path_graph(2)
-    labelled.edges[0, 1]["label"] = "double"
+    labeled = nx.path_graph(2)
+    labeled.edges[0, 1]["label"] = "double"
     weighted = [np.array([[0, 2.5], [2.5, 0]])]
     with pytest.warns(UserWarning, match=r"WeisfeilerLehman ignores .*: edge labels \(edge_labels=True uses them\)$"):
-        WeisfeilerLehman().fit([labelled])
+        WeisfeilerLehman().fit([labeled])
     with pytest.warns(UserWarning, match=r"edge attributes \(RelaxedWeisfeilerLehman\(cost=.*edge_metric"):
         WeisfeilerLehman().fit(weighted)
     # No word where they take part, nor of edge labels in a collection that the user has made.
-    WeisfeilerLehman(edge_labels=True).fit([labelled])
-    WeisfeilerLehman().fit(as_collection([labelled]))
+    WeisfeilerLehman(edge_labels=True).fit([labeled])
+    WeisfeilerLehman().fit(as_collection([labeled]))
     RelaxedWeisfeilerLehman(cost=EditCost.from_attributes(edge_metric="euclidean")).fit(weighted)

@@ -1,4 +1,4 @@
-"""Where vertices fall, for relaxed and plain kernels alike."""
+"""Where nodes fall, for relaxed and plain kernels alike."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ from relaxwl import (
     unfolding_tree,
 )
 from relaxwl.explanation import explain
-from relaxwl.explanation.groupings import Unfolder, count_groups, groupings
+from relaxwl.explanation.levels import Unfolder, count_clusters, levels
 
 
 def test_frequencies_are_those_of_the_groups(explanation):
-    groups = explanation.kernel.node_groups(explanation.graphs)
+    groups = explanation.kernel.node_clusters(explanation.graphs)
     owners = explanation.y[explanation.graphs.graph_of_node]
     for cluster in explanation.clusters[:20]:
-        inside = groups[cluster.partition][cluster.depth] == cluster.group
+        inside = groups[cluster.partition][cluster.depth] == cluster.number
         assert cluster.size == inside.sum()
         for k in (0, 1):
             assert cluster.frequency[k] == pytest.approx(inside[owners == k].mean())
@@ -43,20 +43,20 @@ def test_groups_count_up_to_the_features_also_of_unseen_graphs(kernel):
     unseen, _ = planted(10, seed=1)
     kernel.fit(graphs)
     for given in (graphs, unseen):
-        counted = count_groups(groupings(kernel, given), len(kernel.get_feature_names_out()))
+        counted = count_clusters(levels(kernel, given), len(kernel.get_feature_names_out()))
         np.testing.assert_array_equal(counted.toarray(), kernel.transform(given).toarray())
 
 
-def test_trees_and_their_sizes_are_those_of_the_vertices():
+def test_trees_and_their_sizes_are_those_of_the_nodes():
     graphs, _ = planted(4)
     trees = Unfolder(WeisfeilerLehman(2).fit(graphs), graphs)
     assert trees.sizes(0).tolist() == [1] * graphs.n_nodes
-    for vertex in (0, graphs.offsets[1], graphs.n_nodes - 1):
-        graph, node = trees.locate(int(vertex))
-        assert int(vertex) == graphs.offsets[graph] + node
-        tree = trees.tree(int(vertex), 2)
+    for position in (0, graphs.offsets[1], graphs.n_nodes - 1):
+        graph, node = trees.locate(int(position))
+        assert int(position) == graphs.offsets[graph] + node
+        tree = trees.tree(int(position), 2)
         assert tree == unfolding_tree(graphs[graph], node, 2)
-        assert trees.sizes(2)[vertex] == tree.size
+        assert trees.sizes(2)[position] == tree.size
 
 
 def test_clusters_of_vectors_are_told_in_the_units_of_the_data():
@@ -73,9 +73,9 @@ def test_clusters_of_vectors_are_told_in_the_units_of_the_data():
     assert "triangles" in explanation.summary()
     found = explanation.members(best)
     assert found.nearest[0].distance == 0  # a center is a node
-    grouping = explanation.grouping(best.partition, best.depth)
+    grouping = explanation.level(best.partition, best.depth)
     assert [member.distance for member in found.nearest] == sorted(member.distance for member in found.nearest)
-    assert grouping.center_distances().shape == (grouping.n_groups, grouping.n_groups)
+    assert grouping.center_distances().shape == (grouping.n_clusters, grouping.n_clusters)
     graph = explanation.explain_graph(1)
     np.testing.assert_allclose(graph.evidence.sum(axis=0) + explanation.model.intercept, graph.scores)
     assert explanation.explain_pair(0, 1).shared

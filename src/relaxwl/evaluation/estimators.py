@@ -14,12 +14,12 @@ from relaxwl.kernels.registry import Entry, get_kernel
 
 # Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
 NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
-# What stands for a parameter that is code, and so cannot be recognised.
+# What stands for a parameter that is code, and so cannot be recognized.
 CODE = "code"
 
 
 def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
-    """Return the contestants that a user's ``kernels`` argument means, with the choice of depths that is left to them.
+    """Return the estimators that a user's ``kernels`` argument means, with the choice of depths that is left to them.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
     Examples
     --------
     >>> from relaxwl.kernels import WeisfeilerLehman
-    >>> [contestant.name for contestant in resolve({"shallow": WeisfeilerLehman(max_depth=1)})]
+    >>> [estimator.name for estimator in resolve({"shallow": WeisfeilerLehman(max_depth=1)})]
     ['shallow']
     """
     if isinstance(kernels, Mapping):
@@ -63,7 +63,7 @@ def _own(estimator: Any, name: str | None = None) -> Entry:
 
 
 def is_kernel(entry: Entry) -> bool:
-    """Say whether a contestant is a kernel, which needs a support vector machine; else it predicts by itself."""
+    """Say whether a estimator is a kernel, which needs a support vector machine; else it predicts by itself."""
     return issubclass(entry.estimator_class(), GraphKernel)
 
 
@@ -73,9 +73,9 @@ def is_reseeded(kernel: GraphKernel) -> bool:
 
 
 def identity(entry: Entry) -> str:
-    """Return a digest of a contestant's variants and all their parameters; the same in every process.
+    """Return a digest of a estimator's variants and all their parameters; the same in every process.
 
-    Of code, such as a function that says how many groups to make, nothing is known but the contestant's name.
+    Of code, such as a function that says how many clusters to make, nothing is known but the estimator's name.
     """
     content = [
         [variant.parameters, variant.settings, _class_path(variant.estimator), _identifying(variant.estimator)]
@@ -88,13 +88,13 @@ def identity(entry: Entry) -> str:
 
 
 def require_recognisable(entry: Entry) -> None:
-    """Refuse a contestant whose records could not be told from those of another: code, and no name of its own."""
+    """Refuse a estimator whose records could not be told from those of another: code, and no name of its own."""
     if entry.prototype is None or entry.name != type(entry.prototype).__name__:
         return
     for name, value in _identifying(entry.prototype).items():
         if _holds_code(_described(value)):
             raise ValueError(
-                f"{name} of {entry.name} is code, by which a stored record cannot be recognised; name the kernel, as "
+                f"{name} of {entry.name} is code, by which a stored record cannot be recognized; name the kernel, as "
                 f"in {{'my kernel': {entry.name}(...)}}, and give it another name when you change the code"
             )
 

@@ -14,7 +14,7 @@ ADVICE = {
 }
 
 
-class Admitting(Protocol):
+class GraphInput(Protocol):
     """What a kernel says of itself."""
 
     takes_directed: bool
@@ -24,7 +24,7 @@ class Admitting(Protocol):
         """Return which labels and attributes of graphs take part, such as ``edge_labels``."""
 
 
-def admit_for_fit(kernel: Admitting, X: Any) -> GraphCollection:
+def check_training_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
     """Return the graphs to be fitted; warn of what was given with them and takes no part, and note their type."""
     graphs = as_collection(X)
     if graphs.directed and not kernel.takes_directed:
@@ -36,13 +36,13 @@ def admit_for_fit(kernel: Admitting, X: Any) -> GraphCollection:
     given = graphs.given - {"edge_labels"} if isinstance(X, GraphCollection) else graphs.given
     unused = [part for part in ADVICE if part in given and part not in kernel.uses()]
     if unused:
-        words = "; ".join(f"{part.replace('_', ' ').replace('node', 'vertex')} ({ADVICE[part]})" for part in unused)
+        words = "; ".join(f"{part.replace('_', ' ').replace('node', 'node')} ({ADVICE[part]})" for part in unused)
         warn_user(f"{type(kernel).__name__} ignores what the graphs have beside what it counts: {words}")
     kernel.directed_ = graphs.directed
     return graphs
 
 
-def admit(kernel: Admitting, X: Any) -> GraphCollection:
+def check_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
     """Return graphs for a fitted kernel, refusing directed ones for undirected ones and the other way round."""
     if isinstance(X, GraphCollection):
         graphs = X

@@ -1,4 +1,4 @@
-"""Where the vertices of a collection fall: one view on the groups of relaxed and plain Weisfeiler-Lehman kernels."""
+"""Where the nodes of a collection fall: one view on the clusters of relaxed and plain Weisfeiler-Lehman kernels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from relaxwl._execution import cached_property
-from relaxwl.distances.ground import Ground
+from relaxwl.distances.ground import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import group_distances
+from relaxwl.kernels.chains import center_costs
 from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
-from relaxwl.unfolding import Rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 
 class Unfolder:
-    """Builds the trees of a collection's vertices as a kernel sees them, attribute codes and edge labels included."""
+    """Builds the trees of a collection's nodes as a kernel sees them, attribute codes and edge labels included."""
 
     def __init__(self, kernel: Any, graphs: GraphCollection) -> None:
         directions, edges = getattr(kernel, "directions", "both"), getattr(kernel, "edge_encoding_", None)
@@ -41,13 +41,13 @@ class Unfolder:
         if encoding is not None and encoding.codebook is not None:
             self._symbols = [encoding.tree_label(code) for code in encoding.encode(graphs)[0].tolist()]
 
-    def locate(self, vertex: int) -> tuple[int, int]:
-        """Return (graph, vertex in the graph) of a vertex of the collection."""
-        graph = int(np.searchsorted(self.graphs.offsets, vertex, side="right")) - 1
-        return graph, vertex - int(self.graphs.offsets[graph])
+    def locate(self, node: int) -> tuple[int, int]:
+        """Return (graph, node in the graph) of a node of the collection."""
+        graph = int(np.searchsorted(self.graphs.offsets, node, side="right")) - 1
+        return graph, node - int(self.graphs.offsets[graph])
 
     def sizes(self, depth: int) -> Float64:
-        """Return how large the trees of all vertices are, without building any: walks are counted."""
+        """Return how large the trees of all nodes are, without building any: walks are counted."""
         while len(self._sizes) <= depth:
             graphs, below = self.graphs, self._sizes[-1]
             adjacency = csr_array(
@@ -56,9 +56,9 @@ class Unfolder:
             self._sizes.append(1 + np.asarray(adjacency @ below))
         return self._sizes[depth]
 
-    def tree(self, vertex: int, depth: int) -> UnfoldingTree:
-        """Return the unfolding tree of a vertex of the collection."""
-        graph, node = self.locate(vertex)
+    def tree(self, position: int, depth: int) -> UnfoldingTree:
+        """Return the unfolding tree of a node of the collection."""
+        graph, node = self.locate(position)
         labels = None
         if self._symbols is not None:
             labels = self._symbols[self.graphs.offsets[graph] : self.graphs.offsets[graph + 1]]
@@ -69,26 +69,26 @@ class Unfolder:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
-    """The groups of one depth in one partition, and the vertices in them.
+class ClusterLevel:
+    """The clusters of one depth in one partition, and the nodes in them.
 
     Attributes
     ----------
-    partition, depth, n_groups : int
-        Which grouping it is, and how many groups it has.
+    partition, depth, n_clusters : int
+        Which level it is, and how many clusters it has.
     first_column : int
-        The feature that counts group 0; the other groups follow.
+        The feature that counts cluster 0; the other clusters follow.
     found : Assignment
-        Where the vertices fall.
+        Where the nodes fall.
     trees : Unfolder
-        The vertices' trees.
+        The nodes' trees.
     described : Partition or None
-        The groups as they were fitted; None where groups are single trees without centres.
+        The clusters as they were fitted; None where clusters are single trees without centers.
     """
 
     partition: int
     depth: int
-    n_groups: int
+    n_clusters: int
     first_column: int
     found: Assignment = field(repr=False)
     trees: Unfolder = field(repr=False)
@@ -96,46 +96,46 @@ class Grouping:
     n_jobs: int | None = field(default=None, repr=False)
 
     @cached_property
-    def groups(self) -> Int32:
-        """Group of each vertex; numbers from ``n_groups`` on were not met in fitting."""
-        return self.found.groups
+    def clusters(self) -> Int32:
+        """Cluster of each node; numbers from ``n_clusters`` on were not met in fitting."""
+        return self.found.clusters
 
     @property
     def rows(self) -> Int32:
-        """Vertices with the same number have, to the kernel, the same tree."""
+        """Nodes with the same number have, to the kernel, the same tree."""
         return self.found.row_of_node
 
     @cached_property
     def distances(self) -> Float64:
-        """Distance of each vertex's tree to the centre of its group, as the kernel measures it."""
+        """Distance of each node's tree to the center of its cluster, as the kernel measures it."""
         if self.described is None:
             return np.zeros(len(self.rows))
         return self.found.distances(self.described.centers, self.n_jobs)[self.rows]
 
     @property
-    def centers(self) -> Rows | None:
-        """The centres; None where groups have none."""
+    def centers(self) -> TreeRows | None:
+        """The centers; None where clusters have none."""
         return None if self.described is None else self.described.centers
 
     def column_of_node(self) -> Int64:
-        """Return the feature that counts each vertex, -1 for a vertex that no feature counts."""
-        groups = self.groups.astype(np.int64)
-        return np.where(groups < self.n_groups, groups + self.first_column, -1)
+        """Return the feature that counts each node, -1 for a node that no feature counts."""
+        clusters = self.clusters.astype(np.int64)
+        return np.where(clusters < self.n_clusters, clusters + self.first_column, -1)
 
-    def center_tree(self, group: int) -> UnfoldingTree:
-        """Return the centre of a group; where groups are single trees, that tree."""
+    def center_tree(self, cluster: int) -> UnfoldingTree:
+        """Return the center of a cluster; where clusters are single trees, that tree."""
         if self.described is not None:
-            return self.described.center_tree(group)
-        return self.trees.tree(int(np.flatnonzero(self.groups == group)[0]), self.depth)
+            return self.described.center_tree(cluster)
+        return self.trees.tree(int(np.flatnonzero(self.clusters == cluster)[0]), self.depth)
 
     def center_distances(self, n_jobs: int | None = None) -> Float64 | None:
-        """Return the exact distances between the centres; None where groups have no centres."""
+        """Return the exact distances between the centers; None where clusters have no centers."""
         if self.described is None:
             return None
         fed = self.described.fed
         if fed is not None and fed.known is self.described.centers and fed.distances is not None:
             return np.asarray(fed.distances[:-1, :-1])
-        return group_distances(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
+        return center_costs(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
 
 
 class Describer(Unfolder):
@@ -148,13 +148,13 @@ class Describer(Unfolder):
         """Return 1 for each node."""
         return np.ones(self.graphs.n_nodes)
 
-    def tree(self, vertex: int, depth: int) -> UnfoldingTree:
+    def tree(self, position: int, depth: int) -> UnfoldingTree:
         """Return the description of a node's vector."""
-        return UnfoldingTree(self.kernel.describe(depth, self.vectors[vertex]))
+        return UnfoldingTree(self.kernel.describe(depth, self.vectors[position]))
 
 
 @dataclass(frozen=True, eq=False)
-class VectorGrouping(Grouping):
+class VectorLevel(ClusterLevel):
     """Clusters of vectors of nodes; distances are in standard deviations."""
 
     points: Any = field(default=None, repr=False)
@@ -163,28 +163,28 @@ class VectorGrouping(Grouping):
     def distances(self) -> Float64:
         """Distance of each node's vector to the center of its cluster."""
         trees = cast(Describer, self.trees)
-        return np.asarray(np.linalg.norm(trees.vectors - self.points[self.groups], axis=1) / trees.kernel.unit_)
+        return np.asarray(np.linalg.norm(trees.vectors - self.points[self.clusters], axis=1) / trees.kernel.unit_)
 
-    def center_tree(self, group: int) -> UnfoldingTree:
+    def center_tree(self, cluster: int) -> UnfoldingTree:
         """Return the description of a center."""
-        return UnfoldingTree(cast(Describer, self.trees).kernel.describe(self.depth, self.points[group]))
+        return UnfoldingTree(cast(Describer, self.trees).kernel.describe(self.depth, self.points[cluster]))
 
     def center_distances(self, n_jobs: int | None = None) -> Float64:
         """Return the distances between the centers."""
         return np.asarray(cdist(self.points, self.points) / cast(Describer, self.trees).kernel.unit_)
 
 
-def groupings(kernel: Any, graphs: GraphCollection) -> list[Grouping]:
-    """Return all groupings of a fitted kernel, in the order of its features."""
+def levels(kernel: Any, graphs: GraphCollection) -> list[ClusterLevel]:
+    """Return all levels of a fitted kernel, in the order of its features."""
     if isinstance(kernel, ContinuousWeisfeilerLehman):
         return list(_of_vectors(kernel, graphs))
     return _relaxed(kernel, graphs) if isinstance(kernel, RelaxedWeisfeilerLehman) else _identical(kernel, graphs)
 
 
-def count_groups(found: list[Grouping], n_columns: int) -> csr_array:
-    """Return how many vertices of each graph fall into each group: a CSR array (n_graphs, n_columns)."""
+def count_clusters(found: list[ClusterLevel], n_columns: int) -> csr_array:
+    """Return how many nodes of each graph fall into each cluster: a CSR array (n_graphs, n_columns)."""
     graphs = found[0].trees.graphs
-    columns = np.concatenate([grouping.column_of_node() for grouping in found])
+    columns = np.concatenate([level.column_of_node() for level in found])
     owners = np.tile(graphs.graph_of_node, len(found))
     known = columns >= 0
     counts = csr_array((np.ones(int(known.sum())), (owners[known], columns[known])), shape=(graphs.n_graphs, n_columns))
@@ -192,35 +192,37 @@ def count_groups(found: list[Grouping], n_columns: int) -> csr_array:
     return counts
 
 
-def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
+def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[ClusterLevel]:
     trees = Unfolder(kernel, graphs)
-    result: list[Grouping] = []
+    result: list[ClusterLevel] = []
     column = 0
     for described, found in sorted(kernel.assignments(graphs), key=lambda item: (item[0].depth, item[0].index)):
         size = len(described)
-        result.append(Grouping(described.index, described.depth, size, column, found, trees, described, kernel.n_jobs))
+        result.append(
+            ClusterLevel(described.index, described.depth, size, column, found, trees, described, kernel.n_jobs)
+        )
         column += size
     return result
 
 
-def _of_vectors(kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection) -> Iterator[Grouping]:
-    column, nothing = 0, Ground(np.zeros((1, 1)), np.zeros((1, 1)))
+def _of_vectors(kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection) -> Iterator[ClusterLevel]:
+    column, nothing = 0, GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
     for depth, (vectors, of_node, clusters) in enumerate(kernel.assignments(graphs)):
         trees, bounds = Describer(kernel, graphs, vectors[of_node]), kernel.center_bounds_[depth].tolist()
         for partition, (start, stop) in enumerate(pairwise(bounds)):
-            found = Assignment(Rows.from_parts([], 0), of_node, clusters[partition], nothing)
+            found = Assignment(TreeRows.from_parts([], 0), of_node, clusters[partition], nothing)
             points = kernel.centers_[depth][start:stop]
-            yield VectorGrouping(partition, depth, stop - start, column, found, trees, points=points)
+            yield VectorLevel(partition, depth, stop - start, column, found, trees, points=points)
             column += stop - start
 
 
-def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[Grouping]:
-    result: list[Grouping] = []
+def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[ClusterLevel]:
+    result: list[ClusterLevel] = []
     column = 0
     trees = Unfolder(kernel, graphs)
-    nothing = Ground(np.zeros((1, 1)), np.zeros((1, 1)))
-    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_groups(graphs)[0], strict=True)):
+    nothing = GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
+    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_clusters(graphs)[0], strict=True)):
         labels = np.arange(max(len(known), int(ids.max(initial=-1)) + 1), dtype=np.int32)
-        result.append(Grouping(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
+        result.append(ClusterLevel(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
         column += len(known)
     return result
