@@ -52,7 +52,7 @@ def grakel_input(graphs: GraphCollection) -> list[tuple[dict[tuple[int, int], in
 def grakel_gram(inputs: list[Any]) -> np.ndarray:
     import grakel
 
-    return grakel.WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=grakel.NodeHistogram).fit_transform(inputs)
+    return grakel.WeisfeilerLehman(n_iter=DEPTH, base_graph_kernel=grakel.VertexHistogram).fit_transform(inputs)
 
 
 def our_gram(graphs: GraphCollection, n_jobs: int) -> np.ndarray:

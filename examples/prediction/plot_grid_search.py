@@ -73,4 +73,4 @@ plt.show()
 
 # %%
 # **Summary.** Kernels work in ``Pipeline`` and ``GridSearchCV`` like any transformer. The best score of a search is
-# optimiztic; ``relaxwl benchmark`` reports nested cross-validation.
+# optimistic; ``relaxwl benchmark`` reports nested cross-validation.

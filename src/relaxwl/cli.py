@@ -336,7 +336,7 @@ def _shard(commands: Subparsers) -> None:
     parser = _add(
         commands, "shard", "shard:run", "write data sets as a folder of shards, for collections beyond memory",
         "Reads data sets; writes DIR with a manifest and parts of bounded size, which "
-        "relaxwl.distributed.ShardedCollection opens. A run that was stopped goes on where it was.",
+        "relaxwl.distributed.ShardedCollection opens. An interrupted run is resumed.",
         "relaxwl shard NCI1.zip -o nci1.shards --graphs-per-shard 1000",
     )  # fmt: skip
     parser.add_argument("dataset", nargs="+", help=DATASET_HELP)
@@ -384,7 +384,7 @@ def _predict(commands: Subparsers) -> None:
 def _explain(commands: Subparsers) -> None:
     parser = _add(
         commands, "explain", "explain:run", "make a page that shows what tells the classes apart",
-        "Reads a data set; writes one HTML file that needs no network: groups of neighborhoods, their centers as "
+        "Reads a data set; writes one HTML file that needs no network: clusters of neighborhoods, their centers as "
         "trees, members, and where they are in the graphs.",
         "relaxwl explain MUTAG.zip -o explorer.html",
     )  # fmt: skip

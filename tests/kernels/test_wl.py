@@ -260,10 +260,10 @@ def grakel_grams(graphs, max_depth, base):
     grakel = pytest.importorskip("grakel")
     inputs = grakel_graphs(graphs)
     histogram = base == "subtree"
-    plain = grakel.NodeHistogram() if histogram else grakel.ShortestPath(with_labels=True)
+    plain = grakel.VertexHistogram() if histogram else grakel.ShortestPath(with_labels=True)
     yield 0, plain.fit_transform(inputs)
     for depth in range(1, max_depth + 1):
-        inner = (grakel.NodeHistogram, {}) if histogram else (grakel.ShortestPath, {"with_labels": True})
+        inner = (grakel.VertexHistogram, {}) if histogram else (grakel.ShortestPath, {"with_labels": True})
         yield depth, grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(inputs)
 
 
@@ -387,7 +387,7 @@ def test_grams_equal_grakels_along_arcs(base):
     grakel = pytest.importorskip("grakel")
     graphs = [graph for graph in random_digraphs(30, seed=2) if graph[1]]
     theirs = [(dict.fromkeys(arcs, 1), dict(enumerate(labels))) for n, arcs, labels, _ in graphs]
-    inner = (grakel.NodeHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
+    inner = (grakel.VertexHistogram, {}) if base == "subtree" else (grakel.ShortestPath, {"with_labels": True})
     ours = WeisfeilerLehman(3, base, directions="out").fit(directed_collection(graphs))
     for depth in (1, 2, 3):
         expected = grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=inner).fit_transform(theirs)

@@ -1,4 +1,4 @@
-"""Compiled search of nearest centers: bounds for all centers at once, dearer bounds for those left, exact solves last.
+"""Compiled search of nearest centers: bounds for all centers at once, costlier bounds for those left, then solves.
 
 Rows and centers are measures (``RowArrays`` with real masses). Centers stand in the order of their mass, so that for
 any row those lighter than it come first. Every bound is one on the transport problem in which the lighter side is

@@ -85,8 +85,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         distances, or uniformly, so that there are many centers where there are many rows.
     max_iter : int, optional
         Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
-        assignment is all there is. By default as many as pay: up to 8 on up to 4,096 rows, the last being one that
-        gains next to nothing. Of more rows a sample gives the centers: 16 rows for each cluster but at least 4,096,
+        assignment is all there is. By default until improvement stalls: at most 8 on up to
+        4,096 rows. Of more rows a sample gives the centers: 16 rows for each cluster but at least 4,096,
         evenly spread over the canonical order, are assigned to seeds among them, and these are updated once; then every
         row is assigned once.
     n_jobs : int, optional

@@ -29,7 +29,7 @@ TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
 
 
 def run(arguments: Namespace, console: Console) -> None:
-    """Evaluate kernels on data sets; a run that was stopped goes on where it was."""
+    """Evaluate kernels on data sets; an interrupted run is resumed."""
     datasets, kernels = _what(arguments, console)
     folder = Path(arguments.out)
     for name in (RESULTS_FILE, *(f"results.{suffix}" for _, suffix in TABLES)):

@@ -21,7 +21,7 @@ def run(arguments: Namespace, console: Console) -> None:
         random_state=arguments.seed,
         verbose=console.verbose,
     )
-    console.note(f"{source.name}: {source.graphs!r}\ngrouping neighborhoods up to depth {arguments.depth} …")
+    console.note(f"{source.name}: {source.graphs!r}\nclustering neighborhoods up to depth {arguments.depth} …")
     with console.bar(source.name):
         explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")

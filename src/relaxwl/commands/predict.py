@@ -61,7 +61,7 @@ def run_predict(arguments: Namespace, console: Console) -> None:
     summary: dict[str, Any] = {"output": arguments.output, "graphs": len(source.readable)}
     told = _agreement(np.asarray(answers["prediction"]), source, summary)
     n_empty = len(source.graphs) - len(source.readable)
-    empty = f", and {n_empty} without an answer," if n_empty else ""
+    empty = f", and {n_empty} without a prediction," if n_empty else ""
     words = f"{len(source.readable)} predictions{empty} written to {arguments.output}{told}"
     if arguments.page is not None:
         n_shown = _write_page(model, source, arguments.page, arguments.page_graphs)

@@ -344,7 +344,7 @@ class EditCost:
 
         A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
         ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabeling an edge
-        and the node below it is never dearer than deleting and inserting both, for the node labels in use:
+        and the node below it never costs more than deleting and inserting both, for the node labels in use:
         γ(e, e') + γ(a, b) ≤ 2·edge_blank + γ(a, ⊥) + γ(⊥, b). Larger trees then comply too, since the distance of
         two trees is at most that of their roots plus the cost of deleting and inserting all that is below.
 

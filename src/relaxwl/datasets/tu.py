@@ -146,7 +146,7 @@ def read_tu(
         }
     tables = (indicator, edges, *optional.values())
     needed = sum(BYTES_PER_LINE * len(table.rows) + BYTES_PER_BYTE * table.rows.nbytes for table in tables)
-    _refuse_beyond_memory(needed, f"making graphs of {files.place}")
+    _check_memory(needed, f"making graphs of {files.place}")
     offsets = _offsets(indicator, optional.get("graph_labels") or optional.get("graph_attributes"))
     pairs = _checked_edges(edges, offsets)
     counts = {"graph": len(offsets) - 1, "node": len(indicator.rows), "edge": len(edges.rows)}
@@ -169,7 +169,7 @@ def read_tu(
     return TUDataset(files.name, graphs, y, classes, attributes, tuple(optional))
 
 
-def _refuse_beyond_memory(needed: int, what: str) -> None:
+def _check_memory(needed: int, what: str) -> None:
     check_memory(needed, what, "split the data set and read it in parts")
 
 
@@ -206,7 +206,7 @@ class _Files:
     def check_memory(self, ignore: Collection[str]) -> None:
         """Refuse files that would fill the memory, before any of them is read."""
         size = sum(file.size for kind, file in self.readers.items() if kind not in ignore)
-        _refuse_beyond_memory(2 * size, f"reading {self.place} ({size} bytes)")
+        _check_memory(2 * size, f"reading {self.place} ({size} bytes)")
 
     def warn_misnamed_files(self) -> None:
         """Warn about files whose names are nearly those of the layout: a letter wrong, and labels would be missing."""
@@ -380,7 +380,7 @@ class _Table:
         n_lines = self._raw.count(b"\n") + 1
         if n_columns > 1:
             n_lines = min(n_lines, self._raw.count(b",") // (n_columns - 1) + 1)
-        _refuse_beyond_memory(8 * n_lines * n_columns, f"reading {self.path}, {n_lines} lines of {n_columns} columns,")
+        _check_memory(8 * n_lines * n_columns, f"reading {self.path}, {n_lines} lines of {n_columns} columns,")
         return n_lines, n_columns
 
     def _integers(self, n_columns: int) -> Int64:

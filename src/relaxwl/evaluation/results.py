@@ -285,8 +285,8 @@ class ResultStore:
     """An append-only file of records: one JSON object a line.
 
     Each batch is appended with one write that is forced to the disk, so a run that was killed leaves whole lines behind
-    and goes on where it stopped. A line that is torn or damaged is named, stays where it is and counts for nothing:
-    what it stood for is computed again.
+    and resumes after an interruption. A torn or damaged line is named in a warning and ignored: its record is
+    computed again.
 
     Parameters
     ----------

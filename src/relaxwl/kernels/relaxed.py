@@ -64,9 +64,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
     center : {"median", "lp", "entropic", "medoid", "mean"}
         How k-means finds centers.
     max_iter : int, optional
-        Rounds of k-means over all trees, by default as many as pay; see :class:`relaxwl.WassersteinKMeans`. With 0 the
-        clusters are those nearest to trees drawn at random: many such partitions are as good as few better ones, and
-        far cheaper.
+        Rounds of k-means over all trees, by default until improvement stalls; see
+        :class:`relaxwl.WassersteinKMeans`. With 0 the centers are trees drawn at random: many such partitions
+        are as good as few better ones, and far cheaper.
     init : {"random", "k-means++"}
         How k-means starts; see there. Seeds drawn uniformly put clusters where trees are many, which tells graphs apart
         better than the lower sums of distances of the other.

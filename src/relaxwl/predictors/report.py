@@ -25,7 +25,7 @@ class FitReport:
     chosen : str
         The name of what was chosen.
     score : float
-        Its cross-validated score. It was chosen by these scores, so it is a little optimiztic.
+        Its cross-validated score. It was chosen by these scores, so it is a little optimistic.
     greater_is_better : bool
         Whether larger scores are better.
     baseline : float

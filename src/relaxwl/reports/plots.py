@@ -396,9 +396,9 @@ def _series(number: int, avoid: str = "") -> tuple[str, str]:
     return colors[number % len(colors)], MARKERS[number % len(MARKERS)]
 
 
-def _require(what: Sequence[Any] | Mapping[Any, Any], complaint: str) -> None:
+def _require(what: Sequence[Any] | Mapping[Any, Any], reason: str) -> None:
     if not what:
-        raise ValueError(f"there is nothing to draw: {complaint}")
+        raise ValueError(f"there is nothing to draw: {reason}")
 
 
 def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
