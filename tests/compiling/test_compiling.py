@@ -126,6 +126,24 @@ def test_without_private_names_of_numba_all_is_compiled_by_plain_njit(tmp_path, 
     assert list(tmp_path.rglob("*.nbc"))
 
 
+SAVED = """
+from relaxwl import RelaxedWeisfeilerLehman
+from small_graphs import collection, random_graphs
+
+RelaxedWeisfeilerLehman(1, 1, n_clusters=3, max_iter=0, random_state=0).fit(collection(random_graphs(6))).save("PATH")
+"""
+
+
+@pytest.mark.slow
+def test_model_files_are_the_same_with_code_just_compiled_and_code_from_disk(tmp_path):
+    files = [tmp_path / name for name in ("compiled.rwl", "from_disk.rwl")]
+    for number, path in enumerate(files):
+        environment = {"PYTHONHASHSEED": str(number), "MALLOC_PERTURB_": str(1 + number)}
+        run_program(SAVED.replace("PATH", str(path)), NUMBA_CACHE_DIR=str(tmp_path / "kept"), **environment)
+    compiled, from_disk = (path.read_bytes() for path in files)
+    assert compiled == from_disk
+
+
 RENAMED = """
 import logging
 import numba.core.environment

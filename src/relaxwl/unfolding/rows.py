@@ -238,7 +238,9 @@ def _indices(values: Any, dtype: type, limit: int, name: str) -> NDArray[Any]:
     if len(vector) and not 0 <= vector.min() <= vector.max() < limit:
         wrong = vector[(vector < 0) | (vector >= limit)][0]
         raise ValueError(f"{name} must be from 0 to {limit - 1}, not {wrong}")
-    return np.ascontiguousarray(vector, dtype)
+    # Unlike ascontiguousarray, astype returns the array itself also where its type is equal but another object, as in
+    # arrays that come from unpickled machine code; whether rows are shared must not depend on where code comes from.
+    return vector.astype(dtype, "C", copy=False, subok=False)
 
 
 def _masses(values: Any, name: str) -> NDArray[Any]:
@@ -247,7 +249,7 @@ def _masses(values: Any, name: str) -> NDArray[Any]:
     if len(vector) and not 0 <= vector.min() <= vector.max() < np.inf:  # false where one is not a number, too
         raise ValueError(f"{name} must be finite numbers from 0 on")
     whole = vector.dtype.kind in "iu" and vector.max(initial=0) <= np.iinfo(np.int32).max
-    return np.ascontiguousarray(vector, np.int32 if whole else np.float64)
+    return vector.astype(np.int32 if whole else np.float64, "C", copy=False, subok=False)
 
 
 def _vector(values: Any, kinds: str, what: str, name: str) -> NDArray[Any]:
