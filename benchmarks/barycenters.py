@@ -17,9 +17,8 @@ from scipy.sparse import csr_array
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.datasets.tu import load_tu
-from relaxwl.distances.batched import row_distances
-from relaxwl.distances.ground import GroundCost
-from relaxwl.distances.transport import transport_distance
+from relaxwl.distances.pairwise import row_distances
+from relaxwl.distances.transport import GroundCost, transport_distance
 from relaxwl.unfolding import refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -56,7 +55,7 @@ def chain(name: str, max_depth: int = 4) -> Iterator[tuple[int, csr_array, np.nd
         yield depth, counts, kmeans.labels_, ground
         centers = kmeans.centers_
         n_points, codes = len(centers), kmeans.labels_[ids]
-        deleting = root_cost[centers.roots, -1] + centers.to_matrix() @ ground[:-1, -1]
+        deleting = root_cost[centers.roots, -1] + centers.sums(centers.counts * ground[centers.points, -1])
         ground = np.block([
             [row_distances(centers, centers, GroundCost(ground, root_cost)), deleting[:, None]],
             [deleting[None], np.zeros((1, 1))],

@@ -13,8 +13,8 @@ import ot
 from scipy.optimize import linear_sum_assignment
 
 from relaxwl.datasets import load_tu
-from relaxwl.distances.batched import level_distances
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.pairwise import level_distances
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import TreeRows, leaves, refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

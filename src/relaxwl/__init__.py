@@ -24,7 +24,6 @@ __all__ = [
     "WeisfeilerLehman",
     "as_collection",
     "datasets",
-    "distinct_tree_distances",
     "distributed",
     "evaluation",
     "explanation",
@@ -43,10 +42,9 @@ if TYPE_CHECKING:
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
-    from relaxwl.distances.mapping import TreeMapping
-    from relaxwl.distances.pairwise import distinct_tree_distances, tree_distances
+    from relaxwl.distances.pairwise import tree_distances
     from relaxwl.distances.transport import transport_distance
-    from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
+    from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
     from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -73,13 +71,12 @@ else:
         "KernelMatrix": "predictors.transformers",
         "RelaxedWeisfeilerLehman": "kernels",
         "ToGraphs": "inputs",
-        "TreeMapping": "distances.mapping",
+        "TreeMapping": "distances.tree",
         "UnfoldingTree": "unfolding.tree",
         "NodeClusters": "predictors.transformers",
         "WassersteinKMeans": "clustering.kmeans",
         "WeisfeilerLehman": "kernels",
         "as_collection": "inputs",
-        "distinct_tree_distances": "distances.pairwise",
         "transport_barycenter": "clustering.barycenter",
         "transport_distance": "distances.transport",
         "tree_distances": "distances.pairwise",

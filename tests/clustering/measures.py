@@ -5,8 +5,7 @@ import scipy.sparse
 from hypothesis import strategies as st
 
 from relaxwl.clustering.barycenter import Clusters, improvement
-from relaxwl.distances.ground import GroundCost
-from relaxwl.distances.transport import transport_distance
+from relaxwl.distances.transport import GroundCost, transport_distance
 from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
 

@@ -12,7 +12,7 @@ from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering.kmeans import SUGGESTING, _suggesting, _updated, number_of_clusters
 from relaxwl.clustering.nearest import Search, evenly
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.transport import GroundCost
 
 ROOTS = 1 - np.eye(3)
 

@@ -13,7 +13,7 @@ from relaxwl.clustering.partitioners import (
     as_ground,
     known_or_new,
 )
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.transport import GroundCost
 
 ROOTS = 1 - np.eye(4)  # three roots and ⊥
 PARTITIONERS = [

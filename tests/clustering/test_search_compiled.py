@@ -12,8 +12,8 @@ from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering import nearest as nearest_module
 from relaxwl.clustering.nearest import Plan, Search
 from relaxwl.datasets import load_tu
-from relaxwl.distances.batched import level_distances, row_distances
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.pairwise import level_distances, row_distances
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import leaves, refine
 from strategies import metric_matrices
 

@@ -9,8 +9,8 @@ from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering import WassersteinKMeans
 from relaxwl.costs import UniformCosts
-from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances
-from relaxwl.distances.ground import GroundCost, leaf_costs, point_parts
+from relaxwl.distances.pairwise import blank_distances, level_distances, paired_distances, row_distances
+from relaxwl.distances.transport import GroundCost, leaf_costs, point_parts
 
 ROOTS = 1 - np.eye(4)
 CHILDREN, EDGES = random_ground(5), random_ground(3, seed=1) / 4

@@ -158,7 +158,7 @@ def test_large_whole_masses_are_right_up_to_rounding():
 
 
 def test_bad_types_are_refused():
-    with pytest.raises(TypeError, match="x must hold real numbers"):
+    with pytest.raises(TypeError, match="x must be real numbers"):
         transport_distance(["a", "b"], [1, 1], 1 - np.eye(3))
     with pytest.raises(TypeError, match="ground must be an array of real numbers"):
         transport_distance([1, 1], [1, 1], np.eye(3).astype(complex))

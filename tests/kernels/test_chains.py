@@ -5,9 +5,8 @@ import naive
 from relaxwl import EditCost, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
-from relaxwl.distances.batched import blank_distances, row_distances
-from relaxwl.distances.ground import GroundCost
-from relaxwl.distances.pairwise import distinct_tree_distances, level_bytes
+from relaxwl.distances.pairwise import blank_distances, level_bytes, row_distances, tree_distances
+from relaxwl.distances.transport import GroundCost
 from relaxwl.kernels.chains import (
     Encoder,
     _Assigned,
@@ -77,7 +76,7 @@ def test_with_every_tree_a_group_what_is_fed_are_tree_distances(edge_labels, fee
     graphs = random_graphs(10, bonds=BONDS)
     data = encoded(graphs, edge_labels)
     for depth, (level, grouped) in enumerate(chain(data, 3, feed_groups)[:-1]):
-        expected, ids = distinct_tree_distances(data.graphs, depth, edge_labels=edge_labels)
+        expected, ids = tree_distances(data.graphs, depth, edge_labels=edge_labels)
         np.testing.assert_array_equal(level.fed.distances[:-1, :-1], expected)
         np.testing.assert_array_equal(grouped.row_of_node, ids)
 

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from relaxwl.kernels._compiled import count_ids, first_and_number, mirror, transposed
+from relaxwl.distances._compiled import mirror
+from relaxwl.kernels._compiled import count_ids, first_and_number, transposed
 from relaxwl.kernels.gram import compressed
 
 IDS = st.lists(st.integers(0, 4), max_size=12)

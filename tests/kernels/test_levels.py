@@ -6,7 +6,7 @@ import pytest
 from clustering_rows import random_content, tree_rows
 from relaxwl.kernels import levels
 from relaxwl.kernels.levels import Distinct, answer, cut, merge, sample, splitters
-from relaxwl.unfolding import canonical_order, join_rows
+from relaxwl.unfolding.rows import canonical_order, join_rows
 
 
 @pytest.fixture

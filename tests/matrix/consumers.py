@@ -25,7 +25,6 @@ from relaxwl import (
     RelaxedWeisfeilerLehman,
     ToGraphs,
     WeisfeilerLehman,
-    distinct_tree_distances,
     tree_distances,
 )
 from relaxwl.cli import main
@@ -226,7 +225,7 @@ def run_cross_validation(made: Any, folder: Path) -> None:
 
 def run_distances(made: Any, folder: Path) -> None:
     graphs = collection_of(made)
-    whole, ids = distinct_tree_distances(made, 2)
+    whole, ids = tree_distances(made, 2)
     nodes = [(g, v) for g, graph in enumerate(graphs) for v in range(graph.n_nodes)][::3]
     some = tree_distances(graphs, 2, nodes, n_jobs=2)
     picked = ids[[int(graphs.offsets[g]) + v for g, v in nodes]] if nodes else np.empty(0, int)

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -14,7 +15,7 @@ import naive
 from directed_graphs import directed_collection, random_digraphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.labels import MAX_NESTING
-from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, unfolding_tree
+from relaxwl.unfolding.tree import MAX_WRITTEN_SIZE, UnfoldingTree, cuts, outline, unfolding_tree
 from strategies import EDGES, LABELS, PlainGraph, as_tree, confusable_trees, nested_trees, permuted, plain_graphs
 
 parse = UnfoldingTree.parse
@@ -89,7 +90,7 @@ def test_figures_agree_with_the_written_tree(nested):
         return 1 + max((visit(child) for _, child in node[1]), default=-1)
 
     assert tree.depth == visit(nested)
-    assert tree.size == len(subtrees) == len(list(tree))
+    assert tree.size == len(subtrees) == len(list(tree.walk()))
     assert tree.n_distinct_subtrees == len(set(subtrees))
 
 
@@ -117,12 +118,12 @@ def test_children_and_branches():
 
 def test_cannot_be_changed():
     tree = parse("1(2)")
-    with pytest.raises(AttributeError, match="cannot be changed"):
-        tree._label = 3
-    with pytest.raises(AttributeError, match="cannot be changed"):
-        del tree._label
-    assert copy.copy(tree) is tree
-    assert copy.deepcopy(tree) is tree
+    with pytest.raises(AttributeError, match="cannot assign to field 'label'"):
+        tree.label = 3
+    with pytest.raises(AttributeError, match="cannot delete field 'label'"):
+        del tree.label
+    assert copy.copy(tree) == tree
+    assert copy.deepcopy(tree) == tree
 
 
 def test_equal_labels_of_different_types_are_one_label():
@@ -161,7 +162,7 @@ def test_deep_paths_do_not_exhaust_the_stack():
     assert (tree.depth, tree.size, tree.n_distinct_subtrees) == (depth, depth + 1, depth + 1)
     assert str(tree) == text
     assert pickle.loads(pickle.dumps(tree)) == tree
-    assert sum(1 for _ in tree) == depth + 1
+    assert len(tree.distinct_subtrees()) == depth + 1
     assert tree.to_networkx().number_of_edges() == depth
     assert len(tree.to_text().splitlines()) == 201
     assert "more" in tree.to_svg()
@@ -276,7 +277,7 @@ def test_bad_nodes_and_depths():
         with pytest.raises(ValueError, match="node must be an integer >= 0"):
             unfolding_tree(graph, node, 1)
     assert unfolding_tree(graph, np.int32(1), np.int64(1)) == parse("0(0)")
-    with pytest.raises(ValueError, match="node must be a node index below 2, not 2"):
+    with pytest.raises(ValueError, match="node must be an index below 2, not 2"):
         unfolding_tree(graph, 2, 1)
     with pytest.raises(ValueError, match="edge_labels=True needs"):
         unfolding_tree(graph, 0, 1, edge_labels=True)
@@ -312,3 +313,142 @@ def _nested(tree):
 def _untold(tree):
     """The same tree without directions: where only one of them is followed, edges need not say it."""
     return tree[0], tuple(sorted(((None, None), _untold(below)) for _, below in tree[1]))
+
+
+labels = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.text(max_size=4), st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.recursive(labels, lambda inner: st.tuples(inner, inner), max_leaves=3).flatmap(
+        lambda label: nested_trees(labels=(label, 1, "a"), edges=(label, "b"))
+    )
+)
+def test_notation_round_trip(nested):
+    tree = as_tree(nested)
+    assert parse(str(tree)) == tree
+    if tree.size < 30:
+        assert eval(repr(tree), {"UnfoldingTree": UnfoldingTree}) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (" 1 ( 2 , 3 ( 4 ) ) ", "1(2,3(4))"),
+        ("a(-1,1.5,1e3,0x)", "a(-1,1.5,1000,0x)"),
+        ('"1"("a b","(","")', '"1"("","(","a b")'),
+        ("C(=:O,-:H)", "C(-:H,=:O)"),
+        ('"a:b"("x,y":[1,[2,"3"]])', '"a:b"("x,y":[1,[2,"3"]])'),
+        ("[](2)", "[](2)"),
+        ("é(日本)", "é(日本)"),
+        ('"a\\nb"', '"a\\nb"'),
+    ],
+)
+def test_notation(text, written):
+    assert str(parse(text)) == written
+    assert str(parse(written)) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a label at position 0: the end"),
+        ("1(2", "expected ',' or '\\)' at position 3"),
+        ("1(2))", "expected the end at position 4"),
+        ("1(2,)", "expected a label at position 4"),
+        ("1()", "expected a label"),
+        ("x:1", "root of a tree cannot have an edge label"),
+        ("1(x:2,3)", "either all edges"),
+        ('1("a)', "closed quoted label"),
+        ("[1,2", "expected ',' or '\\]'"),
+        ("1 2", "expected the end"),
+        ("1(" + "2," * 200, "expected a label at position 402: the end of the text"),
+    ],
+)
+def test_notation_errors(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, "[" * 3000 + "]" * 3000, "1(" + "[" * 3000 + ":2)", "[1," * 300])
+def test_deeply_nested_labels_are_refused(text):
+    with pytest.raises(ValueError, match="more than 100 tuples within each other"):
+        parse(text)
+
+
+def test_nested_labels_are_written_up_to_the_limit():
+    label = ()
+    for _ in range(99):
+        label = (label,)
+    tree = UnfoldingTree(label, [UnfoldingTree(label)], [label])
+    assert parse(str(tree)) == tree
+    for _ in range(3000):
+        label = (label,)
+    for arguments in ((label,), (1, [tree], [label])):
+        with pytest.raises(ValueError, match="more than 100 tuples within each other"):
+            UnfoldingTree(*arguments)
+
+
+def test_notation_needs_text():
+    with pytest.raises(TypeError, match="must be a string"):
+        parse(5)
+
+
+def width(svg):
+    return float(re.search(r' width="([0-9.]+)"', svg)[1])
+
+
+def hidden_nodes(svg):
+    return sum(int(count.replace(",", "")) for count in re.findall(r"… \+([0-9,]+) more", svg))
+
+
+def regular_tree(n_children, depth, label="0"):
+    tree = UnfoldingTree(label)
+    for _ in range(depth):
+        tree = UnfoldingTree(label, [tree] * n_children)
+    return tree
+
+
+@pytest.mark.parametrize(("n_children", "depth"), [(300, 1), (40, 2), (12, 3), (3, 6), (2, 10), (2, 300), (30, 30)])
+@pytest.mark.parametrize("label", ["0", "a rather long label"])
+@pytest.mark.parametrize("collapse", [False, True])
+def test_default_pictures_fit_a_screen(n_children, depth, label, collapse):
+    tree = regular_tree(n_children, depth, label)
+    svg = tree.to_svg(collapse=collapse)
+    assert width(svg) <= 1600
+    if not collapse:
+        assert svg.count('class="node"') > 6
+        assert tree.size > 10**9 or svg.count('class="node"') + hidden_nodes(svg) == tree.size
+    assert tree._repr_svg_() == tree.to_svg()
+
+
+def test_pictures_that_drift_sideways_fit_too():
+    tree = UnfoldingTree(0)
+    for _ in range(60):
+        tree = UnfoldingTree(0, [UnfoldingTree(0)] * 10 + [tree])
+    assert width(tree.to_svg(max_nodes=200)) > 1600
+    assert width(tree.to_svg()) <= 1600
+
+
+def test_a_number_of_nodes_given_is_the_number_drawn():
+    svg = regular_tree(300, 1).to_svg(max_nodes=100)
+    assert svg.count('class="node"') == 100
+    assert "… +201 more" in svg
+
+
+def test_chosen_children_keep_their_positions():
+    tree = parse("1(2,2,3(4,5),6)")
+    found = outline(tree, 10, choose=lambda path, n_children: range(n_children)[-2 + len(path) :])
+    assert found.labels == [1, 3, 6, 5]
+    assert [found.path(index) for index in range(4)] == [(), (2,), (3,), (2, 1)]
+    assert found.hidden == [2, 1, 0, 0]
+    assert [tree.subtree(found.path(index)).label for index in range(4)] == found.labels
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 50])
+def test_cuts_get_smaller_and_end_with_one_level(depth):
+    found = list(cuts(depth))
+    assert found == sorted(found, key=lambda cut: (cut.levels, cut.children), reverse=True)
+    assert (found[-1].children, found[-1].levels) == (2, min(depth, 1))

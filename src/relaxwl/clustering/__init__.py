@@ -9,7 +9,7 @@ from relaxwl.clustering.partitioners import (
     Partitioner,
     RadiusPartitioner,
 )
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.transport import GroundCost
 
 __all__ = [
     "GroundCost",

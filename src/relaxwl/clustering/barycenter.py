@@ -13,8 +13,7 @@ from scipy.optimize import linprog
 
 from relaxwl.clustering import _compiled
 from relaxwl.clustering._search_compiled import Costs
-from relaxwl.distances.ground import GroundCost
-from relaxwl.distances.transport import check_ground
+from relaxwl.distances.transport import GroundCost, check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
 from relaxwl.unfolding import TreeRows
 

@@ -17,10 +17,10 @@ from relaxwl._validation import check_choice, check_integer
 from relaxwl.clustering._search_compiled import ABANDONED, SOLVED, TIE, spread_seeds
 from relaxwl.clustering.barycenter import Clusters, Method, improvement
 from relaxwl.clustering.nearest import Search, evenly, nearest
-from relaxwl.distances.ground import GroundCost
-from relaxwl.distances.transport import as_square, check_ground
+from relaxwl.distances.transport import GroundCost, as_square, check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
-from relaxwl.unfolding import TreeRows, check_rows, join_rows
+from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding.rows import check_rows, join_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
@@ -162,7 +162,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         y : ignored
         ground : float array (n_points + 1, n_points + 1), or GroundCost
             Distances between the points, ⊥ last: a pseudo-metric. A
-            :class:`relaxwl.distances.ground.GroundCost` also holds the costs between root codes.
+            :class:`relaxwl.distances.transport.GroundCost` also holds the costs between root codes.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional

@@ -12,9 +12,9 @@ from relaxwl._execution import cached_property, map_chunks, spans
 from relaxwl.clustering import _search_compiled as compiled
 from relaxwl.clustering._search_compiled import BLOCK, CenterSide, Costs, Found, RowSide
 from relaxwl.costs import UniformCosts
-from relaxwl.distances.batched import paired_distances
-from relaxwl.distances.ground import Costs as PointCosts
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.pairwise import paired_distances
+from relaxwl.distances.transport import Costs as PointCosts
+from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.rows import RowArrays

@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._memory import check_memory
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.nearest import nearest
-from relaxwl.distances.batched import distance_dtype, level_distances, row_distances
-from relaxwl.distances.ground import GroundCost, uniform_roots
+from relaxwl.distances.pairwise import distance_dtype, level_distances, row_distances
+from relaxwl.distances.transport import GroundCost, uniform_roots
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
 

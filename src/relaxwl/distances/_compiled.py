@@ -609,15 +609,14 @@ def paired_distances(a, b, pairs, ground, root_cost, out):
 
 
 @njit(nogil=True, cache=True)
-def copy_lower_triangle(matrix):
-    """Write the lower triangle of a square matrix over its upper one, tile by tile."""
-    n = matrix.shape[0]
-    tile = 64
-    for row_start in range(0, n, tile):
-        for column_start in range(0, row_start + 1, tile):
-            for i in range(row_start, min(n, row_start + tile)):
-                for j in range(column_start, min(i, column_start + tile)):
-                    matrix[j, i] = matrix[i, j]
+def mirror(matrix):
+    """Copy the upper triangle of a square matrix onto the lower one, in place and block by block."""
+    size, block = len(matrix), 64
+    for top in range(0, size, block):
+        for left in range(0, top + block, block):
+            for row in range(top, min(top + block, size)):
+                for column in range(left, min(left + block, row)):
+                    matrix[row, column] = matrix[column, row]
 
 
 @njit(nogil=True, cache=True)

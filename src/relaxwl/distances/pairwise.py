@@ -1,44 +1,64 @@
-"""Exact tree edit distances between unfolding trees of nodes: bottom-up over distinct trees, none is built."""
+"""Exact distances between all unfolding trees of nodes, bottom-up over distinct trees, and between whole sets of rows.
 
-from dataclasses import dataclass, replace
+Trees and centers alike are :class:`relaxwl.unfolding.TreeRows`, with whole counts or real masses. Two engines share the
+work. Pairs of rows with few units of mass are matched unit by unit, hundreds of pairs at a time (a nanosecond or so
+each); all others are solved one by one (about a microsecond each).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from relaxwl._execution import map_chunks, spans
 from relaxwl._memory import check_memory
 from relaxwl._validation import check_integer
 from relaxwl.costs import EditCost, UniformCosts, check_finite, checked_cost
-from relaxwl.distances.batched import level_distances, whole_dtype
-from relaxwl.distances.ground import GroundCost, is_whole
+from relaxwl.distances import _compiled
+from relaxwl.distances.transport import GroundCost, is_whole
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.arrays import Float64, Int64, expand_spans
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+
+# Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
+MAX_UNITS = 9
+# Pairs of one chunk of the one-by-one solver: some ten milliseconds of work.
+CHUNK_PAIRS = 1 << 14
+# The same for listed pairs, of which k-means needs a few thousand at a time.
+CHUNK_LISTED = 1 << 10
+
+Task = Callable[[], None]
 
 
 def tree_distances(
     graphs: Any,
     depth: int,
-    nodes: ArrayLike,
+    nodes: ArrayLike | None = None,
     cost: EditCost | None = None,
     n_jobs: int | None = None,
     *,
     edge_labels: bool = False,
-) -> Float64:
-    """Return the exact tree edit distances between the unfolding trees of given nodes.
+) -> Any:
+    """Return the exact tree edit distances between unfolding trees of nodes.
 
-    Only the subtrees that occur below these nodes are compared, so a few nodes of a large collection are cheap.
+    With ``nodes`` only the subtrees that occur below these nodes are compared, so a few nodes of a large collection
+    are cheap.
 
     Parameters
     ----------
     graphs : GraphCollection, or anything that :func:`relaxwl.as_collection` takes
+        The graphs.
     depth : int
         Depth of the trees; depth 0 is the node alone.
-    nodes : int array (n, 2)
-        Pairs (index of the graph, index of the node in the graph).
+    nodes : int array (n, 2), optional
+        Pairs (index of the graph, index of the node in the graph). By default the distinct trees of all nodes are
+        compared.
     cost : EditCost, optional
         Edit costs; 1 for every operation by default.
     n_jobs : int, optional
@@ -48,126 +68,74 @@ def tree_distances(
 
     Returns
     -------
-    distances : float64 array (n, n)
-        Symmetric. Whole numbers if all costs are, exact up to 2**53.
+    distances : float64 array (n, n), or array (n_trees, n_trees) without ``nodes``
+        Symmetric. Whole numbers if all costs are, exact up to 2**53. Distances between all distinct trees are then of
+        the smallest unsigned type that holds them (convert it before subtracting), else float64.
+    ids : int32 array (n_nodes,), only without ``nodes``
+        The tree of each node, all graphs' nodes in order.
+
+    See Also
+    --------
+    tree_edit_distance : The distance between two trees.
 
     Examples
     --------
-    The end, the middle and the other end of a path of three nodes:
+    The end, the middle and the other end of a path of three nodes; and all distinct trees of a longer path:
 
     >>> path = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])
     >>> tree_distances(path, 2, [(0, 0), (0, 1), (0, 2)])
     array([[0., 3., 0.],
            [3., 0., 3.],
            [0., 3., 0.]])
-    """
-    unfolding = _Unfolding.of(graphs, depth, cost, edge_labels, n_jobs)
-    wanted, positions = np.unique(unfolding.ids[_nodes(unfolding.graphs, nodes)], return_inverse=True)
-    ground = unfolding.restricted_to(wanted).distances(n_jobs, extra=8 * len(positions) ** 2)
-    return ground[np.ix_(positions, positions)].astype(np.float64)
-
-
-def distinct_tree_distances(
-    graphs: Any,
-    depth: int,
-    cost: EditCost | None = None,
-    n_jobs: int | None = None,
-    *,
-    edge_labels: bool = False,
-) -> tuple[NDArray[Any], Int32]:
-    """Return the exact tree edit distances between all distinct unfolding trees, and the tree of each node.
-
-    Parameters
-    ----------
-    graphs : GraphCollection, or anything that :func:`relaxwl.as_collection` takes
-    depth : int
-        Depth of the trees.
-    cost, n_jobs, edge_labels
-        As in :func:`tree_distances`.
-
-    Returns
-    -------
-    distances : array (n_trees, n_trees)
-        Symmetric. Where all costs are whole numbers it is of the smallest unsigned type that surely holds them
-        (beware of differences, which wrap around: convert first), else float64; whole numbers are exact up to 2**53.
-    ids : int32 array (n_nodes,)
-        Which tree each node has, all graphs' nodes in order.
-
-    Examples
-    --------
-    >>> path = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3)])])
-    >>> distances, ids = distinct_tree_distances(path, 2)
+    >>> distances, ids = tree_distances(GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3)])]), 2)
     >>> distances
     array([[0, 2],
            [2, 0]], dtype=uint8)
     >>> ids
     array([0, 1, 1, 0], dtype=int32)
     """
-    unfolding = _Unfolding.of(graphs, depth, cost, edge_labels, n_jobs)
-    return unfolding.distances(n_jobs)[:-1, :-1], unfolding.ids
-
-
-@dataclass(frozen=True)
-class _Unfolding:
-    """The distinct trees of all depths up to one, and what edits cost.
-
-    ``rows[d]`` holds the trees of depth d, ``ids`` the tree of each node at the last depth; ``node_costs`` and
-    ``edge_costs`` are over codes in use, the blank last (``edge_costs`` is None where edge labels do not count).
-    """
-
-    graphs: GraphCollection
-    rows: list[TreeRows]
-    ids: Int32
-    node_costs: Float64 | UniformCosts
-    edge_costs: Float64 | None
-
-    @classmethod
-    def of(cls, graphs: Any, depth: int, cost: EditCost | None, edge_labels: bool, n_jobs: int | None) -> "_Unfolding":
-        """Refine the graphs, level by level."""
-        depth = check_integer("depth", depth)
-        cost = checked_cost(cost)
-        collection = as_collection(graphs)
-        collection = collection.seen("both", edge_labels=edge_labels)
-        edge_labels = edge_labels or collection.directed  # the direction of an arc is the label of its entry now
-        roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
-        edges = EdgeEncoding.fit(collection, cost, edge_labels)
-        edge_codes, edge_costs = edges.encode(collection, node_costs)
-        first, ids = leaves(roots)
-        rows = [first]
-        for _ in range(depth):
-            level, ids = refine(
-                collection, roots, ids, len(rows[-1]), edge_codes=edge_codes, n_edge_codes=edges.n_codes, n_jobs=n_jobs
-            )
-            rows.append(level)
-        return cls(collection, rows, ids, node_costs, edge_costs)
-
-    def restricted_to(self, wanted: NDArray[Any]) -> "_Unfolding":
-        """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
-        kept: list[TreeRows] = []
-        for depth in range(len(self.rows) - 1, -1, -1):
-            rows = self.rows[depth].take(wanted)
-            edges, children = np.divmod(rows.points, max(1, rows.n_children))
-            wanted, renamed = np.unique(children, return_inverse=True)
-            points = (edges * len(wanted) + renamed).astype(np.int32)
-            kept.append(replace(rows, points=points, n_children=len(wanted)))
-        return replace(self, rows=kept[::-1])
-
-    def distances(self, n_jobs: int | None, extra: float = 0) -> NDArray[Any]:
-        """Return the distances between the trees of the last depth, the empty tree last.
-
-        ``extra`` counts the bytes that the caller is going to need.
-        """
-        sizes = [0.0, *level_bytes(self.rows, self.node_costs, self.edge_costs)]
-        check_memory(
-            max(before + after for before, after in pairwise(sizes)) + extra,
-            "the distances",
-            "ask tree_distances for fewer nodes, choose a smaller depth, or cluster the trees on the way with "
-            "RelaxedWeisfeilerLehman(approximate=True)",
+    depth, cost = check_integer("depth", depth), checked_cost(cost)
+    collection = as_collection(graphs).seen("both", edge_labels=edge_labels)
+    edge_labels = edge_labels or collection.directed  # the direction of an arc is the label of its entry now
+    roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
+    edges = EdgeEncoding.fit(collection, cost, edge_labels)
+    edge_codes, edge_costs = edges.encode(collection, node_costs)
+    level, ids = leaves(roots)
+    levels = [level]
+    for _ in range(depth):
+        level, ids = refine(
+            collection, roots, ids, len(level), edge_codes=edge_codes, n_edge_codes=edges.n_codes, n_jobs=n_jobs
         )
-        distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
-        for rows in self.rows:
-            distances = level_distances(rows, GroundCost(distances, self.node_costs, self.edge_costs), n_jobs)
-        return distances
+        levels.append(level)
+    positions = np.empty(0, np.int64)
+    if nodes is not None:
+        wanted, positions = np.unique(ids[_node_numbers(collection, nodes)], return_inverse=True)
+        levels = occurring(levels, wanted)
+    sizes = [0.0, *level_bytes(levels, node_costs, edge_costs)]
+    check_memory(
+        max(before + after for before, after in pairwise(sizes)) + 8.0 * len(positions) ** 2,
+        "the distances",
+        "ask tree_distances for fewer nodes, choose a smaller depth, or cluster the trees on the way with "
+        "RelaxedWeisfeilerLehman(approximate=True)",
+    )
+    distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
+    for level in levels:
+        distances = level_distances(level, GroundCost(distances, node_costs, edge_costs), n_jobs)
+    if nodes is None:
+        return distances[:-1, :-1], ids
+    return distances[np.ix_(positions, positions)].astype(np.float64)
+
+
+def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> list[TreeRows]:
+    """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
+    kept: list[TreeRows] = []
+    for level in reversed(levels):
+        rows = level.take(wanted)
+        edges, children = np.divmod(rows.points, max(1, rows.n_children))
+        wanted, renamed = np.unique(children, return_inverse=True)
+        points = (edges * len(wanted) + renamed).astype(np.int32)
+        kept.append(replace(rows, points=points, n_children=len(wanted)))
+    return kept[::-1]
 
 
 def level_bytes(rows: list[TreeRows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
@@ -177,21 +145,21 @@ def level_bytes(rows: list[TreeRows], node_costs: Float64 | UniformCosts, edge_c
     """
     whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
     edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
-    dearest_edge = 0.0 if edge_costs is None else float(edge_costs.max(initial=0))
+    largest_edge = 0.0 if edge_costs is None else float(edge_costs.max(initial=0))
     sizes = []
     blank = np.zeros(1)
     for depth, level in enumerate(rows):
         with np.errstate(over="ignore"):
             deletion = blank[level.points % max(1, level.n_children)] + edge_blank
             blank = node_costs[level.roots, -1] + level.sums(level.counts * deletion)
-        largest = 2 * float(blank.max(initial=0)) + dearest_edge
+        largest = 2 * float(blank.max(initial=0)) + largest_edge
         check_finite(largest, depth)
         item = whole_dtype(largest).itemsize if whole else 8
         sizes.append(float(item) * (len(level) + 1) ** 2)
     return sizes
 
 
-def _nodes(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
+def _node_numbers(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
     """Return the given (graph, node) pairs as node numbers in the whole collection."""
     pairs = np.asarray(nodes)
     if pairs.size == 0:
@@ -201,14 +169,229 @@ def _nodes(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
             f"nodes must be whole numbers of shape (n, 2), pairs of graph and node index, "
             f"not of shape {pairs.shape} and dtype {pairs.dtype}"
         )
-    graph, node = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    graph, node = pairs.astype(np.int64).T
     known = (graph >= 0) & (graph < graphs.n_graphs)
-    size = (
-        np.where(known, graphs.node_counts[np.where(known, graph, 0)], 0) if graphs.n_graphs else np.zeros_like(graph)
-    )
-    wrong = np.flatnonzero(~known | (node < 0) | (node >= size))
+    size = np.append(graphs.node_counts, 0)[np.where(known, graph, graphs.n_graphs)]
+    wrong = np.flatnonzero((node < 0) | (node >= size))
     if len(wrong):
         row = int(wrong[0])
         there = f"graph {graph[row]} has {size[row]} nodes" if known[row] else f"there are {graphs.n_graphs} graphs"
         raise ValueError(f"nodes[{row}] = ({graph[row]}, {node[row]}) does not exist: {there}, counted from 0")
     return np.asarray(graphs.offsets[graph] + node, np.int64)
+
+
+def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+    """Return the exact distances of all rows of one set to all rows of another.
+
+    Parameters
+    ----------
+    rows_a, rows_b : TreeRows
+        Trees or centers over the same points.
+    ground : GroundCost
+        Pseudo-metrics over their points and roots. They are not checked here.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    distances : array (n rows of a, n rows of b)
+        Of the smallest type that holds them: unsigned integers if all costs and masses are whole, else float64. It may
+        be a transposed view.
+    """
+    (rows_a, rows_b), ground = _listed_roots((rows_a, rows_b), ground)
+    if len(rows_a) > len(rows_b):
+        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs).T
+    masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
+    whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
+    dtype = distance_dtype(ground, masses) if whole else np.dtype(np.float64)
+    out = np.empty((len(rows_a), len(rows_b)), dtype)
+    ground = ground.in_type(dtype)
+    few_a, many_a = _split_by_units(rows_a)
+    few_b, many_b = _split_by_units(rows_b)
+    tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, out)
+    tasks += _single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b)), ground, out)
+    tasks += _single_tasks(rows_a, few_a, rows_b, many_b, ground, out)
+    map_chunks(lambda task: task(), tasks, n_jobs)
+    return out
+
+
+def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+    """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
+
+    Parameters
+    ----------
+    rows : TreeRows
+        Distinct trees of one depth.
+    ground : GroundCost
+        Distances between the trees of the depth below, and edit costs between root codes, the blank last in both.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    distances : array (n_rows + 1, n_rows + 1)
+        Symmetric, ⊥ last, of the smallest type that holds it (see :func:`row_distances`).
+
+    Examples
+    --------
+    The trees 2(1,3), 3(1) and 1(1,2,3), all costs 1; labels have the codes 0, 1, 2.
+
+    >>> roots, points = np.array([1, 2, 0], np.int32), np.array([0, 2, 0, 0, 1, 2], np.int32)
+    >>> rows = TreeRows(roots, np.array([0, 2, 3, 6]), points, np.ones(6, np.int32), 3)
+    >>> costs = 1.0 - np.eye(4)
+    >>> level_distances(rows, GroundCost(costs, costs))
+    array([[0, 2, 2, 3],
+           [2, 0, 3, 2],
+           [2, 3, 0, 4],
+           [3, 2, 4, 0]], dtype=uint8)
+    """
+    to_blank = blank_distances(rows, ground)
+    (rows,), ground = _listed_roots((rows,), ground)
+    mass = float(rows.masses.max(initial=0))
+    # Matching two units costs no more than deleting both, so no matching costs more than deleting both rows.
+    dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
+    out = np.empty((len(rows) + 1, len(rows) + 1), dtype)
+    ground = ground.in_type(dtype)
+    few, many = _split_by_units(rows)
+    tasks = _unit_tasks(rows, few, rows, few, ground, out)
+    tasks += _single_tasks(rows, many, rows, few, ground, out, mirror=True)
+    tasks += _single_tasks(rows, many, rows, many, ground, out, mirror=True, triangle=True)
+    map_chunks(lambda task: task(), tasks, n_jobs)
+    if dtype.kind == "f":
+        # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
+        _compiled.mirror(out.T)
+    np.fill_diagonal(out, 0)
+    out[:-1, -1] = out[-1, :-1] = to_blank
+    return out
+
+
+def paired_distances(
+    rows_a: TreeRows, rows_b: TreeRows, pairs: NDArray[np.integer], ground: GroundCost, n_jobs: int | None = None
+) -> Float64:
+    """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
+    pairs = np.ascontiguousarray(pairs, np.int64)
+    out = np.empty(len(pairs))
+    work = partial(_compiled.paired_distances, rows_a.arrays, rows_b.arrays)
+    tasks = [
+        partial(work, pairs[start:stop], ground.costs, ground.root_costs, out[start:stop])
+        for start, stop in spans(len(pairs), CHUNK_LISTED)
+    ]
+    map_chunks(lambda task: task(), tasks, n_jobs)
+    return out
+
+
+def distance_dtype(ground: GroundCost, mass: float, limit: float = np.inf) -> np.dtype[Any]:
+    """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
+
+    The unit engine adds up matchings that are not optimal. ``limit`` is a number that these do not exceed either, if
+    one is known.
+    """
+    if not ground.is_whole:
+        return np.dtype(np.float64)
+    return whole_dtype(min(float(ground.roots.max(initial=0)) + mass * ground.largest, limit))
+
+
+def whole_dtype(largest: float) -> np.dtype[Any]:
+    """Return the smallest unsigned type up to 32 bits that holds the whole number, else float64.
+
+    >>> whole_dtype(255), whole_dtype(256), whole_dtype(1e10)
+    (dtype('uint8'), dtype('uint16'), dtype('float64'))
+    """
+    for candidate in (np.uint8, np.uint16, np.uint32):
+        if largest <= np.iinfo(candidate).max:
+            return np.dtype(candidate)
+    return np.dtype(np.float64)
+
+
+def blank_distances(rows: TreeRows, ground: GroundCost) -> Float64:
+    """Return the cost of deleting each row: its root, and all its children."""
+    deletions = rows.counts * ground.to_blank[rows.points]
+    return np.asarray(ground.roots[rows.roots, -1] + rows.sums(deletions))
+
+
+def _listed_roots(sets: tuple[TreeRows, ...], ground: GroundCost) -> tuple[tuple[TreeRows, ...], GroundCost]:
+    """Return rows and a ground whose costs of roots are a matrix, over the codes in use where they were a rule."""
+    if not isinstance(ground.roots, UniformCosts):
+        return sets, ground
+    used = np.unique(np.concatenate([rows.roots for rows in sets]))
+    sets = tuple(replace(rows, roots=np.searchsorted(used, rows.roots).astype(np.int32)) for rows in sets)
+    return sets, replace(ground, roots=np.asarray(replace(ground.roots, n_labels=len(used))))
+
+
+def _split_by_units(rows: TreeRows) -> tuple[Int64, Int64]:
+    """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
+    masses = rows.masses
+    if rows.counts.dtype.kind not in "iu":
+        return np.empty(0, np.int64), np.arange(len(masses))
+    few = np.flatnonzero(masses <= MAX_UNITS)
+    return few[np.argsort(masses[few], kind="stable")], np.flatnonzero(masses > MAX_UNITS)
+
+
+def _single_tasks(
+    rows_a: TreeRows,
+    list_a: Int64,
+    rows_b: TreeRows,
+    list_b: Int64,
+    ground: GroundCost,
+    out: NDArray[Any],
+    mirror: bool = False,
+    triangle: bool = False,
+) -> list[Task]:
+    """Cut the listed pairs into tasks for the one-by-one solver."""
+    if not (len(list_a) and len(list_b)):
+        return []
+    apart = _compiled.MIRRORED if mirror else _compiled.APART
+    return [
+        partial(
+            _compiled.listed_distances, rows_a.arrays, list_a[start:stop], rows_b.arrays, list_b, ground.costs,
+            ground.root_costs, start if triangle else apart, out,
+        )
+        for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
+    ]  # fmt: skip
+
+
+def _unit_tasks(
+    rows_a: TreeRows, few_a: Int64, rows_b: TreeRows, few_b: Int64, ground: GroundCost, out: NDArray[Any]
+) -> list[Task]:
+    """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
+    if not (len(few_a) and len(few_b)):
+        return []
+    width = int(max(rows_a.masses[few_a].max(), rows_b.masses[few_b].max(), 1))
+    units_a = _sorted_units(rows_a, few_a, width, ground.n_points)
+    units_b, degrees_b = _units(rows_b, few_b, width, ground.n_points)
+    root_costs = np.asarray(ground.roots)
+
+    def fill(start: int, stop: int) -> None:
+        """Write the distances of all rows of a to one block of rows of b."""
+        padded = np.full((width, _compiled.LANES), ground.n_points, np.uint32)
+        padded[:, : stop - start] = units_b[start:stop].T
+        lanes = np.empty((len(units_a.used), width, _compiled.LANES), out.dtype)
+        _compiled.gather_lanes(ground.costs, units_a.used, padded, lanes)
+        rows, degree = few_b[start:stop], int(degrees_b[start:stop].max())
+        _compiled.unit_block(units_a, lanes, degree, rows_b.roots[rows], rows, root_costs, out)
+
+    return [partial(fill, start, stop) for start, stop in spans(len(few_b), _compiled.LANES)]
+
+
+def _units(rows: TreeRows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
+    """Spread the selected rows out into units, ⊥ behind them; return them and their true number."""
+    entries = expand_spans(rows.indptr[:-1][selected], np.diff(rows.indptr)[selected])
+    degrees = rows.masses[selected]
+    units = np.full((len(selected), width), blank, np.int32)
+    starts = np.arange(len(selected)) * width
+    units.ravel()[expand_spans(starts, degrees)] = np.repeat(rows.points[entries], rows.counts[entries])
+    return units, degrees
+
+
+def _sorted_units(rows: TreeRows, selected: Int64, width: int, blank: int) -> _compiled.UnitRows:
+    """Spread rows out in the order of the rows: canonical order makes neighbors begin with the same units."""
+    selected = np.sort(selected)
+    units, degrees = _units(rows, selected, width, blank)
+    # ⊥ to the front: the part that all rows of a size share is then computed once.
+    units = np.take_along_axis(units, (np.arange(width) + degrees[:, None]) % width, axis=1)
+    changes = np.zeros(len(selected), np.int64)
+    differs = units[1:] != units[:-1]
+    changes[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
+    used, positions = np.unique(units, return_inverse=True)
+    slots = positions.reshape(units.shape).astype(np.int32)
+    return _compiled.UnitRows(slots, degrees, changes, rows.roots[selected], selected, used)

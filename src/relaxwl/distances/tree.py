@@ -1,4 +1,4 @@
-"""The tree edit distance SdTed of two trees, and an optimal mapping that shows how one becomes the other.
+"""The tree edit distance SdTed of two trees, optimal mappings between them, and edit scripts.
 
 A mapping keeps the root on the root and children under the images of their parents. Its cost is γ over the mapped
 pairs, plus that of deleting and inserting all other nodes. The cheapest one is found from the leaves up: the
@@ -11,25 +11,30 @@ This module works on trees given one by one; for all pairs of a collection use
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from relaxwl.costs import EditCost, check_finite, checked_cost
+from relaxwl import drawing
+from relaxwl.costs import EditCost, check_finite, checked_cost, cost_text
 from relaxwl.distances import _compiled
-from relaxwl.distances.mapping import TreeMapping
-from relaxwl.distances.script import LabelCosts
 from relaxwl.graphs.arrays import prefix_sums
-from relaxwl.graphs.labels import Label
-from relaxwl.unfolding.outline import Path
-from relaxwl.unfolding.tree import Branch, UnfoldingTree
+from relaxwl.graphs.labels import Label, sort_labels
+from relaxwl.unfolding.tree import MAX_DRAWN_SIZE, Branch, Cut, Outline, Path, UnfoldingTree, cuts, outline
 
 # A mapping names every node by its path: this bounds their number, and the total length of the paths.
 MAX_MAPPED_NODES = 200_000
 MAX_PATH_ENTRIES = 20_000_000
 # Up to this number of children they are matched one by one; beyond, equal ones are moved together.
 MANY_CHILDREN = 256
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> float:
@@ -44,6 +49,16 @@ def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None
         The two trees; they may differ in depth. Edges have labels in both or in neither.
     cost : EditCost, optional
         The edit costs; 1 for everything by default.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    See Also
+    --------
+    tree_edit_mapping : An optimal mapping, with the same cost.
+    tree_distances : Distances between the trees of many nodes.
 
     Examples
     --------
@@ -70,10 +85,19 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     cost : EditCost, optional
         The edit costs; 1 for everything by default.
 
+    Returns
+    -------
+    TreeMapping
+        The mapping.
+
     Raises
     ------
     ValueError
-        If the trees have so many nodes that writing them all down is out of the question.
+        If the trees have too many nodes for a mapping that lists each.
+
+    See Also
+    --------
+    tree_edit_distance : The distance alone, for trees of any size.
 
     Examples
     --------
@@ -90,7 +114,13 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     """
     edit_cost = checked_cost(cost)
     distances = _SubtreeDistances(a, b, edit_cost)
-    _refuse_large(a, b)
+    for name, tree in (("a", a), ("b", b)):
+        if tree.size > MAX_MAPPED_NODES or tree.size * tree.depth > MAX_PATH_ENTRIES:
+            raise ValueError(
+                f"{name} has {tree.size:,} nodes at depth {tree.depth}, too many for a mapping that names each "
+                f"(at most {MAX_MAPPED_NODES:,}, and {MAX_PATH_ENTRIES:,} nodes times depth); take a smaller "
+                "depth, or tree_edit_distance, which needs no mapping"
+            )
     total = distances.between(a, b)
     pairs: list[tuple[Path, Path]] = []
     deleted: list[Path] = []
@@ -108,7 +138,421 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     return TreeMapping(a, b, edit_cost, total, tuple(sorted(pairs)), tuple(sorted(deleted)), tuple(sorted(inserted)))
 
 
-class _SubtreeDistances(LabelCosts):
+@dataclass(frozen=True)
+class TreeMapping:
+    """A structure and depth preserving mapping between two trees.
+
+    Nodes are addressed by their paths, see :class:`relaxwl.UnfoldingTree`.
+
+    Parameters
+    ----------
+    source, target : UnfoldingTree
+        The two trees.
+    edit_cost : EditCost
+        The costs of single edits.
+    cost : float
+        The cost of the whole mapping.
+    pairs : tuple of (path, path)
+        Mapped nodes, of the source and the target.
+    deleted : tuple of paths
+        Nodes of the source without a partner.
+    inserted : tuple of paths
+        Nodes of the target without a partner.
+
+    See Also
+    --------
+    tree_edit_mapping : An optimal mapping between two trees.
+
+    Examples
+    --------
+    >>> mapping = tree_edit_mapping(UnfoldingTree.parse("0(1)"), UnfoldingTree.parse("0(1,2)"))
+    >>> mapping.cost, mapping.pairs, mapping.inserted
+    (1.0, (((), ()), ((0,), (0,))), ((1,),))
+    """
+
+    source: UnfoldingTree
+    target: UnfoldingTree
+    edit_cost: EditCost
+    cost: float
+    pairs: tuple[tuple[Path, Path], ...]
+    deleted: tuple[Path, ...]
+    inserted: tuple[Path, ...]
+
+    def validate(self) -> None:
+        """Check the three conditions of the definition, and that the costs add up.
+
+        Raises
+        ------
+        ValueError
+            Naming the first node or pair that breaks a condition.
+        """
+        sides = (
+            (self.source, [path for path, _ in self.pairs], self.deleted, "source", "deleted"),
+            (self.target, [path for _, path in self.pairs], self.inserted, "target", "inserted"),
+        )
+        for tree, paths, alone, name, edited in sides:
+            listed = Counter([*paths, *alone])
+            if max(listed.values()) > 1:
+                twice = listed.most_common(1)[0][0]
+                raise ValueError(f"not definite: node {twice} of the {name} occurs more than once")
+            if missing := {path for path, _ in tree.walk()} ^ set(listed):
+                raise ValueError(f"node {min(missing)} is either not in the {name} or neither mapped nor {edited}")
+        mapped = set(self.pairs)
+        if ((), ()) not in mapped:
+            raise ValueError("not root preserving: the root is not mapped to the root")
+        for path, other in self.pairs:
+            if path and (not other or (path[:-1], other[:-1]) not in mapped):
+                raise ValueError(
+                    f"not structure preserving: {path} is mapped to {other}, but the parents are not mapped"
+                )
+        total = self.script().cost
+        if not math.isclose(total, self.cost, rel_tol=1e-9):
+            raise ValueError(f"the operations cost {total}, but the mapping claims {self.cost}")
+
+    def script(self) -> EditScript:
+        """Return the edits one by one: relabel, then delete from the leaves up, then insert from the top down.
+
+        Returns
+        -------
+        EditScript
+            A tuple of edits with their total ``cost``; ``str`` writes one a line.
+        """
+        costs = _LabelTable(self.source, self.target, self.edit_cost)
+        before, after = _node_labels(self.source), _node_labels(self.target)
+        edits: list[Edit] = []
+        for path, other in self.pairs:
+            (old, old_edge), (new, new_edge) = before[path], after[other]
+            if old != new:
+                edits.append(Edit("relabel", _name(path), old, new, costs.relabel(old, new)))
+            if old_edge is not None and new_edge is not None and old_edge != new_edge:
+                cost = costs.relabel_edge(old_edge, new_edge)
+                edits.append(Edit("relabel edge", _name(path), old_edge, new_edge, cost))
+        for path in sorted(self.deleted, reverse=True):
+            label, edge = before[path]
+            edits.append(Edit("delete", _name(path), label, None, costs.blank(label, edge), edge))
+        names = {other: _name(path) for path, other in self.pairs}
+        for path in sorted(self.inserted):
+            label, edge = after[path]
+            names[path] = f"+{_name(path)}"
+            edits.append(Edit("insert", names[path], None, label, costs.blank(label, edge), edge, names[path[:-1]]))
+        return EditScript(edits)
+
+    def apply(self) -> UnfoldingTree:
+        """Apply the script to the source tree.
+
+        Returns
+        -------
+        UnfoldingTree
+            A tree that equals the target.
+        """
+        return self.script().apply(self.source)
+
+    def describe(self) -> str:
+        """Describe in words how the target differs from the source.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> tree_edit_mapping(UnfoldingTree.parse("0(0)"), UnfoldingTree.parse("0(0,0,0)")).describe()
+        'two leaves more'
+        """
+        edits = self.script()
+        root = any(edit.kind == "relabel" and edit.node == "/" for edit in edits)
+        n_nodes = sum(edit.kind == "relabel" for edit in edits) - root
+        n_edges = sum(edit.kind == "relabel edge" for edit in edits)
+        phrases = [
+            *_branch_words(self.target, self.inserted, "more"),
+            *_branch_words(self.source, self.deleted, "fewer"),
+        ]
+        if root:
+            phrases.append("the root relabeled")
+        if n_nodes:
+            phrases.append(f"{_counted(n_nodes, 'node', 'nodes')} relabeled")
+        if n_edges:
+            phrases.append(f"{_counted(n_edges, 'edge', 'edges')} relabeled")
+        return ", ".join(phrases) or "no difference"
+
+    def to_svg(self, max_nodes: int | None = None, *, title: str | None = None, embed_style: bool = True) -> str:
+        """Return a drawing of both trees and the mapping as SVG text.
+
+        Mapped nodes are joined by dashed lines, deleted ones are red, inserted ones blue, relabeled ones yellow.
+
+        Parameters
+        ----------
+        max_nodes : int, optional
+            Maximum number of nodes that are drawn of each tree; marks say how many more there are. By default as many
+            children of a node, and as many levels, as keep the picture within about 1,600 pixels: first some of each
+            kind of change, then what is equal in both trees.
+        title : str, optional
+            Text for screen readers; cost and difference by default.
+        embed_style : bool, default=True
+            Whether the picture contains its style sheet; a page with many pictures contains ``drawing.STYLE`` once.
+
+        Returns
+        -------
+        str
+        """
+        if max_nodes is None:
+            outlines = self._drawn()
+        else:
+            outlines = (outline(self.source, max_nodes), outline(self.target, max_nodes))
+        index = [{drawn.path(i): i for i in range(len(drawn.labels))} for drawn in outlines]
+        drawn = [(index[0][p], index[1][q]) for p, q in self.pairs if p in index[0] and q in index[1]]
+        return drawing.mapping_svg(
+            outlines[0].drawn(),
+            outlines[1].drawn(),
+            drawn,
+            states=self._states(index),
+            relabeled_edges=[(i, j) for i, j in drawn if outlines[0].edges[i] != outlines[1].edges[j]],
+            title=title or f"Mapping between two trees, cost {cost_text(self.cost)}: {self.describe()}",
+            captions=(f"{self.source.size:,} nodes", f"{self.target.size:,} nodes, cost {cost_text(self.cost)}"),
+            embed_style=embed_style,
+        )
+
+    def _drawn(self) -> tuple[Outline, Outline]:
+        """Return outlines of both trees that fit a picture of default size; mapped nodes are in both or in neither."""
+        images, origins = dict(self.pairs), {other: path for path, other in self.pairs}
+
+        def chosen(cut: Cut, side: int, path: Path, n_children: int) -> Sequence[int]:
+            """Return the positions of the children to draw of a node: of each kind of edit in turn."""
+            known = origins if side else images
+            if path not in known:
+                return cut.first(path, n_children)
+            if len(path) >= cut.levels:
+                return []
+            path, other = (known[path], path) if side else (path, known[path])
+            left, right = self.source.subtree(path), self.target.subtree(other)
+            edges, children = (left.edge_labels, right.edge_labels), (left.children, right.children)
+            pairs = [(i, images[*path, i][-1]) for i in range(len(children[0])) if (*path, i) in images]
+            equal = [(i, j) for i, j in pairs if children[0][i] == children[1][j] and edges[0][i] == edges[1][j]]
+            changed = sorted(set(pairs) - set(equal))
+            deleted = [(i, None) for i in range(len(children[0])) if (*path, i) not in images]
+            inserted = [(None, j) for j in range(len(children[1])) if (*other, j) not in origins]
+            drawn: tuple[list[int], list[int]] = ([], [])
+            for edit in chain.from_iterable(zip_longest(changed, deleted, inserted, equal, fillvalue=(None, None))):
+                wanted = [(places, child) for places, child in zip(drawn, edit, strict=True) if child is not None]
+                if all(len(places) < cut.children for places, _ in wanted):
+                    for places, child in wanted:
+                        places.append(child)
+            return sorted(drawn[side])
+
+        for cut in cuts(max(self.source.depth, self.target.depth)):
+            outlines = (
+                outline(self.source, MAX_DRAWN_SIZE // 2, choose=partial(chosen, cut, 0)),
+                outline(self.target, MAX_DRAWN_SIZE // 2, choose=partial(chosen, cut, 1)),
+            )
+            if sum(drawn.width() for drawn in outlines) <= drawing.TREE_ROOM:
+                break
+        return outlines
+
+    def _states(self, index: Sequence[dict[Path, int]]) -> tuple[list[str], list[str]]:
+        """Return whether each drawn node is kept, relabeled, deleted or inserted."""
+        before, after = [drawing.DELETED] * len(index[0]), [drawing.INSERTED] * len(index[1])
+        old, new = _node_labels(self.source), _node_labels(self.target)
+        for path, other in self.pairs:
+            state = drawing.KEPT if old[path].label == new[other].label else drawing.RELABELED
+            for states, places, node in ((before, index[0], path), (after, index[1], other)):
+                if node in places:
+                    states[places[node]] = state
+        return before, after
+
+    def _repr_svg_(self) -> str:
+        """Draw the mapping in a notebook."""
+        return self.to_svg()
+
+
+def _branch_words(tree: UnfoldingTree, alone: Iterable[Path], word: str) -> list[str]:
+    """Say how many leaves and larger branches occur in one of the trees only."""
+    unmapped = set(alone)
+    sizes = [tree.subtree(path).size for path in sorted(unmapped) if path[:-1] not in unmapped]
+    phrases = []
+    if leaves := sizes.count(1):
+        phrases.append(f"{_counted(leaves, 'leaf', 'leaves')} {word}")
+    if branches := [size for size in sizes if size > 1]:
+        same = len(set(branches)) == 1
+        amount = f"of {_number(branches[0])} nodes" if same else f"({_number(sum(branches))} nodes)"
+        each = " each" if same and len(branches) > 1 else ""
+        phrases.append(f"{_counted(len(branches), 'branch', 'branches')} {amount}{each} {word}")
+    return phrases
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{_number(number)} {one if number == 1 else many}"
+
+
+def _number(number: int) -> str:
+    return NUMBER_WORDS[number] if number < len(NUMBER_WORDS) else f"{number:,}"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One edit of a tree.
+
+    Parameters
+    ----------
+    kind : {"relabel", "relabel edge", "delete", "insert"}
+        The operation. A deleted node is a leaf by then, and an inserted one is added as a leaf.
+    node : str
+        The node as the path of its child positions, such as ``/0/1``; ``/`` is the root. A plus stands before the path
+        of an inserted node, which is its path in the target tree.
+    before, after : label or None
+        Label of the node (or of the edge above it) before and after the edit.
+    cost : float
+        Cost of the edit.
+    edge : label, optional
+        Label of the edge to the parent that is deleted or inserted with the node.
+    parent : str, optional
+        The node below which one is inserted.
+    """
+
+    kind: str
+    node: str
+    before: Label | None
+    after: Label | None
+    cost: float
+    edge: Label | None = None
+    parent: str | None = None
+
+    def __str__(self) -> str:
+        edge = "" if self.edge is None else f", edge {self.edge}"
+        words = {
+            "relabel": f"relabel {self.node} from {self.before} to {self.after}",
+            "relabel edge": f"relabel the edge above {self.node} from {self.before} to {self.after}",
+            "delete": f"delete {self.node}, label {self.before}{edge}",
+            "insert": f"insert {self.node} below {self.parent}, label {self.after}{edge}",
+        }
+        return f"{words[self.kind]} (cost {cost_text(self.cost)})"
+
+
+class EditScript(tuple[Edit, ...]):
+    """Edits in an order in which each is legal; ``str`` writes one a line."""
+
+    __slots__ = ()
+
+    @property
+    def cost(self) -> float:
+        """Sum of the costs of all edits."""
+        return math.fsum(edit.cost for edit in self)
+
+    def apply(self, tree: UnfoldingTree) -> UnfoldingTree:
+        """Apply the edits to a tree, one after the other.
+
+        Parameters
+        ----------
+        tree : UnfoldingTree
+            The tree.
+
+        Returns
+        -------
+        UnfoldingTree
+            The edited tree.
+
+        Raises
+        ------
+        ValueError
+            If an edit is not legal when it is applied: a node is missing, has another label, or is deleted while it
+            has children.
+        """
+        labels = {_name(path): found for path, found in _node_labels(tree).items()}
+        parents = {_name(path): _name(path[:-1]) for path in _node_labels(tree) if path}
+        children: dict[str, set[str]] = {node: set() for node in labels}
+        for node, parent in parents.items():
+            children[parent].add(node)
+        for edit in self:
+            node, own = edit.node, labels.get(edit.node)
+            if edit.kind == "insert":
+                if edit.parent not in labels or own is not None:
+                    raise ValueError(f"cannot {edit}: the parent must be there, and the node must not")
+                labels[node], parents[node], children[node] = _NodeLabels(edit.after, edit.edge), edit.parent, set()
+                children[edit.parent].add(node)
+            elif own is None:
+                raise ValueError(f"cannot {edit}: there is no such node")
+            elif edit.kind == "delete":
+                if children[node] or node not in parents:
+                    raise ValueError(f"cannot {edit}: only a leaf that is not the root can be deleted")
+                children[parents[node]].remove(node)
+                del labels[node]
+            elif edit.before != (own.edge if edit.kind == "relabel edge" else own.label):
+                raise ValueError(f"cannot {edit}: the label is another one")
+            else:
+                changed = {"edge" if edit.kind == "relabel edge" else "label": edit.after}
+                labels[node] = own._replace(**changed)
+        order = ["/"]
+        for node in order:
+            order.extend(children[node])
+        built: dict[str, UnfoldingTree] = {}
+        for node in reversed(order):
+            below = list(children[node])
+            edges = [labels[child].edge for child in below]
+            labeled = any(edge is not None for edge in edges)
+            built[node] = UnfoldingTree(
+                labels[node].label, [built.pop(child) for child in below], edges if labeled else None
+            )
+        return built["/"]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else "nothing to do"
+
+
+class _NodeLabels(NamedTuple):
+    """The label of a node and that of the edge above it."""
+
+    label: Label
+    edge: Label | None
+
+
+def _node_labels(tree: UnfoldingTree) -> dict[Path, _NodeLabels]:
+    """Return the labels of all nodes and of the edges above them, by path, parents first."""
+    found: dict[Path, _NodeLabels] = {(): _NodeLabels(tree.label, None)}
+    for path, node in tree.walk():
+        for position, (child, edge) in enumerate(zip(node.children, node.edge_labels, strict=True)):
+            found[(*path, position)] = _NodeLabels(child.label, edge)
+    return found
+
+
+def _name(path: Path) -> str:
+    return "/" + "/".join(map(str, path))
+
+
+class _LabelTable:
+    """Edit costs by label, for the labels of two trees."""
+
+    def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost) -> None:
+        for name, tree in (("a", a), ("b", b)):
+            if not isinstance(tree, UnfoldingTree):
+                raise TypeError(f"{name} must be an UnfoldingTree, not {type(tree).__name__}")
+        if {a.has_edge_labels, b.has_edge_labels} == {True, False}:
+            raise ValueError("one tree has edge labels and the other has none: they cannot be compared")
+        self.subtrees = {tree.digest: tree for root in (a, b) for tree in root.distinct_subtrees()}
+        nodes = sort_labels(tree.label for tree in self.subtrees.values())
+        branches = [branch for tree in self.subtrees.values() for branch in tree.branches]
+        edges = sort_labels(branch.edge for branch in branches if branch.edge is not None)
+        self._node_code = {label: code for code, label in enumerate(nodes)}
+        self._edge_code = {label: code for code, label in enumerate(edges)}
+        self._nodes: list[list[float]] = cost.node_matrix(nodes).tolist()
+        self._edges: list[list[float]] = cost.edge_matrix(edges, nodes).tolist()
+
+    def relabel(self, a: Label, b: Label) -> float:
+        """Return the cost of replacing the label of a node."""
+        return self._nodes[self._node_code[a]][self._node_code[b]]
+
+    def relabel_edge(self, a: Label | None, b: Label | None) -> float:
+        """Return the cost of replacing the label of an edge; trees without edge labels have none."""
+        return 0.0 if a is None or b is None else self._edges[self._edge_code[a]][self._edge_code[b]]
+
+    def blank(self, label: Label, edge: Label | None) -> float:
+        """Return the cost of inserting or deleting a node and the edge to its parent."""
+        return self._nodes[self._node_code[label]][-1] + self.edge_blank(edge)
+
+    def edge_blank(self, edge: Label | None) -> float:
+        """Return the cost of inserting or deleting an edge."""
+        return 0.0 if edge is None else self._edges[self._edge_code[edge]][-1]
+
+
+class _SubtreeDistances(_LabelTable):
     """Distances between the distinct subtrees of two trees, each computed once."""
 
     def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost) -> None:
@@ -214,15 +658,13 @@ class _SubtreeDistances(LabelCosts):
 
 def _leftover(a: UnfoldingTree, b: UnfoldingTree) -> tuple[list[Branch], list[Branch]]:
     """Return the branches of each tree that remain when equal ones have canceled."""
-    counts = {(branch.edge, branch.tree): branch.multiplicity for branch in a.branches}
-    other = {(branch.edge, branch.tree): branch.multiplicity for branch in b.branches}
-    return _less(a.branches, other), _less(b.branches, counts)
-
-
-def _less(branches: Sequence[Branch], taken: dict[tuple[Label | None, UnfoldingTree], int]) -> list[Branch]:
-    """Return the branches, each as often as it occurs more than in ``taken``."""
-    rest = [b._replace(multiplicity=b.multiplicity - taken.get((b.edge, b.tree), 0)) for b in branches]
-    return [branch for branch in rest if branch.multiplicity > 0]
+    counts, others = ({(p.edge, p.tree): p.multiplicity for p in tree.branches} for tree in (a, b))
+    sides = (
+        [p._replace(multiplicity=p.multiplicity - taken.get((p.edge, p.tree), 0)) for p in tree.branches]
+        for tree, taken in ((a, others), (b, counts))
+    )
+    left, right = ([branch for branch in side if branch.multiplicity > 0] for side in sides)
+    return left, right
 
 
 def _positions(tree: UnfoldingTree, left: Sequence[Branch]) -> list[int]:
@@ -239,14 +681,3 @@ def _positions(tree: UnfoldingTree, left: Sequence[Branch]) -> list[int]:
 def _all_below(path: Path, children: Iterable[tuple[int, UnfoldingTree]]) -> list[Path]:
     """Return the paths of all nodes of the given child trees."""
     return [(*path, position, *below) for position, child in children for below, _ in child.walk()]
-
-
-def _refuse_large(a: UnfoldingTree, b: UnfoldingTree) -> None:
-    """Raise if naming every node of the trees by its path takes too much memory."""
-    for name, tree in (("a", a), ("b", b)):
-        if tree.size > MAX_MAPPED_NODES or tree.size * tree.depth > MAX_PATH_ENTRIES:
-            raise ValueError(
-                f"{name} has {tree.size:,} nodes at depth {tree.depth}, too many for a mapping that names each "
-                f"(at most {MAX_MAPPED_NODES:,}, and {MAX_PATH_ENTRIES:,} nodes times depth); take a smaller "
-                "depth, or tree_edit_distance, which needs no mapping"
-            )

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from relaxwl._execution import cached_property
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label

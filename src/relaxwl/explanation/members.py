@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relaxwl.costs import EditCost
-from relaxwl.distances.mapping import TreeMapping
-from relaxwl.distances.script import EditScript
-from relaxwl.distances.tree import tree_edit_mapping
+from relaxwl.distances.tree import EditScript, TreeMapping, tree_edit_mapping
 from relaxwl.explanation.levels import ClusterLevel
 from relaxwl.graphs.arrays import Int64
 from relaxwl.unfolding.tree import UnfoldingTree

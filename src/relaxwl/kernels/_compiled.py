@@ -151,17 +151,6 @@ def add_dense_minima(start, stop, a, b, symmetric, out):
 
 
 @njit(nogil=True, cache=True)
-def mirror(matrix):
-    """Copy the upper triangle of a square matrix onto the lower one, in place and block by block."""
-    size, block = len(matrix), 64
-    for top in range(0, size, block):
-        for left in range(0, top + block, block):
-            for row in range(top, min(top + block, size)):
-                for column in range(left, min(left + block, row)):
-                    matrix[row, column] = matrix[column, row]
-
-
-@njit(nogil=True, cache=True)
 def first_and_number(ids, n_ids):
     """Return int64 (n_ids,) twice: where each id occurs first in ``ids`` (-1 if nowhere), and how often it occurs."""
     first = np.full(n_ids, -1, np.int64)

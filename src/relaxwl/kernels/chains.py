@@ -18,15 +18,16 @@ from relaxwl._execution import map_long
 from relaxwl._memory import check_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, SamplingPartitioner, known_or_new
 from relaxwl.costs import UniformCosts, check_finite
-from relaxwl.distances.batched import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
-from relaxwl.distances.ground import GroundCost, is_whole, leaf_costs, point_parts
+from relaxwl.distances.pairwise import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
+from relaxwl.distances.transport import GroundCost, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.levels import Encoded, Level, Placed, checked_labels, largest_distance, refined
 from relaxwl.kernels.partition import Assignment, LowerLevel, Partition, Trees
 from relaxwl.kernels.parts import Handle, Parts
-from relaxwl.unfolding import TreeRows, check_rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+from relaxwl.unfolding.rows import check_rows
 
 Generators = Callable[[int, int], np.random.Generator]
 # Rows of shards that a partitioner may see at once which cannot make its centers from a sample.

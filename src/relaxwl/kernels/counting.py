@@ -19,7 +19,7 @@ from relaxwl._memory import check_memory
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
 from relaxwl.kernels import _compiled
-from relaxwl.unfolding.refine import graph_spans
+from relaxwl.unfolding.rows import graph_spans
 
 # Longer shortest paths than this do not fit into a key; a graph that has one has 10^9 node pairs.
 MAX_PATH_LENGTH = 1 << 16

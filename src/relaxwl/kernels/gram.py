@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from relaxwl._execution import map_chunks, spans
+from relaxwl.distances._compiled import mirror
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import Counts
@@ -41,7 +42,7 @@ def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs
     task = partial(_sparse_rows, compressed(sparse_a), firsts, columns, minimum, out)
     map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
     if symmetric:
-        _compiled.mirror(out)
+        mirror(out)
     return out
 
 

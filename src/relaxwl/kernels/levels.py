@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl.costs import UniformCosts, check_finite
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
 from relaxwl.kernels.partition import NODE_BITS, Members, Tally
 from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, LocalTasks, Part, Parts, Tasks
-from relaxwl.unfolding import TreeRows, canonical_order, join_rows, leaves, refine
-from relaxwl.unfolding.refine import merge_rows
+from relaxwl.unfolding import TreeRows, leaves, refine
+from relaxwl.unfolding.rows import canonical_order, join_rows, merge_rows
 
 # Rows of one chunk, as the parts have them: no more, and if all threads have one no fewer.
 CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 18, 1 << 14

@@ -23,8 +23,9 @@ from relaxwl.costs import Codebook, EditCost, UniformCosts
 from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.partition import LowerLevel, Partition, Summary, Trees
-from relaxwl.unfolding import TreeRows, check_rows
+from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
+from relaxwl.unfolding.rows import check_rows
 from relaxwl.unfolding.tree import UNLABELED
 
 Check = Callable[[Any, str], None]

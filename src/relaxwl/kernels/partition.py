@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from relaxwl._memory import check_memory
 from relaxwl.clustering.partitioners import Partitioner
 from relaxwl.costs import UniformCosts
-from relaxwl.distances.batched import paired_distances
-from relaxwl.distances.ground import GroundCost
+from relaxwl.distances.pairwise import paired_distances
+from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
 from relaxwl.unfolding import TreeRows

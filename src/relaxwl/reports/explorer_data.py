@@ -6,14 +6,13 @@ import numpy as np
 
 from relaxwl import drawing
 from relaxwl.datasets.smiles import MoleculeCollection
-from relaxwl.distances.mapping import TreeMapping
+from relaxwl.distances.tree import TreeMapping
 from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
 from relaxwl.explanation.layout import plane
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
-from relaxwl.unfolding.outline import Path
-from relaxwl.unfolding.tree import Branch, UnfoldingTree
+from relaxwl.unfolding.tree import Branch, Path, UnfoldingTree
 
 # What became of a node of a tree, as the page's script knows it.
 KEPT, RELABELED, DELETED, INSERTED = range(4)

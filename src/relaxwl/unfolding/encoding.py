@@ -1,13 +1,13 @@
-"""What stands at the roots and on the edges of trees, as codes with edit costs, also for graphs met later.
+"""Codes of the roots and edges of trees, with edit costs between them, also for graphs that were not fitted.
 
-A *symbol* is what a node carries at the root of its tree: its label, the code of its attribute vector, or both. Codes
-number the symbols met in fitting; symbols that come later get codes behind them.
+The *symbol* of a node is its label, the code of its attribute vector, or the pair of both. Codes number the symbols
+seen in fitting; unseen symbols get higher codes.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from relaxwl.graphs.labels import Label, check_same_kind, match_codes
 from relaxwl.unfolding.tree import UNLABELED
 
 Symbol = Label
-# A matrix of costs is there several times while it is made and checked.
+# Copies of a matrix of costs in memory while it is made and checked.
 COPIES = 3
 
 
@@ -56,7 +56,7 @@ class RootEncoding:
     def of(
         cls, labels: tuple[Label, ...] | None, cost: EditCost, vectors: Sketch | None, random_state: int = 0
     ) -> "RootEncoding":
-        """Take the symbols from labels in use, sorted, and attribute vectors; pairs of both are still to be told."""
+        """Take the symbols from labels in use, sorted, and attribute vectors; pairs follow by :meth:`with_symbols`."""
         if vectors is None:
             return cls(cost, labels, None, (UNLABELED,) if labels is None else labels)
         cost = cost.fitted(vectors)
@@ -65,7 +65,7 @@ class RootEncoding:
 
     @property
     def lacks_symbols(self) -> bool:
-        """Whether the pairs in use are still to be told."""
+        """Whether the pairs in use are not known yet."""
         return self.codebook is not None and not self.symbols
 
     def with_symbols(self, used: Iterable[Symbol]) -> "RootEncoding":
@@ -75,10 +75,13 @@ class RootEncoding:
     def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64 | UniformCosts]:
         """Return a code for each node, and the costs between all codes in use and known, ⊥ last.
 
-        With ``unseen="error"`` a symbol that was not met in fitting is refused; otherwise it is a new one, and the
-        costs say how far it is from the known ones.
+        With ``unseen="error"`` a symbol that was not seen in fitting is refused; otherwise it is a new one, with
+        costs to the known ones.
         """
-        self._check_kind(graphs)
+        if graphs.n_nodes and graphs.is_labeled != (self.labels is not None):
+            fitted, given = ("labeled", "unlabeled") if self.labels is not None else ("unlabeled", "labeled")
+            raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
+        check_same_kind(graphs.node_vocabulary or (), self.labels or ())
         codes, symbols = self.symbols_of(graphs)
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
@@ -104,32 +107,21 @@ class RootEncoding:
             return codes[compact], symbols
         if self.labels is None:
             return self.codebook.codes_of(attributes_of(graphs)), self.symbols
-        pairs, labels = _pairs(graphs, self.labels, self.codebook)
-        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        used = tuple((labels[label], code) for label, code in distinct.tolist())
+        used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
+        codes, labels = _matched(used, self.labels)
+        used, compact = _paired(codes[compact], labels, self.codebook.codes_of(attributes_of(graphs)))
         codes, symbols = _matched(used, self.symbols)
-        return np.asarray(codes[inverse.reshape(-1)], np.int32), symbols
-
-    def _check_kind(self, graphs: GraphCollection) -> None:
-        if graphs.n_nodes and graphs.is_labeled != (self.labels is not None):
-            fitted, given = ("labeled", "unlabeled") if self.labels is not None else ("unlabeled", "labeled")
-            raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
-        check_same_kind(graphs.node_vocabulary or (), self.labels or ())
+        return codes[compact], symbols
 
     def tree_label(self, code: int) -> Label:
-        """Return what to write at the root of a tree: the label, the attribute vector, or both as a pair."""
+        """Return the label at the root of a tree: a label, an attribute vector, or the pair of both."""
         symbol = self.symbols[code]
-        if self.codebook is None:
-            return symbol
-        if self.labels is None:
-            return _vector(self.codebook, cast(int, symbol))
-        label, attribute_code = cast(tuple[Label, int], symbol)
-        return (label, _vector(self.codebook, attribute_code))
+        return symbol if self.codebook is None else _named(symbol, self.codebook, self.labels is not None)
 
 
 @dataclass(frozen=True)
 class EdgeEncoding:
-    """What stands on the edges to children, in order; nothing if edges do not count.
+    """The symbols on the edges to children, in order; none if edges do not count.
 
     Attributes
     ----------
@@ -141,7 +133,7 @@ class EdgeEncoding:
     codebook : Codebook or None
         Attribute codes, if the costs are those of edge attributes.
     labeled : bool
-        Whether symbols hold labels.
+        Whether symbols contain labels.
     """
 
     cost: EditCost
@@ -151,7 +143,7 @@ class EdgeEncoding:
 
     @classmethod
     def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
-        """Take the symbols from these graphs, seen as they are walked through; labels only if they count."""
+        """Take the symbols from these graphs, as they are traversed; labels only if they count."""
         codes = np.empty(0, np.int32)
         if cost.uses_edge_attributes and not graphs.n_edges:
             raise ValueError("cost measures edge attributes (edge_metric), and none of these graphs has an edge")
@@ -174,7 +166,7 @@ class EdgeEncoding:
         vectors: Sketch | None,
         random_state: int = 0,
     ) -> "EdgeEncoding":
-        """Take the symbols from the codes of labels in use and attribute vectors; these codes are still to be told."""
+        """Take the symbols from the codes of labels in use and attribute vectors; see :meth:`with_symbols`."""
         if vectors is not None:
             cost = cost.fitted(edge_vectors=vectors)
             return cls(cost, (), cost.edge_codebook(vectors, random_state), labeled=edge_labels)
@@ -184,7 +176,7 @@ class EdgeEncoding:
 
     @property
     def lacks_symbols(self) -> bool:
-        """Whether the attribute codes in use are still to be told."""
+        """Whether the attribute codes in use are not known yet."""
         return self.codebook is not None and not self.labels
 
     def with_symbols(self, used: Iterable[Symbol], vocabulary: tuple[Label, ...] | None) -> "EdgeEncoding":
@@ -199,11 +191,11 @@ class EdgeEncoding:
 
     @property
     def names(self) -> tuple[Label, ...] | None:
-        """What to write on the edges of trees for each code: labels, vectors, or pairs of the two."""
+        """The name of each edge code in trees: a label, a vector, or the pair of both."""
         return None if self.labels is None else self._named(self.labels)
 
     def codes_and_names(self, graphs: GraphCollection) -> tuple[Int32, tuple[Label, ...]]:
-        """Return a code for each adjacency entry, and what to write for all codes, unknown ones last."""
+        """Return a code for each adjacency entry, and the names of all codes, unknown ones last."""
         codes, symbols = self.symbols_of(graphs)
         return codes, self._named(symbols)
 
@@ -229,29 +221,27 @@ class EdgeEncoding:
         """Return a code for each adjacency entry and all symbols, the unknown ones last."""
         known = self.labels or ()
         used: tuple[Symbol, ...] = ()
-        compact = np.zeros(len(graphs.indices), np.int32)
+        compact = np.empty(0, np.int32)
         if self.labeled:
             check_edge_labels(graphs, True)
             if graphs.edge_codes is None:
-                return np.empty(0, np.int32), known
+                return compact, known
             used, compact = _in_use(graphs.edge_codes, graphs.edge_vocabulary)
             if self.codebook is None:
                 check_same_kind(used, known, "edge labels")
         if self.codebook is not None:
-            pairs = np.stack([compact, self.codebook.codes_of(edge_attributes_of(graphs))], axis=1)
-            distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-            used = tuple((used[label], code) if self.labeled else code for label, code in distinct.tolist())
-            compact = inverse.reshape(-1).astype(np.int32)
+            attribute_codes = self.codebook.codes_of(edge_attributes_of(graphs))
+            if self.labeled:
+                used, compact = _paired(compact, used, attribute_codes)
+            else:
+                used, compact = _in_use(attribute_codes, tuple(range(len(self.codebook))))
         codes, symbols = _matched(used, known)
-        return np.asarray(codes[compact], np.int32), symbols
+        return codes[compact], symbols
 
     def _named(self, symbols: tuple[Symbol, ...], digits: int | None = 3) -> tuple[Label, ...]:
         if self.codebook is None:
             return symbols
-        if not self.labeled:
-            return tuple(_vector(self.codebook, cast(int, code), digits) for code in symbols)
-        pairs = cast(tuple[tuple[Label, int], ...], symbols)
-        return tuple((label, _vector(self.codebook, code, digits)) for label, code in pairs)
+        return tuple(_named(symbol, self.codebook, self.labeled, digits) for symbol in symbols)
 
 
 def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
@@ -261,7 +251,7 @@ def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
 
 
 def _in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[tuple[Label, ...], Int32]:
-    """Return the labels that occur, in vocabulary order, and codes into them: costs need not know the others."""
+    """Return the labels that occur, in vocabulary order, and codes into them: others need no costs."""
     used, compact = np.unique(codes, return_inverse=True)
     labels = tuple(UNLABELED if vocabulary is None else vocabulary[code] for code in used.tolist())
     return labels, compact.astype(np.int32)
@@ -280,11 +270,10 @@ def _matched(used: tuple[Symbol, ...], known: tuple[Symbol, ...]) -> tuple[Int32
     return codes, (*known, *(symbol for symbol, code in zip(used, codes, strict=True) if code >= len(known)))
 
 
-def _pairs(graphs: GraphCollection, labels: tuple[Label, ...], book: Codebook) -> tuple[Int32, tuple[Label, ...]]:
-    """Return (label code, attribute code) for each node, and the labels, those beyond the given ones last."""
-    used, compact = _in_use(graphs.node_codes, graphs.node_vocabulary)
-    codes, all_labels = _matched(used, labels)
-    return np.stack([codes[compact], book.codes_of(attributes_of(graphs))], axis=1), all_labels
+def _paired(label_codes: Int32, labels: tuple[Label, ...], codes: Int32) -> tuple[tuple[Symbol, ...], Int32]:
+    """Return the distinct pairs (label, attribute code), and which of them each node or edge has."""
+    distinct, inverse = np.unique(np.stack([label_codes, codes], axis=1), axis=0, return_inverse=True)
+    return tuple((labels[label], code) for label, code in distinct.tolist()), inverse.reshape(-1).astype(np.int32)
 
 
 def attributes_of(graphs: GraphCollection) -> Float64:
@@ -303,7 +292,9 @@ def edge_attributes_of(graphs: GraphCollection) -> Float64:
     return graphs.edge_attributes
 
 
-def _vector(book: Codebook, code: int, digits: int | None = 3) -> Label:
-    """Return an attribute vector, short enough to be written at a node unless ``digits`` is None."""
-    values = book.centers[code].tolist()
+def _named(symbol: Any, book: Codebook, paired: bool, digits: int | None = 3) -> Label:
+    """Return an attribute code, or a pair (label, code), with the vector of the code; short unless digits is None."""
+    if paired:
+        return symbol[0], _named(symbol[1], book, False, digits)
+    values = book.centers[symbol].tolist()
     return tuple(GAP if isnan(v) else v if digits is None else float(f"{v:.{digits}g}") for v in values)

@@ -1,13 +1,17 @@
-"""Rows: trees of one depth, or centers of clusters of trees, as root codes and measures over points."""
+"""Rows: the distinct trees of one depth, or centers of clusters of trees, and the refinement to the next depth.
 
-from dataclasses import dataclass, fields, replace
+A row is a root code and a measure over points, which are children one depth below.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from relaxwl._execution import cached_property
+from relaxwl._execution import cached_property, map_chunks
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.unfolding import _compiled
 
@@ -25,11 +29,11 @@ class RowArrays(NamedTuple):
 class TreeRows:
     """Rows (root code, measure over points): distinct trees with whole counts, or centers with real masses.
 
-    A *point* stands for a child together with the edge to it: ``point = edge_code * n_children + child``, where
-    ``child`` numbers the trees (or clusters) of the depth below. Without edge labels a point is simply a child. Points
-    that fitting has not met lie behind all of these. ⊥ is never stored.
+    A *point* represents a child together with the edge to it: ``point = edge_code * n_children + child``, where
+    ``child`` is the number of a tree (or cluster) of the depth below. Without edge labels a point is simply a child.
+    Points that were not seen in fitting have higher numbers. ⊥ is never stored.
 
-    Attributes
+    Parameters
     ----------
     roots : int32 array (n_rows,)
         Root codes.
@@ -43,6 +47,18 @@ class TreeRows:
         Number of trees (clusters) of the depth below; 0 at depth 0.
     n_edge_codes : int
         Number of edge codes; 1 when edges do not count.
+
+    See Also
+    --------
+    refine : The distinct trees of a depth as rows.
+
+    Examples
+    --------
+    Two trees with root code 0: one with three children, one with a single child.
+
+    >>> rows = TreeRows(np.zeros(2, np.int32), np.array([0, 1, 2]), np.array([0, 0], np.int32), np.array([3, 1]), 1)
+    >>> len(rows), rows.masses.tolist()
+    (2, [3, 1])
     """
 
     roots: Int32
@@ -154,25 +170,17 @@ class TreeRows:
         """Return how many of these rows, which must be in canonical order, stand before each row of ``other``."""
         return _compiled.count_before(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
-    def to_matrix(self) -> csr_array:
-        """Return the counts as a sparse matrix (n_rows, n_points)."""
-        return csr_array((self.counts, self.points, self.indptr), shape=(len(self), self.n_points))
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeRows):
             return NotImplemented
-        sizes, others = (self.n_children, self.n_edge_codes), (other.n_children, other.n_edge_codes)
-        names = RowArrays._fields
-        return sizes == others and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        if (self.n_children, self.n_edge_codes) != (other.n_children, other.n_edge_codes):
+            return False
+        return all(np.array_equal(one, another) for one, another in zip(self.arrays, other.arrays, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
     def __sizeof__(self) -> int:
         return sum(array.nbytes for array in self.arrays)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was only remembered to save time is no part of the rows.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def join_rows(parts: list[TreeRows]) -> TreeRows:
@@ -187,16 +195,31 @@ def join_rows(parts: list[TreeRows]) -> TreeRows:
 
 
 def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> TreeRows:
-    """Return rows that compiled code may read over ``n_points`` points (⊥ apart) and ``n_roots`` root codes.
+    """Check rows before compiled code reads them, which does not check its indices.
 
-    Compiled code does not look where it reads. So this is the one gate for all rows and centers that come from a file,
-    a user or a partitioner that is not ours; what our own code makes does not pay for it. Arrays of other types or
-    layouts are converted where nothing is lost.
+    For rows and centers from a file, a user or a user-defined partitioner; rows that our own code makes are not
+    checked. Arrays of other types or layouts are converted where nothing is lost.
+
+    Parameters
+    ----------
+    rows : TreeRows
+        The rows.
+    n_points : int
+        Number of points, without ⊥.
+    n_roots : int
+        Number of root codes.
+    name : str, default="rows"
+        Name of the rows in error messages.
+
+    Returns
+    -------
+    TreeRows
+        The rows; the same object if nothing was converted.
 
     Raises
     ------
     TypeError, ValueError
-        If they are no rows, or would make compiled code read astray, naming what is wrong.
+        If the rows are not valid, naming the array that is wrong.
 
     Examples
     --------
@@ -212,50 +235,38 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Tr
     if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes) or rows.n_points != n_points:
         made = f"{sizes[0]} children times {sizes[1]} edge codes"
         raise ValueError(f"{name} must be over the {n_points} points that have costs, not over {made}")
-    roots = _indices(rows.roots, np.int32, n_roots, f"{name}.roots")
-    points = _indices(rows.points, np.int32, n_points, f"{name}.points")
-    indptr = _indices(rows.indptr, np.int64, len(points) + 1, f"{name}.indptr")
-    counts = _masses(rows.counts, f"{name}.counts")
+    n_entries = len(rows.points)
+    arrays = []
+    for part, limit in (("roots", n_roots), ("indptr", n_entries + 1), ("points", n_points), ("counts", np.inf)):
+        values, masses = getattr(rows, part), part == "counts"
+        if not (
+            isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in ("iuf" if masses else "iu")
+        ):
+            raise TypeError(f"{name}.{part} must be a vector of {'numbers' if masses else 'whole numbers'}")
+        if len(values) and not 0 <= values.min() <= values.max() < limit:  # false where one is not a number, too
+            wrong = values[~((values >= 0) & (values < limit))][0]
+            bounds = "finite numbers from 0 on" if masses else f"from 0 to {limit - 1}, not {wrong}"
+            raise ValueError(f"{name}.{part} must be {bounds}")
+        dtype: Any = np.int64 if part == "indptr" else np.int32
+        if masses and (values.dtype.kind == "f" or values.max(initial=0) > np.iinfo(np.int32).max):
+            dtype = np.float64
+        # Unlike ascontiguousarray, astype returns the array itself also where its type is equal but another object, as
+        # in arrays from unpickled machine code; whether rows are shared must not depend on where code comes from.
+        arrays.append(values.astype(dtype, "C", copy=False, subok=False))
+    roots, indptr, points, counts = arrays
     if len(indptr) != len(roots) + 1:
         raise ValueError(f"{name}.indptr must have {len(roots) + 1} entries, one more than roots, not {len(indptr)}")
-    if len(counts) != len(points):
-        raise ValueError(f"{name}.counts must have {len(points)} entries, as many as points, not {len(counts)}")
-    if indptr[0] != 0 or indptr[-1] != len(points) or (np.diff(indptr) < 0).any():
-        raise ValueError(f"{name}.indptr must rise from 0 to {len(points)}, the number of points")
-    first = np.zeros(len(points) + 1, bool)
+    if len(counts) != n_entries:
+        raise ValueError(f"{name}.counts must have {n_entries} entries, as many as points, not {len(counts)}")
+    if indptr[0] != 0 or indptr[-1] != n_entries or (np.diff(indptr) < 0).any():
+        raise ValueError(f"{name}.indptr must rise from 0 to {n_entries}, the number of points")
+    first = np.zeros(n_entries + 1, bool)
     first[indptr] = True
     if not (first[1:-1] | (np.diff(points) > 0)).all():
         raise ValueError(f"{name}.points must ascend strictly within each row")
-    admitted = RowArrays(roots, indptr, points, counts)
-    if all(new is old for new, old in zip(admitted, rows.arrays, strict=True)):
+    if all(new is old for new, old in zip(arrays, rows.arrays, strict=True)):
         return rows
-    return replace(rows, **admitted._asdict())
-
-
-def _indices(values: Any, dtype: type, limit: int, name: str) -> NDArray[Any]:
-    """Return a vector of whole numbers from 0 to ``limit - 1``."""
-    vector = _vector(values, "iu", "whole numbers", name)
-    if len(vector) and not 0 <= vector.min() <= vector.max() < limit:
-        wrong = vector[(vector < 0) | (vector >= limit)][0]
-        raise ValueError(f"{name} must be from 0 to {limit - 1}, not {wrong}")
-    # Unlike ascontiguousarray, astype returns the array itself also where its type is equal but another object, as in
-    # arrays that come from unpickled machine code; whether rows are shared must not depend on where code comes from.
-    return vector.astype(dtype, "C", copy=False, subok=False)
-
-
-def _masses(values: Any, name: str) -> NDArray[Any]:
-    """Return a vector of finite masses from 0 on, whole ones as int32 and others as float64."""
-    vector = _vector(values, "iuf", "numbers", name)
-    if len(vector) and not 0 <= vector.min() <= vector.max() < np.inf:  # false where one is not a number, too
-        raise ValueError(f"{name} must be finite numbers from 0 on")
-    whole = vector.dtype.kind in "iu" and vector.max(initial=0) <= np.iinfo(np.int32).max
-    return vector.astype(np.int32 if whole else np.float64, "C", copy=False, subok=False)
-
-
-def _vector(values: Any, kinds: str, what: str, name: str) -> NDArray[Any]:
-    if not (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in kinds):
-        raise TypeError(f"{name} must be a vector of {what}")
-    return values
+    return replace(rows, roots=roots, indptr=indptr, points=points, counts=counts)
 
 
 def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
@@ -289,3 +300,140 @@ def _sort_keys(rows: TreeRows, chosen: Int64) -> Int64:
         present = position < lengths
         digit = np.where(present, entries[step % 2][np.where(present, begins + position, -1)].astype(np.int64) + 1, 0)
         step += 1
+
+
+# Nodes of one chunk: large enough to hide the call, small enough that every core gets several.
+CHUNK_NODES = 1 << 17
+
+
+def leaves(roots: Int32) -> tuple[TreeRows, Int32]:
+    """Return the distinct trees of depth 0, and the tree of each node.
+
+    Parameters
+    ----------
+    roots : int32 array (n_nodes,)
+        Root code of each node.
+
+    Returns
+    -------
+    rows : TreeRows
+        The distinct trees, in canonical order.
+    ids : int32 array (n_nodes,)
+        The tree of each node.
+
+    See Also
+    --------
+    refine : The distinct trees of the next depth.
+
+    Examples
+    --------
+    >>> rows, ids = leaves(np.array([3, 1, 3], np.int32))
+    >>> rows.roots, ids
+    (array([1, 3], dtype=int32), array([1, 0, 1], dtype=int32))
+    """
+    codes, ids = np.unique(roots, return_inverse=True)
+    rows = TreeRows(
+        codes.astype(np.int32), np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0
+    )
+    return rows, ids.astype(np.int32)
+
+
+def refine(
+    graphs: GraphCollection,
+    roots: Int32,
+    previous: Int32,
+    n_children: int,
+    *,
+    edge_codes: Int32 | None = None,
+    n_edge_codes: int = 1,
+    n_jobs: int | None = None,
+) -> tuple[TreeRows, Int32]:
+    """Return the distinct trees one level deeper, in canonical order, and the id of each node's tree.
+
+    Two nodes get the same id exactly if they have the same root code and the same multiset of
+    (edge code, previous id) among their neighbors.
+
+    Parameters
+    ----------
+    graphs : GraphCollection
+        The graphs.
+    roots : int32 array (n_nodes,)
+        Root code of each node: its label's code, whatever the depth.
+    previous : int32 array (n_nodes,)
+        Id of each node at the depth below: of its tree, or of the tree's cluster.
+    n_children : int
+        Number of known ids; ids from here on (unseen trees) make points behind all known ones.
+    edge_codes : int32 array (n_adjacent,), optional
+        Code of the edge of each adjacency entry; by default edges have no labels.
+    n_edge_codes : int, default=1
+        Number of known edge codes.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    rows : TreeRows
+        The distinct trees, in canonical order.
+    ids : int32 array (n_nodes,)
+        The tree of each node.
+
+    See Also
+    --------
+    leaves : The distinct trees of depth 0.
+
+    Examples
+    --------
+    >>> path = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (2, 3)])])
+    >>> rows, ids = refine(path, path.node_codes, path.node_codes, 1)
+    >>> ids, rows.degrees
+    (array([0, 1, 1, 0], dtype=int32), array([1, 2], dtype=int32))
+    """
+    edges = np.empty(0, np.int32) if edge_codes is None else edge_codes
+    n_total, n_total_edges = max(n_children, int(previous.max(initial=-1)) + 1), int(edges.max(initial=0)) + 1
+    largest = n_children * n_edge_codes + n_total * n_total_edges
+    if largest > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"{n_total} distinct trees with {n_total_edges} edge labels need {largest} points, more than int32 can "
+            "number; use edge_labels=False, a smaller max_depth, or the relaxed kernel with fewer clusters"
+        )
+    adjacency = _compiled.Adjacency(graphs.indptr, graphs.indices, edges)
+
+    def distinct_of_span(span: tuple[int, int]) -> tuple[TreeRows, Int64, Int32]:
+        start, stop = (int(graphs.offsets[graph]) for graph in span)
+        if graphs.directed or len(edges):
+            gathered = _compiled.gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total)
+        else:
+            gathered = _compiled.gather_rows(start, stop, adjacency, previous, n_children, n_total)
+        # A copy, because graphs' arrays are read only, and for such compiled code would be made a second time.
+        indptr, points, counts = gathered
+        rows = TreeRows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
+        return rows, *distinct(rows)
+
+    parts = map_chunks(distinct_of_span, graph_spans(graphs, CHUNK_NODES), n_jobs)
+    if len(parts) == 1:
+        return _in_canonical_order(*parts[0])
+    rows, places = merge_rows([rows.take(representatives) for rows, representatives, _ in parts])
+    return rows, np.concatenate([place[ids] for place, (_, _, ids) in zip(places, parts, strict=True)])
+
+
+def merge_rows(parts: list[TreeRows]) -> tuple[TreeRows, list[Int32]]:
+    """Return the distinct rows of all parts, in canonical order, and for each part which of them its rows are."""
+    joined = join_rows(parts)
+    rows, ids = _in_canonical_order(joined, *distinct(joined))
+    return rows, np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
+
+
+def _in_canonical_order(rows: TreeRows, representatives: Int64, ids: Int32) -> tuple[TreeRows, Int32]:
+    """Return the representatives of rows, sorted by content, and ids that count them in this order."""
+    ordered = canonical_order(rows, representatives)
+    rank = np.empty(len(rows), np.int32)
+    rank[ordered] = np.arange(len(ordered), dtype=np.int32)
+    return rows.take(ordered), rank[representatives][ids]
+
+
+def graph_spans(graphs: GraphCollection, nodes_per_span: int) -> list[tuple[int, int]]:
+    """Cut the graphs into spans of about ``nodes_per_span`` nodes, never through a graph; at least one span."""
+    wanted: Int64 = np.arange(nodes_per_span, graphs.n_nodes, nodes_per_span)
+    cuts = np.unique(np.searchsorted(graphs.offsets, wanted))
+    bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_graphs)], graphs.n_graphs]
+    return [(int(start), int(stop)) for start, stop in itertools.pairwise(bounds)]

@@ -1,67 +1,58 @@
-"""One unfolding tree: a node's neighborhood as a rooted labeled tree that can be looked at.
+"""Unfolding trees: rooted labeled trees with a notation, drawings, and the tree of a node's neighborhood.
 
 Equal subtrees are one object, so a tree is a graph of its distinct subtrees and stays small even where written
-out it would have billions of nodes. Nothing here recurses: a path of any length is a fine tree.
+out it would have billions of nodes. No function here recurses, so the depth of a tree is not limited.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cmp_to_key
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 from numpy.typing import NDArray
 
 from relaxwl import drawing
 from relaxwl._validation import check_integer
 from relaxwl.graphs import Graph, GraphCollection
-from relaxwl.graphs.labels import Label, label_order, plain_label
+from relaxwl.graphs.labels import Label, check_nesting, label_order, plain_label
 from relaxwl.inputs import as_collection
-from relaxwl.unfolding.notation import Reader, written
-from relaxwl.unfolding.outline import MAX_DRAWN_SIZE, Outline, Path, cuts
+
+Path = tuple[int, ...]
 
 # The label of every node of a graph without node labels.
 UNLABELED = 0
-
 # Larger trees are not written out node by node.
 MAX_WRITTEN_SIZE = 1_000_000
 MAX_REPR_SIZE = 30
-
-
-class GraphView(Protocol):
-    """What :func:`unfolding_tree` asks of a graph."""
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-
-    def neighbors(self, node: int, /) -> Iterable[int]:
-        """Return the nodes adjacent to a node."""
-
-    def node_label(self, node: int, /) -> Label | None:
-        """Return the label of a node, None if it has none."""
-
-    def edge_labels_of(self, node: int, /) -> Iterable[Label] | None:
-        """Return the labels of a node's edges, aligned with its neighbors; None if edges have no labels."""
+# Nodes in a picture, if the caller does not say how many.
+MAX_DRAWN_SIZE = 200
+# A label in the notation of trees: in double quotes, the begin of a tuple, or bare; and bare ones that are numbers.
+_LABEL = re.compile(r'("(?:[^"\\]|\\.)*"|\[|[^\s(),:"\[\]]+)\s*', re.DOTALL)
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 class Branch(NamedTuple):
-    """A child tree, the label of the edge to it (None if there is none), and how often it occurs."""
+    """A child tree, the label of the edge to it (None if there is none), and the number of its occurrences."""
 
     tree: UnfoldingTree
     edge: Label
     multiplicity: int
 
 
+@dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, weakref_slot=True)
 class UnfoldingTree:
     """A rooted labeled tree whose children are unordered; isomorphic trees are equal.
 
     Children are kept in a canonical order: by edge label, then root label, then their own children from left to
     right. A node of the tree is addressed by its *path*, the tuple of child positions on the way from the root;
-    the root is ``()``.
+    the root is ``()``. Trees cannot be changed.
 
     Parameters
     ----------
@@ -71,6 +62,26 @@ class UnfoldingTree:
         The trees below the root, in any order.
     edge_labels : iterable of labels, optional
         A label for the edge to each child. Either all edges of a tree have a label, or none.
+
+    Attributes
+    ----------
+    label : int, float, str or tuple of these
+        Label of the root.
+    branches : tuple of Branch
+        The children as a multiset: distinct (tree, edge label) with their counts, in canonical order.
+    digest : bytes
+        Sixteen bytes that isomorphic trees share, in every process.
+    size : int
+        Number of nodes.
+    depth : int
+        Number of edges on the longest path down from the root.
+    has_edge_labels : bool or None
+        Whether edges have labels; None for a single node, which has no edges.
+
+    See Also
+    --------
+    unfolding_tree : The unfolding tree of a node of a graph.
+    tree_edit_distance : The distance between two trees.
 
     Examples
     --------
@@ -83,49 +94,44 @@ class UnfoldingTree:
     True
     """
 
-    __slots__ = ("__weakref__", "_branches", "_depth", "_digest", "_has_edge_labels", "_label", "_size")
-    _label: Label
-    _branches: tuple[Branch, ...]
-    _digest: bytes
-    _size: int
-    _depth: int
-    _has_edge_labels: bool | None
+    label: Label
+    branches: tuple[Branch, ...]
+    digest: bytes
+    size: int
+    depth: int
+    has_edge_labels: bool | None
 
     def __init__(
-        self,
-        label: Label,
-        children: Iterable[UnfoldingTree] = (),
-        edge_labels: Iterable[Label] | None = None,
+        self, label: Label, children: Iterable[UnfoldingTree] = (), edge_labels: Iterable[Label] | None = None
     ) -> None:
         children = list(children)
-        edges: list[Label | None] = [None] * len(children)
-        if edge_labels is not None:
-            edges = [_checked(edge) for edge in edge_labels]
+        edges = [None] * len(children) if edge_labels is None else [_checked(edge) for edge in edge_labels]
         if len(edges) != len(children):
             raise ValueError(f"edge_labels has {len(edges)} entries for {len(children)} children")
         for child in children:
             if not isinstance(child, UnfoldingTree):
                 raise TypeError(f"children must be UnfoldingTree objects, not {type(child).__name__}")
-        self._fill(_checked(label), _group(zip(children, edges, strict=True)))
+        self._fill(_checked(label), _counted(zip(children, edges, strict=True)))
 
     def _fill(self, label: Label, branches: tuple[Branch, ...]) -> None:
-        """Set label and branches (grouped and sorted) and what follows from them."""
-        kinds = {branch.edge is not None for branch in branches}
-        kinds |= {branch.tree._has_edge_labels for branch in branches} - {None}  # type: ignore[arg-type]
+        """Set label and branches (counted and sorted) and everything that follows from them."""
+        kinds: set[Any] = {branch.edge is not None for branch in branches}
+        kinds |= {branch.tree.has_edge_labels for branch in branches} - {None}
         if len(kinds) > 1:
             raise ValueError("either all edges of a tree have a label or none, but some have one here")
-        # Isomorphic trees have equal digests; that two others share 16 bytes is as likely as never.
+        # Isomorphic trees have equal digests; two others share 16 bytes with a probability that can be neglected.
         content = blake2b(_label_bytes(label), digest_size=16)
         for branch in branches:
-            content.update(_label_bytes(branch.edge) + b"%d:" % branch.multiplicity + branch.tree._digest)
-        for name, value in (
-            ("_label", label),
-            ("_branches", branches),
-            ("_digest", content.digest()),
-            ("_size", 1 + sum(branch.multiplicity * branch.tree._size for branch in branches)),
-            ("_depth", max((1 + branch.tree._depth for branch in branches), default=0)),
-            ("_has_edge_labels", next(iter(kinds)) if kinds else None),
-        ):
+            content.update(_label_bytes(branch.edge) + b"%d:" % branch.multiplicity + branch.tree.digest)
+        values = {
+            "label": label,
+            "branches": branches,
+            "digest": content.digest(),
+            "size": 1 + sum(branch.multiplicity * branch.tree.size for branch in branches),
+            "depth": max((1 + branch.tree.depth for branch in branches), default=0),
+            "has_edge_labels": next(iter(kinds), None),
+        }
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -135,67 +141,50 @@ class UnfoldingTree:
         return tree
 
     @property
-    def label(self) -> Label:
-        """Label of the root."""
-        return self._label
-
-    @property
-    def branches(self) -> tuple[Branch, ...]:
-        """The children as a multiset: distinct (tree, edge label) with their counts, in canonical order."""
-        return self._branches
-
-    @property
     def children(self) -> tuple[UnfoldingTree, ...]:
         """The child trees in canonical order, repeated as often as they occur."""
-        return tuple(branch.tree for branch in self._branches for _ in range(branch.multiplicity))
+        return tuple(branch.tree for branch in self.branches for _ in range(branch.multiplicity))
 
     @property
     def edge_labels(self) -> tuple[Label, ...]:
         """The label of the edge to each of ``children``; None where the tree has no edge labels."""
-        return tuple(branch.edge for branch in self._branches for _ in range(branch.multiplicity))
-
-    @property
-    def size(self) -> int:
-        """Number of nodes."""
-        return self._size
-
-    @property
-    def depth(self) -> int:
-        """Number of edges on the longest way down from the root."""
-        return self._depth
-
-    @property
-    def has_edge_labels(self) -> bool | None:
-        """Whether edges have labels; None for a single node, which has no edges."""
-        return self._has_edge_labels
-
-    @property
-    def digest(self) -> bytes:
-        """Sixteen bytes that isomorphic trees share, in every process."""
-        return self._digest
+        return tuple(branch.edge for branch in self.branches for _ in range(branch.multiplicity))
 
     @property
     def n_distinct_subtrees(self) -> int:
-        """Number of distinct trees among the subtrees below all nodes: what the tree takes in memory."""
+        """Number of distinct trees among the subtrees below all nodes, to which memory is proportional."""
         return len(self.distinct_subtrees())
 
     def distinct_subtrees(self) -> tuple[UnfoldingTree, ...]:
-        """Return the distinct subtrees, children before parents, the tree itself last."""
+        """Return the distinct subtrees.
+
+        Returns
+        -------
+        tuple of UnfoldingTree
+            Children before parents, the tree itself last.
+        """
         found: dict[bytes, UnfoldingTree] = {}
         stack = [(self, False)]
         while stack:
             tree, children_done = stack.pop()
-            if tree._digest in found:
+            if tree.digest in found:
                 continue
             if children_done:
-                found[tree._digest] = tree
+                found[tree.digest] = tree
                 continue
             stack.append((tree, True))
-            stack.extend((branch.tree, False) for branch in reversed(tree._branches))
+            stack.extend((branch.tree, False) for branch in reversed(tree.branches))
         return tuple(found.values())
 
     def walk(self) -> Iterator[tuple[Path, UnfoldingTree]]:
-        """Yield every node as (path, subtree below it), parents first, left to right.
+        """Iterate over all nodes.
+
+        Yields
+        ------
+        path : tuple of int
+            Child positions on the way from the root; parents come first, siblings from left to right.
+        subtree : UnfoldingTree
+            The tree below the node.
 
         Examples
         --------
@@ -206,19 +195,20 @@ class UnfoldingTree:
         while stack:
             path, tree = stack.pop()
             yield path, tree
-            children = tree.children
-            stack.extend(((*path, i), children[i]) for i in range(len(children) - 1, -1, -1))
-
-    def __iter__(self) -> Iterator[UnfoldingTree]:
-        """Yield the subtree below every node, parents first."""
-        stack = [self]
-        while stack:
-            tree = stack.pop()
-            yield tree
-            stack.extend(reversed(tree.children))
+            stack.extend(reversed([((*path, i), child) for i, child in enumerate(tree.children)]))
 
     def subtree(self, path: Path) -> UnfoldingTree:
-        """Return the tree below the node with the given path."""
+        """Return the tree below a node.
+
+        Parameters
+        ----------
+        path : tuple of int
+            Child positions on the way from the root.
+
+        Returns
+        -------
+        UnfoldingTree
+        """
         tree = self
         for position in path:
             children = tree.children
@@ -226,37 +216,6 @@ class UnfoldingTree:
                 raise ValueError(f"path {path} leads out of the tree: a node there has {len(children)} children")
             tree = children[position]
         return tree
-
-    def outline(
-        self, max_nodes: int, *, collapse: bool = False, choose: Callable[[Path, int], Sequence[int]] | None = None
-    ) -> Outline:
-        """Return the tree breadth-first as plain lists, cut off after ``max_nodes`` nodes.
-
-        ``hidden[i]`` is the number of nodes below node i that were left out. With ``collapse`` equal
-        siblings are listed once, and ``counts`` says how many they are. ``choose`` takes the path of a node and the
-        number of its children, and returns the positions of those that are listed, in order; all by default.
-        """
-        if max_nodes < 1:
-            raise ValueError(f"max_nodes must be at least 1, not {max_nodes}")
-        outline = Outline([self._label], [-1], [0], [None], [1], [0])
-        queue = deque([(0, self)])
-        while queue:
-            index, tree = queue.popleft()
-            branches = tree._branches if collapse else _single_branches(tree)
-            chosen = range(len(branches)) if choose is None else choose(outline.path(index), len(branches))
-            starts = list(accumulate((b.multiplicity for b in branches), initial=0))
-            outline.hidden[index] = tree._size - 1
-            for place in chosen[: max_nodes - len(outline.labels)]:
-                branch = branches[place]
-                queue.append((len(outline.labels), branch.tree))
-                outline.labels.append(branch.tree._label)
-                outline.parents.append(index)
-                outline.positions.append(starts[place])
-                outline.edges.append(branch.edge)
-                outline.counts.append(branch.multiplicity)
-                outline.hidden.append(0)
-                outline.hidden[index] -= branch.multiplicity * branch.tree._size
-        return outline
 
     @classmethod
     def parse(cls, text: str) -> UnfoldingTree:
@@ -267,6 +226,15 @@ class UnfoldingTree:
         quotes (as in JSON) where they contain one of ``( ) , : [ ] "`` or white space or look like a number; a
         tuple is written in square brackets. ``str`` writes the same notation.
 
+        Parameters
+        ----------
+        text : str
+            The tree.
+
+        Returns
+        -------
+        UnfoldingTree
+
         Examples
         --------
         >>> tree = UnfoldingTree.parse('C(-:H, =:"a (b)", =:"7")')
@@ -275,10 +243,10 @@ class UnfoldingTree:
         >>> print(tree)
         C(-:H,=:"7",=:"a (b)")
         """
-        return Reader(text, lambda label, children: cls._of(label, _group(children))).read()
+        return _Parser(text).tree()
 
     def __str__(self) -> str:
-        if self._size > MAX_WRITTEN_SIZE:
+        if self.size > MAX_WRITTEN_SIZE:
             return repr(self)
         parts: list[str] = []
         stack: list[str | tuple[UnfoldingTree, Label]] = [(self, None)]
@@ -288,7 +256,7 @@ class UnfoldingTree:
                 parts.append(item)
                 continue
             tree, edge = item
-            parts.append(written(tree._label) if edge is None else f"{written(edge)}:{written(tree._label)}")
+            parts.append(_written(tree.label) if edge is None else f"{_written(edge)}:{_written(tree.label)}")
             inside: list[str | tuple[UnfoldingTree, Label]] = []
             for branch in _single_branches(tree):
                 inside += ["," if inside else "(", (branch.tree, branch.edge)]
@@ -296,10 +264,10 @@ class UnfoldingTree:
         return "".join(parts)
 
     def __repr__(self) -> str:
-        if self._size <= MAX_REPR_SIZE:
+        if self.size <= MAX_REPR_SIZE:
             return f"UnfoldingTree.parse({str(self)!r})"
         return (
-            f"<UnfoldingTree with root {self._label!r}: {self._size:,} nodes, depth {self._depth}, "
+            f"<UnfoldingTree with root {self.label!r}: {self.size:,} nodes, depth {self.depth}, "
             f"{self.n_distinct_subtrees:,} distinct subtrees>"
         )
 
@@ -309,9 +277,13 @@ class UnfoldingTree:
         Parameters
         ----------
         max_nodes : int, default=200
-            Nodes that are shown at most; a line says how many more there are.
+            Maximum number of nodes that are shown; a line says how many more there are.
         collapse : bool, default=False
             Show equal siblings once, with their number.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -323,29 +295,25 @@ class UnfoldingTree:
         └─ 3
            └─ 1
         """
-        outline = self.outline(max_nodes, collapse=collapse)
-        below: list[list[int]] = [[] for _ in outline.labels]
-        for index, parent in enumerate(outline.parents[1:], start=1):
+        shown = outline(self, max_nodes, collapse=collapse)
+        names = [f"{label} ×{n}" if n > 1 else f"{label}" for label, n in zip(shown.labels, shown.counts, strict=True)]
+        below: list[list[int]] = [[] for _ in shown.labels]
+        for index, parent in enumerate(shown.parents[1:], start=1):
             below[parent].append(index)
-        lines = [_text_label(outline, 0)]
-        stack: list[tuple[int | None, int, str]] = []
-
-        def push_below(index: int, indent: str) -> None:
-            rest: list[tuple[int | None, int, str]] = [(child, index, indent) for child in below[index]]
-            if outline.hidden[index]:
-                rest.append((None, index, indent))
-            stack.extend(reversed(rest))
-
-        push_below(0, "")
+        lines: list[str] = []
+        stack = [(0, "", "")]  # a node (or -1 - node for what is hidden below it), its own prefix, that of its children
         while stack:
-            node, parent, indent = stack.pop()
-            if node is None:
-                lines.append(f"{indent}└─ … +{outline.hidden[parent]:,} more")
+            node, prefix, indent = stack.pop()
+            if node < 0:
+                lines.append(f"{prefix} … +{shown.hidden[-1 - node]:,} more")
                 continue
-            last = node == below[parent][-1] and not outline.hidden[parent]
-            edge = "" if outline.edges[node] is None else f"[{outline.edges[node]}]─"
-            lines.append(f"{indent}{'└─' if last else '├─'}{edge} {_text_label(outline, node)}")
-            push_below(node, indent + ("   " if last else "│  "))
+            lines.append(prefix + names[node])
+            inside = below[node] + ([-1 - node] if shown.hidden[node] else [])
+            for child in reversed(inside):
+                edge = "" if child < 0 or shown.edges[child] is None else f"[{shown.edges[child]}]─"
+                ends = child == inside[-1]
+                mark = f"{indent}{'└─' if ends else '├─'}{edge}" + (" " if child >= 0 else "")
+                stack.append((child, mark, indent + ("   " if ends else "│  ")))
         return "\n".join(lines)
 
     def to_svg(
@@ -356,34 +324,36 @@ class UnfoldingTree:
         title: str | None = None,
         embed_style: bool = True,
     ) -> str:
-        """Return a drawing as SVG text, fit for a light and a dark background.
+        """Return a drawing as SVG text, for a light and a dark background.
 
         Parameters
         ----------
         max_nodes : int, optional
-            Nodes that are drawn at most; marks say how many more there are. By default as many children of a
-            node, and as many levels, as keep the picture within about 1,600 pixels.
+            Maximum number of nodes that are drawn; marks say how many more there are. By default as many children of
+            a node, and as many levels, as keep the picture within about 1,600 pixels.
         collapse : bool, default=False
             Draw equal siblings once, with their number.
         title : str, optional
-            What a screen reader says; the size and depth of the tree by default.
+            Text for screen readers; the size and depth of the tree by default.
         embed_style : bool, default=True
-            Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
+            Whether the picture contains its style sheet; a page with many pictures contains ``drawing.STYLE`` once.
+
+        Returns
+        -------
+        str
         """
-        outline = self._drawn(collapse) if max_nodes is None else self.outline(max_nodes, collapse=collapse)
+        if max_nodes is not None:
+            drawn = outline(self, max_nodes, collapse=collapse)
+        else:
+            for cut in cuts(self.depth):
+                drawn = outline(self, MAX_DRAWN_SIZE, collapse=collapse, choose=cut.first)
+                if drawn.width() <= drawing.TREE_ROOM:
+                    break
         return drawing.tree_svg(
-            outline.drawn(),
-            title=title or f"Tree of {self._size:,} nodes and depth {self._depth}, root {self._label}",
+            drawn.drawn(),
+            title=title or f"Tree of {self.size:,} nodes and depth {self.depth}, root {self.label}",
             embed_style=embed_style,
         )
-
-    def _drawn(self, collapse: bool) -> Outline:
-        """Return what a picture of default size has room for."""
-        for cut in cuts(self._depth):
-            outline = self.outline(MAX_DRAWN_SIZE, collapse=collapse, choose=cut.first)
-            if outline.width() <= drawing.TREE_ROOM:
-                break
-        return outline
 
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook."""
@@ -392,8 +362,16 @@ class UnfoldingTree:
     def to_networkx(self, max_nodes: int = 100_000) -> Any:
         """Return the tree, written out, as ``networkx.DiGraph`` with edges from parent to child.
 
-        Nodes are numbered from 0 (the root), parents first; they have the attribute ``label``, and so do
-        edges where there are edge labels.
+        Parameters
+        ----------
+        max_nodes : int, default=100_000
+            Maximum number of nodes.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes are numbered from 0 (the root), parents first; they have the attribute ``label``, and so do
+            edges where there are edge labels.
 
         Raises
         ------
@@ -402,55 +380,38 @@ class UnfoldingTree:
         """
         import networkx
 
-        if self._size > max_nodes:
+        if self.size > max_nodes:
             raise ValueError(
-                f"the tree has {self._size:,} nodes, more than max_nodes={max_nodes:,}; take a smaller depth, or "
+                f"the tree has {self.size:,} nodes, more than max_nodes={max_nodes:,}; take a smaller depth, or "
                 "work on distinct_subtrees()"
             )
-        outline = self.outline(max_nodes)
+        labels, parents, _, edges, *_ = outline(self, max_nodes)
         graph = networkx.DiGraph()
-        graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(outline.labels))
-        for i in range(1, len(outline.parents)):
-            edge = {} if outline.edges[i] is None else {"label": outline.edges[i]}
-            graph.add_edge(outline.parents[i], i, **edge)
+        graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(labels))
+        for i in range(1, len(parents)):
+            graph.add_edge(parents[i], i, **({} if edges[i] is None else {"label": edges[i]}))
         return graph
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, UnfoldingTree):
-            return NotImplemented
-        return self._digest == other._digest
+        return self.digest == other.digest if isinstance(other, UnfoldingTree) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._digest)
+        return hash(self.digest)
 
     def __lt__(self, other: UnfoldingTree) -> bool:
         """Compare in the canonical order: root label first, then the children from left to right."""
-        if not isinstance(other, UnfoldingTree):
-            return NotImplemented
-        return _compare(self, other) < 0
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"an UnfoldingTree cannot be changed: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"an UnfoldingTree cannot be changed: {name} cannot be deleted")
-
-    def __copy__(self) -> UnfoldingTree:
-        return self
-
-    def __deepcopy__(self, memo: object) -> UnfoldingTree:
-        return self
+        return _compare(self, other) < 0 if isinstance(other, UnfoldingTree) else NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A flat table of distinct subtrees: nested objects would exhaust the stack of pickle on a deep tree.
         subtrees = self.distinct_subtrees()
         index = {tree: i for i, tree in enumerate(subtrees)}
-        table = [(t._label, [(index[b.tree], b.edge, b.multiplicity) for b in t._branches]) for t in subtrees]
+        table = [(t.label, [(index[b.tree], b.edge, b.multiplicity) for b in t.branches]) for t in subtrees]
         return (_from_table, (table,))
 
 
 def unfolding_tree(
-    graph: GraphView | Any,
+    graph: Graph | Any,
     node: int,
     depth: int,
     *,
@@ -480,6 +441,16 @@ def unfolding_tree(
     -------
     UnfoldingTree
         The tree; memory is proportional to its distinct subtrees, however large it would be when written out.
+
+    See Also
+    --------
+    tree_edit_distance : The distance between two trees.
+
+    Examples
+    --------
+    >>> path = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "O", "H"])])[0]
+    >>> print(unfolding_tree(path, 1, 2))
+    O(C(O),H(O))
     """
     if isinstance(graph, GraphCollection):
         raise TypeError("graph must be a single graph, not a GraphCollection: give collection[i]")
@@ -499,13 +470,16 @@ def unfolding_tree(
         for node in reach[-1] - neighbors.keys():
             neighbors[node] = [int(other) for other in graph.neighbors(node)]
         reach.append({other for node in reach[-1] for other in neighbors[node]})
-    labels = {node: _label_of(graph, node, node_labels) for node in set().union(*reach)}
+    labels = {}
+    for node in set().union(*reach):
+        label = graph.node_label(node) if node_labels is None else node_labels[node]
+        labels[node] = UNLABELED if label is None else plain_label(label)
     edges = {node: graph.edge_labels_of(node) for node in neighbors} if edge_labels else {}
     if any(names is None and neighbors[node] for node, names in edges.items()):
         raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
     shared: dict[UnfoldingTree, UnfoldingTree] = {}
     trees: dict[int, UnfoldingTree] = {}
-    # From the leaves up: the nodes that occur at a level of the tree, each with what hangs below it.
+    # From the leaves up: the nodes that occur at a level of the tree, each with the trees below it.
     for level in range(depth, -1, -1):
         deeper, trees = trees, {}
         for node in reach[level]:
@@ -515,13 +489,10 @@ def unfolding_tree(
     return trees[root]
 
 
-def _label_of(graph: GraphView, node: int, node_labels: Sequence[Any] | NDArray[Any] | None) -> Label:
-    """Return the label that stands for a node in trees."""
-    label = graph.node_label(node) if node_labels is None else node_labels[node]
-    return UNLABELED if label is None else plain_label(label)
+# ------------------------------------------------------------------------------------------------- canonical order
 
 
-def _group(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, ...]:
+def _counted(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, ...]:
     """Return children as branches: equal ones counted, in canonical order."""
     trees: dict[tuple[Label, bytes], UnfoldingTree] = {}
     counts: dict[tuple[Label, bytes], int] = {}
@@ -574,7 +545,7 @@ def _checked(label: Any) -> Label:
 
 
 def _label_bytes(label: Label | None) -> bytes:
-    """Return a label, or None, as bytes that are the same in every process; their length tells where they end."""
+    """Return a label, or None, as bytes that are the same in every process, with their length before them."""
     text = repr(label).encode("utf-8", "surrogatepass")
     return b"%d:" % len(text) + text
 
@@ -592,6 +563,176 @@ def _from_table(table: Sequence[tuple[Label, Sequence[tuple[int, Label, int]]]])
     return trees[-1]
 
 
-def _text_label(outline: Outline, index: int) -> str:
-    count = outline.counts[index]
-    return f"{outline.labels[index]}" + (f" ×{count}" if count > 1 else "")
+# ------------------------------------------------------------------------------------------------------- notation
+
+
+def _written(label: Label) -> str:
+    """Return a label in the notation of trees."""
+    if isinstance(label, tuple):
+        return f"[{','.join(_written(part) for part in label)}]"
+    if not isinstance(label, str):
+        return repr(label)
+    match = _LABEL.fullmatch(label)
+    bare = match and match[1] == label and label[0] not in '"[' and not _NUMBER.fullmatch(label)
+    return label if bare else json.dumps(label, ensure_ascii=False)
+
+
+class _Parser:
+    """Reads the notation of :meth:`UnfoldingTree.parse` from left to right."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, not {type(text).__name__}")
+        self.text, self.place = text, len(text) - len(text.lstrip())
+
+    def tree(self) -> UnfoldingTree:
+        """Return the tree; open brackets wait on a stack, so depth is not limited."""
+        # Of each open bracket: the label before it, the edge label before that, and the children so far.
+        waiting: list[tuple[Label, Label, list[tuple[UnfoldingTree, Label]]]] = []
+        while True:
+            edge, label = None, self.label()
+            if self.take(":"):
+                edge, label = label, self.label()
+            if self.take("("):
+                waiting.append((label, edge, []))
+                continue
+            tree = UnfoldingTree(label)
+            while waiting:
+                waiting[-1][2].append((tree, edge))
+                if self.take(","):
+                    break
+                if not self.take(")"):
+                    self.fail("',' or ')'")
+                label, edge, children = waiting.pop()
+                tree = UnfoldingTree._of(label, _counted(children))
+            else:
+                break
+        if edge is not None:
+            raise ValueError(f"the root of a tree cannot have an edge label: {self.text[:20]!r}")
+        if self.place < len(self.text):
+            self.fail("the end")
+        return tree
+
+    def label(self, nesting: int = 0) -> Label:
+        """Read one label; ``nesting`` counts the square brackets around it."""
+        match = _LABEL.match(self.text, self.place)
+        if match is None:
+            self.fail("a closed quoted label" if self.text.startswith('"', self.place) else "a label")
+        begin, self.place = self.place, match.end()
+        word = match[1]
+        if word == "[":
+            check_nesting(nesting)
+            parts: list[Label] = []
+            while not self.take("]"):
+                if parts and not self.take(","):
+                    self.fail("',' or ']'")
+                parts.append(self.label(nesting + 1))
+            return tuple(parts)
+        if word.startswith('"'):
+            try:
+                return str(json.loads(word))
+            except json.JSONDecodeError:
+                self.place = begin
+                self.fail("a closed quoted label")
+        if not _NUMBER.fullmatch(word):
+            return word
+        return int(word) if word.lstrip("-").isdecimal() else plain_label(float(word))
+
+    def take(self, character: str) -> bool:
+        """Step over a character, and white space after it, if it is the next one."""
+        if not self.text.startswith(character, self.place):
+            return False
+        self.place += 1
+        while self.place < len(self.text) and self.text[self.place].isspace():
+            self.place += 1
+        return True
+
+    def fail(self, expected: str) -> NoReturn:
+        """Refuse the text, saying what was expected and where."""
+        found = repr(self.text[self.place : self.place + 20]) if self.place < len(self.text) else "the end of the text"
+        raise ValueError(f"expected {expected} at position {self.place}: {found}")
+
+
+# ------------------------------------------------------------------------------------------------------- drawings
+
+
+class Cut(NamedTuple):
+    """Limits of a drawing: the maximum number of children of one node, and of levels below the root."""
+
+    children: int
+    levels: int
+
+    def first(self, path: Path, n_children: int) -> Sequence[int]:
+        """Return the positions of the children that are drawn of a node, the first ones."""
+        return range(min(self.children, n_children) if len(path) < self.levels else 0)
+
+
+def cuts(depth: int) -> Iterator[Cut]:
+    """Yield ever smaller cuts of a tree: fewer children of a node as long as there are two, then fewer levels."""
+    yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
+    levels = min(depth, MAX_DRAWN_SIZE)
+    while levels > 1:
+        levels -= max(1, levels // 6)  # one by one in the end, faster where there are many
+        yield Cut(2, levels)
+
+
+class Outline(NamedTuple):
+    """The upper part of a tree as plain lists, parents before children, siblings in order."""
+
+    labels: list[Label]
+    parents: list[int]
+    positions: list[int]
+    edges: list[Label]
+    counts: list[int]
+    hidden: list[int]
+
+    def path(self, index: int) -> Path:
+        """Return the path of a node."""
+        upwards = []
+        while index:
+            upwards.append(self.positions[index])
+            index = self.parents[index]
+        return tuple(reversed(upwards))
+
+    def drawn(self) -> drawing.PlainTree:
+        """Return the outline as it is drawn."""
+        labels = [str(label) for label in self.labels]
+        edges = ["" if edge is None else str(edge) for edge in self.edges]
+        return drawing.PlainTree(labels, self.parents, edges, self.counts, self.hidden)
+
+    def width(self) -> float:
+        """Return the width of a picture, without margins."""
+        return drawing.tree_width(self.drawn())
+
+
+def outline(
+    tree: UnfoldingTree,
+    max_nodes: int,
+    *,
+    collapse: bool = False,
+    choose: Callable[[Path, int], Sequence[int]] | None = None,
+) -> Outline:
+    """Return a tree breadth-first as plain lists, cut off after ``max_nodes`` nodes.
+
+    ``hidden[i]`` is the number of nodes below node i that were left out. With ``collapse`` equal siblings are listed
+    once, and ``counts`` has their number. ``choose`` takes the path of a node and the number of its children, and
+    returns the positions of those that are listed, in order; all by default.
+    """
+    if max_nodes < 1:
+        raise ValueError(f"max_nodes must be at least 1, not {max_nodes}")
+    found = Outline([tree.label], [-1], [0], [None], [1], [0])
+    queue = deque([(0, tree)])
+    while queue:
+        index, tree = queue.popleft()
+        branches = tree.branches if collapse else _single_branches(tree)
+        chosen = range(len(branches)) if choose is None else choose(found.path(index), len(branches))
+        starts = list(accumulate((b.multiplicity for b in branches), initial=0))
+        found.hidden[index] = tree.size - 1
+        for place in chosen[: max_nodes - len(found.labels)]:
+            branch = branches[place]
+            queue.append((len(found.labels), branch.tree))
+            row = (branch.tree.label, index, starts[place], branch.edge, branch.multiplicity, 0)
+            for column, value in zip(found, row, strict=True):
+                column.append(value)  # type: ignore[attr-defined]
+            found.hidden[index] -= branch.multiplicity * branch.tree.size
+    return found

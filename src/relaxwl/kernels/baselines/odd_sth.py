@@ -15,7 +15,7 @@ from relaxwl.kernels.baselines._features import FlatFeatures, label_names, node_
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.limits import watched
 from relaxwl.kernels.model_schema import fitted, labels, vector
-from relaxwl.unfolding.refine import graph_spans
+from relaxwl.unfolding.rows import graph_spans
 
 # Nodes of one task, and tasks between two lines of progress.
 CHUNK_NODES = 1 << 11

@@ -14,7 +14,7 @@ from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.unfolding import TreeRows, leaves, refine
-from relaxwl.unfolding.refine import graph_spans
+from relaxwl.unfolding.rows import graph_spans
 
 # Nodes of one task.
 CHUNK_NODES = 1 << 14

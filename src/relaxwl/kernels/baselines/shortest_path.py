@@ -10,7 +10,7 @@ from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.kernels.baselines._features import FlatFeatures, label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, ShortestPathCounter
 from relaxwl.kernels.limits import watched
-from relaxwl.unfolding.refine import graph_spans
+from relaxwl.unfolding.rows import graph_spans
 
 # Nodes between two looks at the clock: several chunks of the counter, at most some seconds of work.
 WATCHED_NODES = 1 << 14
