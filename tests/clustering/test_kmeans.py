@@ -314,7 +314,7 @@ def test_predict_wants_rows_over_the_same_points_and_roots():
         tree_rows(random_content(20, 5, n_roots=2), 5), ground=random_ground(5)
     )
     for predict in (kmeans.predict, kmeans.predict_with_distances):
-        with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.Rows"):
+        with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.TreeRows"):
             predict(np.zeros((3, 5)))
         with pytest.raises(ValueError, match="rows must be over the 5 points"):
             predict(tree_rows([(0, {8: 1})], 9))
@@ -405,7 +405,7 @@ def test_bad_input_is_named(parameters, arguments, message):
 
 
 def test_rows_are_wanted():
-    with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.Rows"):
+    with pytest.raises(TypeError, match=r"rows must be relaxwl\.unfolding\.TreeRows"):
         WassersteinKMeans().fit(np.zeros((3, 3)), ground=random_ground(2))
     with pytest.raises(ValueError, match="there are no rows to cluster"):
         WassersteinKMeans().fit(tree_rows([], 5), ground=random_ground(5))

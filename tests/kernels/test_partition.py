@@ -22,7 +22,7 @@ def test_partitions_show_what_was_found(variant):
             assert level.sizes.sum() == train.n_nodes
             np.testing.assert_array_equal(level.sizes, np.bincount(groups[p][depth], minlength=len(level)))
             assert (level.radius >= 0).all()
-            assert repr(level) == f"Partition(depth {depth}: {level.n_trees.sum()} trees in {len(level)} groups)"
+            assert repr(level) == f"Partition(depth {depth}: {level.n_trees.sum()} trees in {len(level)} clusters)"
             for center in range(len(level)):
                 tree = level.center_tree(center)
                 assert tree.depth <= depth

@@ -404,8 +404,8 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
     [
         (Returning(lambda rows: np.zeros(1, int)), ValueError, "Returning.fit must return one whole number for each"),
         (Returning(lambda rows: np.zeros(len(rows))), ValueError, "Returning.fit must return one whole number"),
-        (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned group numbers from 4 to 4"),
-        (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "group numbers from -1"),
+        (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "Returning.fit returned cluster numbers from 4 to 4"),
+        (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "cluster numbers from -1"),
         (
             Returning(zeros, lambda rows: "centers"),
             TypeError,
@@ -497,7 +497,7 @@ def test_exact_distances_beyond_memory_are_refused_with_figures(monkeypatch):
 
 def test_all_pairs_of_groups_or_trees_beyond_memory_are_refused(monkeypatch):
     monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 2000.0)
-    with pytest.raises(ValueError, match=r"distances between \d+ groups would need .* larger radius"):
+    with pytest.raises(ValueError, match=r"distances between \d+ clusters would need .* larger radius"):
         kernel_of({"partitioner": RadiusPartitioner(0.0)}).fit(collection(TRAIN))
     with pytest.raises(ValueError, match=r"k-medoids of \d+ distinct trees would need"):
         kernel_of({"partitioner": KMedoidsPartitioner()}).fit(collection(TRAIN))

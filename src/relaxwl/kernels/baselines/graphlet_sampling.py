@@ -180,5 +180,5 @@ def _smallest_masks(size: int) -> Int64:
 def _graphlet_name(size: int, mask: int) -> str:
     pairs = [(i, j) for j in range(size) for i in range(j) if mask >> (j * (j - 1) // 2 + i) & 1]
     edges = ", ".join(f"{i}–{j}" for i, j in sorted(pairs))
-    counted = f"{size} vert{'ex' if size == 1 else 'ices'}, {len(pairs)} edge{'' if len(pairs) == 1 else 's'}"
+    counted = f"{size} node{'' if size == 1 else 's'}, {len(pairs)} edge{'' if len(pairs) == 1 else 's'}"
     return f"{counted}: {edges}" if edges else counted
