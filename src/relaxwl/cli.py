@@ -32,6 +32,7 @@ DEEPEST_DRAWN = 8
 
 Subparsers = Any
 KERNELS = ", ".join(kernel_names())
+SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
     ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"
@@ -153,8 +154,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     adders = (
-        _demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _explain, _report,
-        _warm_up,
+        _demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _neighbors,
+        _explain, _report, _warm_up,
     )  # fmt: skip
     for add in adders:
         add(commands)
@@ -204,7 +205,8 @@ def _benchmark(commands: Subparsers) -> None:
     parser = _add(
         commands, "benchmark", "benchmark:run", "compare kernels by nested cross-validation",
         "Reads data sets; writes DIR/results.jsonl (a run that was stopped goes on from there) and tables, and prints "
-        "the table of accuracies.",
+        "the table of accuracies. Several targets are evaluated one after the other, each on the graphs that have it, "
+        "and are rows of the table, with their mean.",
         "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
     )  # fmt: skip
     parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
@@ -231,7 +233,9 @@ def _benchmark(commands: Subparsers) -> None:
                         "each kernel's own)")  # fmt: skip
     parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
     parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
-    _add_reading_options(parser)
+    parser.add_argument("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse); "
+                        "ROC AUC, average precision and log loss of auto, molecules and stats-rf alone")  # fmt: skip
+    _add_reading_options(parser, several=True)
     _add_format(parser)
 
 
@@ -351,7 +355,7 @@ def _fit(commands: Subparsers) -> None:
         commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
         "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored. "
         "Molecules are learned from their graphs, RDKit's descriptors and fingerprints.",
-        "relaxwl fit graphs --labels classes.csv:kind --node-label role -o model.rwl",
+        "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl",
     )  # fmt: skip
     parser.add_argument("dataset", help=DATASET_HELP)
     parser.add_argument("-o", "--output", required=True, help="model file to write, such as model.rwl")
@@ -361,15 +365,22 @@ def _fit(commands: Subparsers) -> None:
                         "(not for molecules)")  # fmt: skip
     parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto",
                         help="what the targets are (default: as the file looks)")  # fmt: skip
-    _add_reading_options(parser)
+    parser.add_argument("--scoring", metavar="SCORE", help="score that settings are chosen by and that is printed: "
+                        f"{SCORES} (default accuracy or rmse)")  # fmt: skip
+    parser.add_argument("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, "
+                        "chosen at random or (molecules) with other scaffolds, and print the score of "
+                        "predicting these")  # fmt: skip
+    parser.add_argument("--skip-targets", action="store_true", help="of several targets, leave out those without "
+                        "values, and keep those of one class as constants, instead of refusing them")  # fmt: skip
+    _add_reading_options(parser, several=True)
 
 
 def _predict(commands: Subparsers) -> None:
     parser = _add(
         commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
         "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: the "
-        "prediction, probabilities of classes or the standard deviation, and novelty (above 1: stranger than nearly "
-        "all graphs that the model knows).",
+        "prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: stranger than "
+        "nearly all graphs that the model knows). The columns of several targets begin with the name of the target.",
         "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
     )  # fmt: skip
     parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
@@ -378,7 +389,23 @@ def _predict(commands: Subparsers) -> None:
     parser.add_argument("--page", metavar="FILE", help="page to write about the nodes behind the predictions")
     parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
                         help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
-    _add_reading_options(parser, ("raise", "skip", "nan"))
+    parser.add_argument("--coverage", type=_share, metavar="P", help="also write what holds the truth with this "
+                        "probability, such as 0.9: columns lower and upper, or a set of classes")  # fmt: skip
+    _add_reading_options(parser, ("raise", "skip", "nan"), several=True)
+
+
+def _neighbors(commands: Subparsers) -> None:
+    parser = _add(
+        commands, "neighbors", "predict:run_neighbors", "find the most similar training graphs",
+        "Reads a model that 'relaxwl fit' wrote and a data set; prints, under the name of each graph, the distances (1 "
+        "minus the similarity that the model found) and the names of the training graphs nearest to it; of molecules "
+        "also their SMILES.",
+        "relaxwl neighbors model.rwl new.csv -k 3",
+    )  # fmt: skip
+    parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
+    parser.add_argument("dataset", metavar="QUERY", help=DATASET_HELP)
+    parser.add_argument("-k", "--neighbors", type=_positive, default=5, metavar="N", help="how many (default 5)")
+    _add_reading_options(parser)
 
 
 def _explain(commands: Subparsers) -> None:
@@ -397,11 +424,14 @@ def _explain(commands: Subparsers) -> None:
     _add_reading_options(parser)
 
 
-def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip")) -> None:
-    """Add what says how graphs are read."""
+def _add_reading_options(
+    parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip"), *, several: bool = False
+) -> None:
+    """Add what says how graphs are read; ``several`` targets may be named."""
     group = parser.add_argument_group("folders of graph files, Parquet files")
+    more = " (several with commas between them, or 'all')" if several else ""
     group.add_argument("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), "
-                       "and whose COLUMN has their classes or numbers")  # fmt: skip
+                       f"and whose COLUMN has their classes or numbers{more}")  # fmt: skip
     for kind in ("node", "edge"):
         group.add_argument(f"--{kind}-label", metavar="NAME", help=f"attribute that holds the labels of {kind}s; "
                            "several with commas between them")  # fmt: skip
@@ -412,7 +442,9 @@ def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] 
     group.add_argument("--directed", action="store_true", help="edges are arcs (also of TU files and lists of edges)")
     group = parser.add_argument_group("tables of molecules ('-' reads one from standard input)")
     group.add_argument("--smiles", metavar="COLUMN", help="column of the SMILES (default: smiles)")
-    group.add_argument("--target", metavar="COLUMN", help="column of what was measured")
+    many = "columns of what was measured; empty cells are gaps; 'all': all columns but names and SMILES"
+    group.add_argument("--target", metavar="COLUMN", nargs="+" if several else None,
+                       help=many if several else "column of what was measured")  # fmt: skip
     group.add_argument("--name", metavar="COLUMN", help="column of names (default: name or id, else the SMILES)")
     meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
     group.add_argument("--errors", choices=errors, help="rows that cannot be read (default raise); "
@@ -451,6 +483,12 @@ def _whole(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
     return int(text)
+
+
+def _share(text: str) -> float:
+    if not _above_zero(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a probability between 0 and 1, not {text!r}")
+    return float(text)
 
 
 def _above_zero(text: str) -> float:

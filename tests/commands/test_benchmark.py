@@ -8,6 +8,7 @@ import sys
 import networkx as nx
 import pytest
 
+from molecules.small_molecules import ROWS
 from platforms import posix
 from relaxwl.cli import main
 from relaxwl.evaluation import ResultStore
@@ -153,3 +154,25 @@ def test_scaffolds_need_molecules(tmp_path, capsys):
     command = ["benchmark", "egonets-1", "--splits", "scaffold:2", "--out", str(tmp_path / "results")]
     assert main(command) == 2
     assert "egonets-1 is no table of molecules" in capsys.readouterr().err
+
+
+def test_several_targets_are_rows_with_their_mean(tmp_path, capsys):
+    pytest.importorskip("rdkit.Chem")
+    rows = [
+        f"{smiles},{int('O' in smiles)},{'' if n % 9 == 0 else 'NO'['O' in smiles]}"
+        for n, (smiles, _) in enumerate(ROWS)
+    ]
+    table = tmp_path / "assays.csv"
+    table.write_text("\n".join(["smiles,first,second", *rows, ""]))
+    command = ["benchmark", str(table), "--target", "first", "second", "--folds", "2", "--inner-folds", "2"]
+    command += ["--repeats", "1", "--out", str(tmp_path / "results"), "--format", "csv", "--quiet", "--kernels"]
+    assert main([*command, "wl"]) == 0
+    lines = [line.split(",") for line in capsys.readouterr().out.split("\n\n")[0].splitlines()]
+    assert [line[0] for line in lines] == ["target", "assays: first", "assays: second", "mean"]
+    assert float(lines[3][1]) == pytest.approx((float(lines[1][1]) + float(lines[2][1])) / 2)
+    assert (tmp_path / "results" / "results.csv").read_text().split()[-1].startswith("mean,")
+    assert main([*command, "wl", "--scoring", "mcc"]) == 0
+    assert main([*command, "wl", "--scoring", "roc_auc"]) == 2
+    assert "needs probabilities, which the SVM of wl does not give" in capsys.readouterr().err
+    assert main([*command, "wl", "--splits", str(table)]) == 2
+    assert "folds of a file are for one target" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def test_a_fitted_table_predicts_with_deviations(table, model, tmp_path, capsys)
     assert rows[0]["name"] == "name 0"
     assert [int(row["line"]) for row in rows] == list(range(2, len(ROWS) + 2))
     np.testing.assert_allclose([float(row["prediction"]) for row in rows], [y for _, y in ROWS], atol=0.5)
-    assert all(float(row["deviation"]) > 0 for row in rows)
+    assert all(float(row["std"]) > 0 for row in rows)
     assert json.loads(capsys.readouterr().out)["rmse"] < 0.5
 
 
@@ -79,6 +79,98 @@ def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
     assert "100.0 % agree" in capsys.readouterr().out
     columns = ["line", "smiles", "toxic", "prediction", "probability of 0", "probability of 1", "novelty"]
     assert list(read(output)[0]) == columns
+
+
+@pytest.fixture(scope="module")
+def assays(tmp_path_factory):
+    """Write molecules with two assays that have gaps, and fit a model of both."""
+    pytest.importorskip("rdkit.Chem")
+    folder = tmp_path_factory.mktemp("assays")
+    rows = [
+        f"m{place},{smiles},{'' if place % 7 == 0 else int('O' in smiles)},"
+        f"{'' if place % 5 == 0 else 'NO'['O' in smiles]}"
+        for place, (smiles, _) in enumerate(ROWS)
+    ]
+    (folder / "assays.csv").write_text("\n".join(["id,Smiles,hydroxyl,letter", *rows, ""]))
+    options = ["--target", "all", "--scoring", "roc_auc", "--quiet"]
+    assert main(["fit", str(folder / "assays.csv"), *options, "-o", str(folder / "model.rwl")]) == 0
+    return folder
+
+
+def test_several_targets_with_gaps_have_columns_each(assays, tmp_path, capsys):
+    output = tmp_path / "predictions.csv"
+    arguments = [str(assays / "model.rwl"), str(assays / "assays.csv")]
+    assert main(["predict", *arguments, "-o", str(output), "--coverage", "0.8"]) == 0
+    assert "(mean of 2 targets)" in capsys.readouterr().out
+    rows = read(output)
+    own = ["hydroxyl: prediction", "hydroxyl: probability of 0", "hydroxyl: probability of 1", "hydroxyl: set"]
+    assert [title for title in rows[0] if title.startswith("hydroxyl:")] == own
+    assert {row["letter: prediction"] for row in rows} == {"N", "O"}
+    assert {row["letter: set"] for row in rows} <= {"{N}", "{O}", "{N, O}", "{}"}
+    right = [int(row["hydroxyl: prediction"]) == int("O" in row["Smiles"]) for row in rows]
+    assert np.mean(right) > 0.8
+
+
+def test_neighbors_are_named_with_their_smiles(assays, tmp_path, capsys):
+    query = tmp_path / "query.smi"
+    query.write_text("CCO asked\n")
+    assert main(["neighbors", str(assays / "model.rwl"), str(query), "-k", "18", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["graph"] == "asked CCO"
+    distances = {one["name"]: one["distance"] for one in found["neighbors"]}
+    assert len(distances) == len(ROWS)
+    assert distances["m7 CCO"] == pytest.approx(0, abs=1e-6) == min(distances.values())
+    assert main(["neighbors", str(assays / "model.rwl"), str(query), "-k", "1", "--quiet"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("  0.0000  m")
+
+
+def test_intervals_and_remembered_columns(table, model, tmp_path):
+    output = tmp_path / "predictions.csv"
+    assert main(["predict", str(model), str(table), "-o", str(output), "--coverage", "0.8", "--quiet"]) == 0
+    rows = read(output)
+    assert all(float(row["lower"]) <= float(row["prediction"]) <= float(row["upper"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "toxic", "empty"], "the target 'empty' has no value at all"),
+        (["--target", "empty"], "the column 'empty' has no value at all"),
+        (["--target", "toxic", "rare"], "target 'rare': the class 'once' occurs once"),
+        (["--target", "rare"], "the class 'once' occurs once"),
+        (["--target", "toxic", "mixed"], "line 3, column 'mixed': 'high' is not a finite number"),
+        (["--target", "toxic", "color"], "has no column 'color'"),
+        (["--target", "toxic", "toxic"], "'toxic' is named twice"),
+        (["--target", "one", "toxic"], "target 'one': all values are '1'"),
+        (["--target", "measured", "rare"], "'measured' holds measured numbers and 'rare' classes"),
+        (["--target", "toxic", "--scoring", "rmse"], "scoring must be one of accuracy"),
+        (["--target", "toxic", "--task", "regression", "--scoring", "mcc"], "scoring must be one of rmse"),
+    ],
+)
+def test_targets_that_cannot_be_learned_are_refused_in_one_line(tmp_path, capsys, options, message):
+    pytest.importorskip("rdkit.Chem")
+    rows = [
+        f"{smiles},{int('O' in smiles)},,{'once' if place == 3 else 'ab'[place % 2]},"
+        f"{'high' if place == 1 else place},1,{place / 7}"
+        for place, (smiles, _) in enumerate(ROWS)
+    ]
+    path, output = tmp_path / "bad.csv", tmp_path / "model.rwl"
+    path.write_text("\n".join(["smiles,toxic,empty,rare,mixed,one,measured", *rows, ""]))
+    assert main(["fit", str(path), *options, "-o", str(output)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert message in said[-1]
+    assert not output.exists()
+
+
+def test_a_held_out_estimate_stands_beside_the_quick_one(tmp_path, capsys):
+    pytest.importorskip("rdkit.Chem")
+    path = tmp_path / "numbers.csv"
+    path.write_text("smiles,y\n" + "".join(f"{smiles},{y}\n" for smiles, y in ROWS))
+    command = ["fit", str(path), "--target", "y", "-o", str(tmp_path / "model.rwl"), "--quiet", "--validate"]
+    assert main([*command, "random"]) == 0
+    said = capsys.readouterr().out
+    assert "held out: RMSE" in said
+    assert "the estimate above, leave-one-out after tuning" in said
 
 
 @pytest.mark.slow

@@ -160,6 +160,7 @@ def test_a_predictor_stands_beside_kernels_and_sees_training_graphs_only(toy):
     assert record.inner_accuracy is None
     assert record.accuracy == np.mean(np.equal(record.targets, record.predictions))
     assert record.scores["log_loss"] < 1
+    assert set(record.scores) == {"log_loss", "balanced_accuracy", "mcc", "roc_auc", "average_precision"}
     assert record.test_indices == results.cell("data", "wl").records[0].test_indices
     assert len(results.sketches) == 1  # that of the kernel
     assert "Density" in str(results)
@@ -178,8 +179,8 @@ def test_regression(tmp_path):
     line, mean = (results.cell("data", name) for name in ("Line", "Mean"))
     assert line.metric == "rmse"
     assert line.mean < mean.mean
-    assert set(line.records[0].scores) == {"rmse", "mae", "r2", "nlpd", "coverage"}
-    assert set(mean.records[0].scores) == {"rmse", "mae", "r2"}
+    assert set(line.records[0].scores) == {"rmse", "mae", "r2", "spearman", "nlpd", "coverage"}
+    assert set(mean.records[0].scores) == {"rmse", "mae", "r2", "spearman"}
     assert len(line.records[0].deviations) == 10
     assert results.predictions("data", "Line").shape == (2, 40)
     table = str(results)

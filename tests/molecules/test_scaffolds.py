@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxwl.molecules import from_smiles, scaffolds
+from relaxwl.molecules import duplicates, from_smiles, scaffolds
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -21,3 +21,7 @@ def test_molecules_without_rings_stand_alone():
 def test_texts_molecules_and_collections_agree():
     molecules = [Chem.MolFromSmiles(text) for text in RINGS]
     assert scaffolds(molecules).tolist() == scaffolds(from_smiles(RINGS)).tolist() == scaffolds(RINGS).tolist()
+
+
+def test_copies_of_a_molecule_share_a_number_however_they_are_written():
+    assert duplicates(["CCO", "CCN", "OCC", "C[C@H](N)O", "C[C@@H](N)O"]).tolist() == [0, 1, 0, 2, 3]

@@ -7,9 +7,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Columns, MoleculeSource, Source, check_source, is_table, open_source
+from relaxwl.commands.sources import (
+    Columns,
+    MoleculeSource,
+    Source,
+    check_source,
+    is_table,
+    open_source,
+    whole_numbers,
+)
 from relaxwl.evaluation import (
     DEFAULT_C,
     Cell,
@@ -19,9 +29,10 @@ from relaxwl.evaluation import (
     results_table,
     runtime_table,
 )
-from relaxwl.evaluation.estimators import resolve
+from relaxwl.evaluation.estimators import is_kernel, resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.kernels.registry import kernel_names
+from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"
 # The forms in which the table of accuracies is written, and the endings of their files.
@@ -39,12 +50,20 @@ def run(arguments: Namespace, console: Console) -> None:
     records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)
     reference = PAPER_ACCURACIES if arguments.paper else None
-    _write_tables(results, folder, reference)
-    table = results_table(results, reference=reference)
+    # Targets of one data set are rows, with their mean; kernels are rows otherwise.
+    options = {"reference": reference, "metric": arguments.scoring, "mean": any(": " in n for n in results.datasets)}
+    table = results_table(results, **options)
+    for form, suffix in TABLES:
+        with atomic_write(folder / f"results.{suffix}") as file:
+            file.write(table.render(form).encode() + b"\n")
     console.result(
         f"{table.render(arguments.format, ansi=arguments.format == 'text' and sys.stdout.isatty())}\n\n"
         f"{runtime_table(results).render(arguments.format)}",
-        [_as_json(results.cell(dataset, kernel)) for dataset in results.datasets for kernel in results.kernels],
+        [
+            _as_json(results.cell(dataset, kernel, arguments.scoring))
+            for dataset in results.datasets
+            for kernel in results.kernels
+        ],
     )
     console.note(f"records and tables are in {folder}; a page with plots: relaxwl report {folder} -o report.html")
 
@@ -55,13 +74,46 @@ def _note_known(path: Path, console: Console) -> None:
         console.note(f"{path} holds {len(known)} records; what fits these settings is not computed again")
 
 
-def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> Results:
-    """Evaluate kernels on one data set; there is no folder before there is something to evaluate."""
-    source = open_source(name, console, arguments.seed, Columns.of(arguments))
-    y = source.require_numbers() if arguments.task == "regression" else source.require_classes()
+def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> list[Any]:
+    """Evaluate kernels on one data set, target by target; there is no folder before there is something to evaluate."""
+    source = open_source(name, console, arguments.seed, Columns.of(arguments), several=True)
     splits = _splits(arguments.splits, source)
+    if source.several is not None and splits is not None and ":" not in splits:
+        raise UserError(f"--splits {splits}: folds of a file are for one target; use random:N or scaffold:N")
+    targets: list[tuple[str, Any, Any]] = []
+    for target, column in (source.several or {}).items():
+        rows = np.flatnonzero([value is not None and value == value for value in column.tolist()])
+        part = Source(f"{source.name}: {target}", source.graphs[rows], whole_numbers(column[rows]))
+        part.y = part.y.astype(str) if part.y is not None and part.y.dtype.kind == "O" else part.y
+        targets.append((target, part, rows))
+    if source.several is None:
+        targets = [("", source, np.arange(len(source.graphs)))]
+    wanted = [
+        part.require_numbers() if arguments.task == "regression" else part.require_classes() for _, part, _ in targets
+    ]
+    scaffolds = _scaffolds(splits, source)
     console.note(f"{source.name}: {source.graphs!r}")
     folder.mkdir(parents=True, exist_ok=True)
+    return [
+        record
+        for (_, part, rows), y in zip(targets, wanted, strict=True)
+        for record in _evaluate_one(
+            part, y, kernels, splits, None if scaffolds is None else scaffolds[rows], folder, arguments, console
+        )
+    ]
+
+
+def _evaluate_one(
+    source: Source,
+    y: Any,
+    kernels: list[str],
+    splits: str | None,
+    scaffolds: Any,
+    folder: Path,
+    arguments: Namespace,
+    console: Console,
+) -> Results:
+    """Evaluate kernels on one target."""
     with console.bar(source.name):
         return cross_validate(
             kernels,
@@ -70,7 +122,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
             protocol=arguments.protocol,
             task=arguments.task,
             splits=splits,
-            groups=_scaffolds(splits, source),
+            groups=scaffolds,
             solver=arguments.solver,
             n_folds=arguments.folds,
             n_repeats=arguments.repeats,
@@ -151,7 +203,10 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     if arguments.paper:
         datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
         kernels = kernels or list(PAPER_ACCURACIES)
-    kernels = kernels or _usual_kernels(arguments.task, are_molecules=all(map(is_table, datasets)))
+    are_molecules, by_rank = all(map(is_table, datasets)), arguments.scoring not in (None, "accuracy", "mcc")
+    if kernels is None and arguments.task == "classification" and not are_molecules and not by_rank:
+        kernels = ["ve-hist", "wl", "wwl", "rwl-star"]
+    kernels = kernels or ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
     kernels = [name for part in kernels for name in part.split(",") if name]
     unknown = [name for name in kernels if name not in kernel_names() and ":" not in name]
     if any(":" in name for name in kernels):
@@ -169,15 +224,16 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     twice = [name for name in kernels if kernels.count(name) > 1]
     if twice:
         raise UserError(f"--kernels names {twice[0]} twice; name each kernel once")
-    resolve(kernels, arguments.depths and tuple(arguments.depths))
+    entries = resolve(kernels, arguments.depths and tuple(arguments.depths))
+    get_score(arguments.scoring, arguments.task)
+    if arguments.scoring in ("roc_auc", "average_precision", "log_loss"):
+        unsure = next((entry.name for entry in entries if is_kernel(entry)), None)
+        if unsure is not None:
+            raise UserError(
+                f"--scoring {arguments.scoring} needs probabilities, which the SVM of {unsure} does not give; take "
+                "auto, molecules or stats-rf"
+            )
     return datasets, kernels
-
-
-def _usual_kernels(task: str, *, are_molecules: bool) -> list[str]:
-    """Return the kernels of those who name none."""
-    if task == "classification" and not are_molecules:
-        return ["ve-hist", "wl", "wwl", "rwl-star"]
-    return ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
 
 
 def _available(names: Iterable[str], folder: Path, console: Console) -> list[str]:
@@ -190,11 +246,3 @@ def _available(names: Iterable[str], folder: Path, console: Console) -> list[str
         else:
             found.append(str(path))
     return found
-
-
-def _write_tables(
-    results: Results, folder: Path, reference: dict[str, dict[str, tuple[float, float] | None]] | None
-) -> None:
-    for form, suffix in TABLES:
-        with atomic_write(folder / f"results.{suffix}") as file:
-            file.write(results_table(results, reference=reference).render(form).encode() + b"\n")

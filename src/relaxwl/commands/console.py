@@ -53,6 +53,8 @@ OPTIONS = {
     "normalize": "--normalize",
     "edge_labels": "--edge-labels",
     "n_jobs": "--jobs",
+    "n_folds": "--folds",
+    "inner_folds": "--inner-folds",
     "time_limit": "--time-limit",
     "node_label": "--node-label",
     "edge_label": "--edge-label",
@@ -66,6 +68,9 @@ OPTIONS = {
     "name": "--name",
     "errors": "--errors",
     "directed": "--directed",
+    "scoring": "--scoring",
+    "skip_targets": "--skip-targets",
+    "coverage": "--coverage",
 }
 
 

@@ -3,7 +3,7 @@
 import re
 import sys
 from argparse import Namespace
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ EMBEDDED = re.compile(r"egonets-([1-4])")
 # Endings of tables of molecules, and the name of standard input, which holds one.
 TABLES = (".csv", ".tsv", ".smi", ".sdf")
 STANDARD_INPUT = "-"
+FOLDER, TABLE = "a folder of graph files", "a table of molecules"
 
 
 class Source:
@@ -43,11 +44,16 @@ class Source:
 
     # Where its classes or numbers would stand.
     targets_from = "a file NAME_graph_labels.txt, or --labels FILE:COLUMN for named graphs"
+    things = "graphs"
 
-    def __init__(self, name: str, graphs: GraphCollection, y: NDArray[np.generic] | None) -> None:
+    def __init__(self, name: str, graphs: GraphCollection, y: Any) -> None:
         self.name = name
         self.graphs = graphs
-        self.y = y
+        # The targets: one array, or the arrays of several by their names, with gaps.
+        self.y: NDArray[np.generic] | None = None if isinstance(y, dict) else y
+        self.several: dict[str, NDArray[Any]] | None = y if isinstance(y, dict) else None
+        # The options that say how the graphs were read.
+        self.columns: dict[str, str | list[str]] = {}
 
     def require_classes(self) -> NDArray[np.generic]:
         """Return the classes, or say that there are none."""
@@ -70,6 +76,14 @@ class Source:
         """Positions of the graphs that could be read."""
         return np.arange(len(self.graphs))
 
+    def groups(self, how: str) -> Int64:
+        """Return the groups that validation does not split."""
+        return np.arange(len(self.graphs))
+
+    def full_names(self) -> tuple[str | None, ...] | None:
+        """Return the names by which a model remembers the graphs."""
+        return self.graphs.names
+
     def row_names(self) -> dict[str, list[Any]]:
         """Return the columns by which a table of answers names the graphs."""
         return {"graph": list(self.graphs.names or range(len(self.graphs)))}
@@ -79,9 +93,11 @@ class MoleculeSource(Source):
     """A table of molecules; graphs of rows that could not be read have no nodes."""
 
     targets_from = "--target COLUMN names the column"
+    things = "molecules"
 
     def __init__(self, table: MoleculeTable, graphs: MoleculeCollection) -> None:
-        super().__init__(table.name, graphs, None if table.y is None else _whole_numbers(table.y))
+        super().__init__(table.name, graphs, table.y)
+        self.y = None if self.y is None else whole_numbers(self.y)
         self.table = table
 
     @cached_property
@@ -95,6 +111,19 @@ class MoleculeSource(Source):
     def readable(self) -> Int64:
         """Positions of the molecules that could be read."""
         return np.flatnonzero([molecule is not None for molecule in self.table.molecules])
+
+    def groups(self, how: str) -> Int64:
+        """Return the scaffold of each molecule, or a number that copies of a molecule share."""
+        if how == "scaffold":
+            return self.scaffolds
+        from relaxwl.molecules import duplicates
+
+        return duplicates(self.table.molecules)
+
+    def full_names(self) -> tuple[str | None, ...] | None:
+        """Return the names of the molecules, followed by their SMILES where these are not the names."""
+        pairs = zip(self.table.names, self.table.smiles, strict=True)
+        return tuple(smiles if name in ("", smiles) else f"{name} {smiles}" for name, smiles in pairs)
 
     def row_names(self) -> dict[str, list[Any]]:
         """Return the lines of the file and all its columns."""
@@ -115,7 +144,7 @@ class Columns:
     """
 
     smiles: str | None = None
-    target: str | None = None
+    target: str | list[str] | None = None
     errors: str | None = None
     name: str | None = None
     max_atoms: int | None = None
@@ -132,12 +161,22 @@ class Columns:
         """Return what the options say."""
         return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
 
-    def check(self, kind: str, name: str) -> None:
-        """Refuse options that say nothing about data sets of a kind."""
+    def check(self, kind: str, name: str, remembered: dict[str, Any] | None = None) -> "Columns":
+        """Refuse options that say nothing about data sets of a kind; take over those that a model remembers."""
         for field in fields(self):
             if getattr(self, field.name) not in (None, False) and field.name not in APPLY[kind]:
                 useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
                 raise UserError(f"{OPTIONS[field.name]} does not apply to {name}, {kind}; what applies: {useful}")
+        if remembered is None or remembered.get("kind") != kind:
+            return self
+        taken: Any = {key: value for key, value in remembered.items() if key in REMEMBERED and not getattr(self, key)}
+        taken |= {"directed": True} if "directed" in taken else {}
+        return replace(self, **taken)
+
+    def told(self, kind: str) -> dict[str, str | list[str]]:
+        """Return what a model remembers of the options."""
+        given = {key: getattr(self, key) for key in REMEMBERED if getattr(self, key) not in (None, False)}
+        return {"kind": kind, **{key: "yes" if value is True else value for key, value in given.items()}}
 
     def named(self) -> dict[str, Any]:
         """Return which labels and attributes to read, as ``as_collection`` and ``read_parquet`` take it."""
@@ -147,13 +186,15 @@ class Columns:
         return {**lists, "missing": self.missing, "directed": self.directed or None}
 
 
+# Options that a model of a folder of graph files remembers; of a table of molecules it remembers the columns.
+REMEMBERED = ("node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
 _NAMED = ("labels", "node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
 # Kinds of data sets, and the options that apply to them.
 APPLY: dict[str, tuple[str, ...]] = {
     "embedded networks": (),
-    "a table of molecules": ("smiles", "target", "errors", "name", "max_atoms"),
+    TABLE: ("smiles", "target", "errors", "name", "max_atoms"),
     "a Parquet file": _NAMED,
-    "a folder of graph files": _NAMED,
+    FOLDER: _NAMED,
     "a data set in TU layout": ("directed",),
 }
 
@@ -173,7 +214,15 @@ def is_table(name: str) -> bool:
     return name == STANDARD_INPUT or Path(name).suffix.lower() in TABLES
 
 
-def open_source(name: str, console: Console, seed: int = 0, columns: Columns | None = None) -> Source:
+def open_source(
+    name: str,
+    console: Console,
+    seed: int = 0,
+    columns: Columns | None = None,
+    *,
+    several: bool = False,
+    remembered: dict[str, Any] | None = None,
+) -> Source:
     """Load a data set: a TU folder or zip, a Parquet file, a folder of graph files, a table of molecules, or a name.
 
     Parameters
@@ -186,16 +235,26 @@ def open_source(name: str, console: Console, seed: int = 0, columns: Columns | N
         Seeds the embedded networks.
     columns : Columns, optional
         The options that say how graphs are read; those that do not apply are refused.
+    several : bool
+        Whether the command takes several targets.
+    remembered : dict, optional
+        The ``columns_`` of a model: what holds where no option says otherwise.
     """
-    options = columns or Columns()
+    source = _open(name, console, seed, columns or Columns(), remembered)
+    if source.several is not None and not several:
+        raise UserError(f"this command takes one target, not {len(source.several)} of {source.name}; name one column")
+    return source
+
+
+def _open(name: str, console: Console, seed: int, options: Columns, remembered: dict[str, Any] | None) -> Source:
     path, embedded = Path(name), EMBEDDED.fullmatch(name)
     if embedded:
         options.check("embedded networks", name)
         graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
         return Source(name, graphs, np.array(EGONET_MODELS)[y])
     if is_table(name):
-        options.check("a table of molecules", name)
-        return _open_table(name, options)
+        options.check(TABLE, name)
+        return _open_table(name, options, console, remembered)
     if not path.exists():
         check_source(name)
         options.check("a data set in TU layout", name)
@@ -206,14 +265,15 @@ def open_source(name: str, console: Console, seed: int = 0, columns: Columns | N
             raise UserError(str(error)) from None
     if path.suffix == ".parquet":
         options.check("a Parquet file", name)
-        graphs, found = read_parquet(path, **options.named())
-        return Source(
-            path.stem, graphs, found if options.labels is None else _join_labels(options.labels, graphs, name)
-        )
+        graphs, y = read_parquet(path, **options.named())
+        return Source(path.stem, graphs, y if options.labels is None else _join_labels(options.labels, graphs, name))
     if graph_files(path):
-        options.check("a folder of graph files", name)
+        options = options.check(FOLDER, name, remembered)
         graphs = as_collection(path, **options.named())
-        return Source(path.name, graphs, None if options.labels is None else _join_labels(options.labels, graphs, name))
+        labels = None if options.labels is None else _join_labels(options.labels, graphs, name)
+        source = Source(path.name, graphs, labels)
+        source.columns = options.told(FOLDER)
+        return source
     options.check("a data set in TU layout", name)
     data = read_tu(path, directed=options.directed)
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
@@ -224,10 +284,11 @@ def open_source(name: str, console: Console, seed: int = 0, columns: Columns | N
     return Source(data.name, data.graphs, data.y)
 
 
-def _join_labels(option: str, graphs: GraphCollection, name: str) -> NDArray[Any]:
+def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
     """Return the classes or numbers that ``--labels FILE[:COLUMN]`` gives the graphs, joined by their names.
 
-    The first column of the table holds the names of graphs, with or without the ending of their files.
+    The first column of the table holds the names of graphs, with or without the ending of their files. Several columns
+    with commas between them, or "all", give a dict of targets with gaps.
     """
     file, _, column = (option, "", "") if Path(option).is_file() else option.rpartition(":")
     if not Path(file).is_file():
@@ -238,8 +299,10 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> NDArray[Any
         lines, columns = read_columns(opened, file, Path(file).suffix.lower())
     titles = list(columns)
     column = column or (titles[1] if len(titles) == 2 else "")
-    if column not in titles[1:]:
-        problem = f"has no column {column!r} behind its first" if column else "has several columns; name one"
+    chosen = [column] if column in titles[1:] else titles[1:] if column == "all" else column.split(",")
+    unknown = next((one for one in chosen if one not in titles[1:]), None)
+    if unknown is not None:
+        problem = f"has no column {unknown!r} behind its first" if column else "has several columns; name one"
         raise UserError(
             f"--labels {option}: {file} {problem}, as in --labels {file}:COLUMN; there is {', '.join(titles)}"
         )
@@ -261,28 +324,43 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> NDArray[Any
     if strange is not None:
         raise UserError(f"{file}, line {lines[place_of[strange]]}: there is no graph {strange!r} in {name}")
     order = [place_of[one] for one in graphs.names]
-    y = read_targets([columns[column][row] for row in order], [lines[row] for row in order], file, column)
-    return _whole_numbers(y)
+    found = {
+        one: read_targets([columns[one][row] for row in order], [lines[row] for row in order], file, one, gaps=gaps)
+        for gaps in [len(chosen) > 1]
+        for one in chosen
+    }
+    return found if len(found) > 1 else whole_numbers(found[chosen[0]])
 
 
-def _open_table(name: str, options: Columns) -> MoleculeSource:
+def _open_table(
+    name: str, options: Columns, console: Console, remembered: dict[str, Any] | None = None
+) -> MoleculeSource:
     source: Any = sys.stdin if name == STANDARD_INPUT else Path(name)
     errors = options.errors or "raise"
+    known = remembered or {}
+    target: Any = options.target
+    if isinstance(target, list) and len(target) == 1:
+        (target,) = target
     table = read_molecules(
         source,
-        options.smiles or "smiles",
-        options.target,
+        options.smiles or [known.get("smiles", "smiles"), "smiles"],
+        target,
         errors=errors,
         max_atoms=MAX_ATOMS if options.max_atoms is None else options.max_atoms,
         name=options.name,
     )
     if not table.molecules:
         raise UserError(f"{name} holds no molecule that can be read")
-    return MoleculeSource(table, table.graphs(errors))
+    if isinstance(table.y, dict) and target == "all":
+        console.note(f"--target all: {', '.join(table.y)}")
+    found = MoleculeSource(table, table.graphs(errors))
+    targets = list(table.y) if isinstance(table.y, dict) else [] if target is None else [target]
+    found.columns = {"kind": TABLE, "smiles": table.smiles_column, "target": targets}
+    return found
 
 
-def _whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
+def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
     """Return numbers of which all are whole, and few different, as integers: they are names of classes, mostly."""
-    values = np.unique(y)
+    values = np.unique(y) if y.dtype.kind == "f" else y
     are_classes = y.dtype.kind == "f" and len(values) <= MEANINGS and bool((values % 1 == 0).all())
     return y.astype(np.int64) if are_classes else y

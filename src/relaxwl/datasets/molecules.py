@@ -1,10 +1,11 @@
 """Tables of molecules: a column of SMILES in a CSV or TSV file, lines of a .smi file, or molecules of an SDF file."""
 
 import csv
+import math
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -28,10 +29,12 @@ from relaxwl.datasets.smiles import (
     shortened,
 )
 
-# What to do about a row that cannot be read, in Python and on the command line.
-ADVICE = 'errors="skip" (--errors skip) leaves such rows out'
+# What to do about a row that cannot be read.
+ADVICE = "errors='skip' leaves such rows out"
 # Columns that name molecules where nobody says which does, whatever their case.
 NAMING = ("name", "id")
+# Cells of several targets that say that nothing was measured, whatever their case.
+GAPS = ("", "nan", "na", "n/a", "none", "null")
 
 
 class MoleculeTableError(ValueError):
@@ -50,23 +53,26 @@ class MoleculeTable:
         The SMILES.
     molecules : list
         RDKit's molecules, None where unreadable.
-    y : array or None
-        Targets, if asked for.
+    y : array, dict of arrays, or None
+        Targets, if asked for; of several targets, the column of each, with NaN or None where there are gaps.
     lines : list of int
         Where each row ends in the file (of an SDF file, its number).
     columns : dict of list of str
         All columns as they are written.
     names : list of str
         What each molecule is called: its SMILES, if there is no column of names.
+    smiles_column : str
+        Title of the column of SMILES.
     """
 
     name: str
     smiles: list[str]
     molecules: list[Any]
-    y: NDArray[Any] | None
+    y: NDArray[Any] | dict[str, NDArray[Any]] | None
     lines: list[int]
     columns: dict[str, list[str]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    smiles_column: str = "smiles"
 
     def graphs(self, errors: str, **options: Any) -> MoleculeCollection:
         """Return the molecules as graphs; ``options`` are those of :func:`relaxwl.molecules.from_rdkit`."""
@@ -79,14 +85,14 @@ class MoleculeTable:
 def load_molecules(
     path: str | os.PathLike[str],
     smiles: str = "smiles",
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     *,
     errors: str = "raise",
     atom_labels: AtomLabels = "element",
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
     **options: Any,
-) -> tuple[MoleculeCollection, NDArray[Any] | None]:
+) -> tuple[MoleculeCollection, NDArray[Any] | dict[str, NDArray[Any]] | None]:
     r"""Read molecules from a CSV, TSV, SMI or SDF file; its ending says which.
 
     Parameters
@@ -94,9 +100,11 @@ def load_molecules(
     path : path
         A table with a header line; or lines of a SMILES and a name (``.smi``); or molecules with properties (``.sdf``),
         which stand for the columns.
-    smiles, target : str
-        Names of the columns with the SMILES (whatever its case) and with the measured values. Without a target ``y`` is
-        None.
+    smiles : str
+        Name of the column with the SMILES, whatever its case.
+    target : str or list of str, optional
+        Name of the column with the measured values; a list names several, in which empty cells are gaps, and "all"
+        takes all columns of numbers or classes that do not name the molecules. Without a target ``y`` is None.
     errors : {"raise", "skip", "nan"}
         What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
         keep the row, with a graph without nodes or a target NaN.
@@ -110,6 +118,7 @@ def load_molecules(
     graphs : MoleculeCollection
         A :class:`~relaxwl.GraphCollection` that remembers its molecules.
     y : array of float, or of str where no target is a number (classes), or None
+        Of several targets a dict with an array for each, which predictors take as ``y``.
 
     Examples
     --------
@@ -127,8 +136,8 @@ def load_molecules(
 
 def read_molecules(
     path: str | os.PathLike[str] | TextIO,
-    smiles: str = "smiles",
-    target: str | None = None,
+    smiles: str | Sequence[str] = "smiles",
+    target: str | Sequence[str] | None = None,
     *,
     errors: str = "raise",
     max_atoms: int | None = MAX_ATOMS,
@@ -136,12 +145,15 @@ def read_molecules(
 ) -> MoleculeTable:
     """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters.
 
-    A stream of text, such as standard input, holds a table with a header, or lines of a SMILES and a name.
+    A stream of text, such as standard input, holds a table with a header, or lines of a SMILES and a name. Of several
+    names of the column of SMILES, the first that the table has counts.
     """
     check_choice("errors", errors, ERRORS)
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
     if stream is None and not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    wanted = [smiles] if isinstance(smiles, str) else list(smiles)
+    smiles = wanted[-1]
     if path.suffix.lower() == ".sdf":
         columns, molecules = _read_sdf(path, errors, max_atoms)
         lines, texts = list(range(1, len(molecules) + 1)), columns["smiles"]
@@ -149,11 +161,14 @@ def read_molecules(
         if stream is not None:
             first = stream.readline()
             titles = [title.strip().lower() for title in re.split("[,\t]", first)]
-            ending = ".smi" if smiles.lower() not in titles else ".tsv" if "\t" in first else ".csv"
+            is_table = any(one.lower() in titles for one in wanted)
+            ending = ".smi" if not is_table else ".tsv" if "\t" in first else ".csv"
             lines, columns = read_columns(chain([first], stream), str(path), ending, errors)
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 lines, columns = read_columns(file, str(path), path.suffix.lower(), errors)
+        there = {title.lower() for title in columns}
+        smiles = next((one for one in wanted if one.lower() in there), wanted[0])
         smiles = _column(columns, smiles, str(path), any_case=True)
         texts = columns[smiles]
         try:
@@ -161,17 +176,42 @@ def read_molecules(
         except MoleculeError as error:
             place = f"{path}, line {lines[error.index]}, column {smiles!r}"
             raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
-    target = None if target is None else _column(columns, target, str(path))
     if name is None:
         name = next((column for column in columns if column.lower() in NAMING and all(columns[column])), None)
-    names = texts if name is None else columns[_column(columns, name, str(path))]
-    y = None if target is None else read_targets(columns[target], lines, str(path), target, errors)
+    name = None if name is None else _column(columns, name, str(path))
+    names = texts if name is None else columns[name]
+    y: Any = None
+    if isinstance(target, str) and (target != "all" or target in columns):
+        target = _column(columns, target, str(path))
+        y = read_targets(columns[target], lines, str(path), target, errors)
+    elif target is not None:
+        chosen = _target_columns(columns, (smiles, name), str(path)) if target == "all" else list(target)
+        twice = next((one for one in chosen if chosen.count(one) > 1), None)
+        if twice is not None:
+            raise MoleculeTableError(f"the target {twice!r} is named twice; name each column once")
+        chosen = [_column(columns, one, str(path)) for one in chosen]
+        y = {one: read_targets(columns[one], lines, str(path), one, errors, gaps=True) for one in chosen}
     if errors == "skip":
-        kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(y, row)]
+        needed = None if isinstance(y, dict) else y
+        kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(needed, row)]
         texts, names, molecules, lines = ([column[row] for row in kept] for column in (texts, names, molecules, lines))  # type: ignore[assignment]
         columns = {title: [column[row] for row in kept] for title, column in columns.items()}
-        y = None if y is None else y[kept]
-    return MoleculeTable(path.stem, texts, molecules, y, lines, columns, names)
+        y = {one: values[kept] for one, values in y.items()} if isinstance(y, dict) else None if y is None else y[kept]
+    return MoleculeTable(path.stem, texts, molecules, y, lines, columns, names, smiles)
+
+
+def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None], place: str) -> list[str]:
+    """Return the columns of numbers or classes: all but the ``others`` and texts that mostly differ, as names do."""
+    found = []
+    for title, column in columns.items():
+        known = [value for value in column if value.lower() not in GAPS]
+        is_text = bool(known) and all(math.isnan(_number(value)) for value in known)
+        if title in others or title.lower() in NAMING or (is_text and 2 * len(set(known)) > len(known)):
+            continue
+        found.append(title)
+    if not found:
+        raise MoleculeTableError(f"{place} has no column of numbers or classes; its columns are {', '.join(columns)}")
+    return found
 
 
 def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: bool = False) -> str:
@@ -259,19 +299,33 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     return {title: [record.get(title, "") for record in records] for title in titles}, molecules
 
 
-def read_targets(values: list[str], lines: list[int], path: str, target: str, errors: str = "raise") -> NDArray[Any]:
-    """Return the targets as numbers, or as texts (empty where missing) where none is a number."""
+def read_targets(
+    values: list[str], lines: list[int], path: str, target: str, errors: str = "raise", *, gaps: bool = False
+) -> NDArray[Any]:
+    """Return the targets as numbers, or as texts where none is a number.
+
+    What is missing is an error unless ``errors`` says otherwise. With ``gaps`` it may be missing: as NaN among numbers,
+    as None among texts, which are objects then.
+    """
     numbers = np.array([_number(value) for value in values], np.float64)
-    are_classes = any(values) and not np.isfinite(numbers).any()
-    unreadable = np.array([not value for value in values]) if are_classes else ~np.isfinite(numbers)
-    if unreadable.any():
-        row = int(np.flatnonzero(unreadable)[0])
+    missing = np.array([value.lower() in GAPS if gaps else not value for value in values], bool)
+    are_classes = not missing.all() and not np.isfinite(numbers).any()
+    unreadable = missing if are_classes else ~np.isfinite(numbers)
+    wrong = np.flatnonzero(unreadable & ~missing if gaps else unreadable)
+    if missing.all() and len(wrong) and errors == "raise":
+        raise MoleculeTableError(f"{path}: the column {target!r} has no value at all; take another target")
+    if len(wrong):
+        row = int(wrong[0])
         wanted = "a class" if are_classes else "a finite number"
         problem = f"{path}, line {lines[row]}, column {target!r}: {values[row]!r} is not {wanted}"
         if errors == "raise":
             raise MoleculeTableError(f"{problem}; {ADVICE}")
-        warnings.warn(f"{int(unreadable.sum())} of {len(values)} targets are missing: {problem}", stacklevel=4)
-    return np.array(values) if are_classes else np.where(unreadable, np.nan, numbers)
+        warnings.warn(f"{len(wrong)} of {len(values)} targets are missing: {problem}", stacklevel=4)
+    if not are_classes:
+        return np.where(unreadable, np.nan, numbers)
+    texts = np.array(values, dtype=object if gaps else None)
+    texts[missing] = None if gaps else ""
+    return texts
 
 
 def _number(text: str) -> float:

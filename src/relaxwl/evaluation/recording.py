@@ -25,12 +25,15 @@ from relaxwl.evaluation.selection import Choice, log_loss, regression_scores
 from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.registry import Entry
+from relaxwl.learning.scoring import get_score
 
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
 # Blocks on a side of a picture: enough to see the classes, little enough to keep hundreds of pictures.
 SKETCH_SIDE = 90
 # Variance below this share of the diagonal is rounding: all graphs are the same to the kernel.
 VANISHING = 1e-12
+# Scores of classifiers that know probabilities, beside accuracy and log loss.
+CLASS_SCORES = ("balanced_accuracy", "mcc", "roc_auc", "average_precision")
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,12 @@ class Recorder:
         else:
             codes, converged = choice.prediction.classes, choice.prediction.converged
             predictions, accuracy = [data.classes[code] for code in codes], float(np.mean(codes == targets))
+            table = choice.probabilities
+            offered = ("balanced_accuracy", "mcc") if table is None else CLASS_SCORES
+            table = np.eye(len(data.classes))[codes] if table is None else table
+            scores = {name: get_score(name, "classification")(targets, table) for name in offered}
             if choice.probabilities is not None:
-                scores = {"log_loss": log_loss(choice.probabilities, targets)}
+                scores["log_loss"] = log_loss(choice.probabilities, targets)
         peak = peak_memory()
         return FoldRecord(
             key=self.key,

@@ -159,7 +159,8 @@ class Results(Sequence[Record]):
             Name of the kernel (``"rwl-star"``), or its title as tables print it (``"R-WL*"``). Where it was evaluated
             on other data sets alone, the cell is empty.
         metric : str, optional
-            The score: ``"accuracy"``, and for predictors ``"log_loss"``; in regression ``"rmse"``, ``"mae"``, ``"r2"``,
+            The score: ``"accuracy"``, ``"balanced_accuracy"``, ``"mcc"``, and for predictors ``"roc_auc"``,
+            ``"average_precision"``, ``"log_loss"``; in regression ``"rmse"``, ``"mae"``, ``"r2"``, ``"spearman"``,
             ``"nlpd"``, ``"coverage"``.
 
         Raises
@@ -264,7 +265,9 @@ def _values(complete: dict[int, list[FoldRecord]], metric: str) -> tuple[float, 
     if not scores.size:
         return ()
     given = complete[min(complete)][0].settings.get("splits")
-    return tuple(float(np.mean(part)) for part in (scores.T if given else scores))
+    # A score may be undefined in a fold, as ROC AUC is where one class is not there.
+    rows = (row[~np.isnan(row)] for row in (scores.T if given else scores))
+    return tuple(float(np.mean(row)) if len(row) else float("nan") for row in rows)
 
 
 def _claims(key: Key) -> dict[str, str]:

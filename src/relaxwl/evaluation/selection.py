@@ -22,6 +22,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.limits import time_limit
 from relaxwl.kernels.registry import Entry, Variant
+from relaxwl.learning.scoring import get_score
 from relaxwl.learning.svm import PathScores, Prediction, predict, score_path, submatrix, training_scale
 from relaxwl.predictors.transductive import TransductiveClassifier
 
@@ -307,7 +308,7 @@ def regression_scores(targets: Float64, values: Float64, deviations: Float64 | N
     """Return errors, the explained variance, and with deviations the predictive density and the coverage.
 
     >>> regression_scores(np.array([0.0, 2.0]), np.array([0.0, 1.0]), None)
-    {'rmse': 0.7071067811865476, 'mae': 0.5, 'r2': 0.5}
+    {'rmse': 0.7071067811865476, 'mae': 0.5, 'r2': 0.5, 'spearman': 1.0}
     """
     errors = values - targets
     spread = float(((targets - targets.mean()) ** 2).sum())
@@ -316,6 +317,7 @@ def regression_scores(targets: Float64, values: Float64, deviations: Float64 | N
         "rmse": float(np.sqrt((errors**2).mean())),
         "mae": float(np.abs(errors).mean()),
         "r2": 1 - squares / spread if spread > 0 else 0.0,
+        "spearman": get_score("spearman", "regression")(targets, values),
     }
     if deviations is not None:
         deviations = np.maximum(deviations, LEAST_DEVIATION)

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 # Titles of tables, and what their numbers are.
 METRICS = {
     "accuracy": ("Accuracy", "Accuracy in %"),
+    "balanced_accuracy": ("Balanced accuracy", "Mean share of each class that is found"),
+    "mcc": ("MCC", "Matthews correlation coefficient"),
+    "roc_auc": ("ROC AUC", "Area under the ROC curve"),
+    "average_precision": ("Average precision", "Area under the precision-recall curve"),
     "log_loss": ("Log loss", "Mean negative log probability of the class (less is better)"),
     "rmse": ("RMSE", "Root of the mean squared error (less is better)"),
     "mae": ("MAE", "Mean absolute error (less is better)"),
     "r2": ("R²", "Share of the variance that is explained"),
+    "spearman": ("Spearman correlation", "Rank correlation of predictions and targets"),
     "nlpd": ("NLPD", "Mean negative log predictive density (less is better)"),
     "coverage": ("Coverage", "Share of the targets within predicted intervals of 95 %"),
 }
@@ -136,6 +141,7 @@ def results_table(
     results: "Results",
     reference: Mapping[str, Mapping[str, tuple[float, float] | None]] | None = None,
     metric: str | None = None,
+    mean: bool = False,
 ) -> Table:
     """Return the accuracies: a row for each kernel, a column for each data set.
 
@@ -147,6 +153,8 @@ def results_table(
         Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, to stand in a column beside ours.
     metric : str, optional
         Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
+    mean : bool
+        A row for each data set and the mean over them instead, a column for each kernel, as for several targets.
 
     Raises
     ------
@@ -157,6 +165,18 @@ def results_table(
     datasets, kernels = results.datasets, results.kernels
     metric = metric or results.metric
     cells = {(kernel, name): results.cell(name, kernel, metric) for kernel in kernels for name in datasets}
+    notes = _accuracy_notes(results, cells.values(), metric)
+    if mean:
+        titles = [(results.title(kernel), kernel) for kernel in kernels]
+        heads = [Column(title, (f"{title} mean", f"{title} std", f"{title} repetitions")) for title, _ in titles]
+        lines = []
+        for name in datasets:
+            best = best_cells(cells[kernel, name] for kernel in kernels)
+            lines.append((TableCell(name), *(_accuracy_cell(cells[kernel, name], best) for kernel in kernels)))
+        scale, digits = (100, 2) if metric == "accuracy" else (1, DIGITS)
+        means = [scale * float(np.mean([cells[kernel, name].mean for name in datasets])) for kernel in kernels]
+        last = [TableCell(f"{one:.{digits}f}", values=(one, "", "")) for one in means]
+        return Table(METRICS[metric][0], (Column("target"), *heads), (*lines, (TableCell("mean"), *last)), notes)
     columns = [Column("kernel")]
     rows = {kernel: [TableCell(results.title(kernel))] for kernel in kernels}
     for name in datasets:
@@ -171,7 +191,6 @@ def results_table(
                 mean_std = published[kernel]
                 text = NOT_THERE if mean_std is None else f"{mean_std[0]:.2f} ± {mean_std[1]:.2f}"
                 rows[kernel].append(TableCell(text, values=mean_std or ("", "")))
-    notes = _accuracy_notes(results, cells.values(), metric)
     return Table(METRICS[metric][0], tuple(columns), tuple(tuple(row) for row in rows.values()), notes)
 
 

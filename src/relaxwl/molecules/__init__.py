@@ -6,7 +6,7 @@ from relaxwl.drawing import molecule_svg
 from relaxwl.molecules.descriptors import Descriptors, descriptors
 from relaxwl.molecules.fingerprints import MorganFingerprints, fingerprints
 from relaxwl.molecules.predictors import MoleculeClassifier, MoleculeRegressor
-from relaxwl.molecules.scaffolds import scaffolds
+from relaxwl.molecules.scaffolds import duplicates, scaffolds
 
 __all__ = [
     "Descriptors",
@@ -16,6 +16,7 @@ __all__ = [
     "MoleculeRegressor",
     "MorganFingerprints",
     "descriptors",
+    "duplicates",
     "fingerprints",
     "from_rdkit",
     "from_smiles",

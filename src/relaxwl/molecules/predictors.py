@@ -35,6 +35,7 @@ class MoleculePredictor(GraphPredictor):
         atom_labels: AtomLabels = "element",
         scoring: str | None = None,
         calibration: str = "cv",
+        skip_targets: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -45,6 +46,7 @@ class MoleculePredictor(GraphPredictor):
         self.atom_labels = atom_labels
         self.scoring = scoring
         self.calibration = calibration
+        self.skip_targets = skip_targets
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -1,4 +1,4 @@
-"""Bemis-Murcko scaffolds: ring systems and what joins them, by which molecules are kept together in splits."""
+"""Molecules that belong together in splits: those of one Bemis-Murcko scaffold, and copies of one molecule."""
 
 from typing import Any
 
@@ -26,3 +26,18 @@ def scaffolds(X: Any) -> Int64:
         text = murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
         found.append(numbers.setdefault(text or place, len(numbers)))
     return np.array(found, np.int64)
+
+
+def duplicates(X: Any) -> Int64:
+    """Return a number for each molecule (SMILES or RDKit's); copies of a molecule have the same.
+
+    Copies are told by their canonical SMILES, stereochemistry included.
+
+    >>> duplicates(["CCO", "OCC", "CCN"]).tolist()
+    [0, 0, 1]
+    """
+    from rdkit import Chem
+
+    numbers: dict[str, int] = {}
+    texts = [Chem.MolToSmiles(molecule) for molecule in as_molecules(X)]
+    return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)

@@ -165,7 +165,8 @@ class GraphPredictor(GraphEstimator):
             }
         self._fit_novelty(objects.graphs)
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
-        self.report_ = FitReports(tuple(self.target_names_), tuple(reports)) if self._is_table else reports[0]
+        learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
+        self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
         if not large:
             used = [block for block, weight in self.kernel_weights_.items() if weight > 0]
             self._blocks.keep(used or self._blocks.names)

@@ -88,7 +88,7 @@ class FitReports:
     Attributes
     ----------
     names : tuple of str
-        Names of the targets.
+        Names of the targets with a model.
     reports : tuple of FitReport
         One for each target with a model.
     """
@@ -112,15 +112,13 @@ class FitReports:
         first = self.reports[0]
         width = max(len(name) for name in (*self.names, "mean"))
         lines = [f"{'':{width}}  {first.metric}, {first.validation} ({first.baseline_name})"]
-        for name, report in zip(self.names, self.reports, strict=False):
+        for name, report in zip(self.names, self.reports, strict=True):
             numbers = f"{report.number(report.score)} ({report.number(report.baseline)})"
             lines.append(f"{name:{width}}  {numbers}  {report.task}; {report.chosen}")
         lines.append(f"{'mean':{width}}  {first.number(self.score)}")
         lines += [f"left out: {reason}" for reason in first.left_out]
         lines += [
-            f"note: {name}: {text}"
-            for name, one in zip(self.names, self.reports, strict=False)
-            for text in one.warnings
+            f"note: {name}: {text}" for name, one in zip(self.names, self.reports, strict=True) for text in one.warnings
         ]
         lines.append(f"{self.seconds:.1f} s")
         return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Targets of predictors: one or several columns of classes or numbers, with gaps where a value is unknown."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -51,7 +52,7 @@ def read_targets(
 
     Parameters
     ----------
-    y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
+    y : array-like (n_objects,) or (n_objects, n_targets), DataFrame, or mapping from names to columns
         Classes or numbers. In tables of several columns, NaN, None and ``pandas.NA`` are gaps.
     n_objects : int
         Number of objects.
@@ -62,11 +63,11 @@ def read_targets(
     skip_targets : bool
         Keep targets with one class alone, which are predicted as that class, instead of refusing them.
     """
-    columns = getattr(y, "columns", None)
+    columns = y if isinstance(y, Mapping) else getattr(y, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
-    table = y if getattr(y, "ndim", None) is not None else _as_table(y)
+    table = _as_table(y)
     if getattr(table, "ndim", 1) == 2 and table.shape[1] == 1:
-        table = table.iloc[:, 0] if columns is not None else np.asarray(table)[:, 0]
+        table = table.iloc[:, 0] if hasattr(table, "iloc") else np.asarray(table)[:, 0]
     if getattr(table, "ndim", 1) != 2:
         read = as_classes if classification else as_numbers
         found: Any = read(table, n_objects, things)
@@ -89,7 +90,9 @@ def read_targets(
 
 def _as_table(y: Any) -> Any:
     """Return rows of a list of lists as an array of objects, so that gaps and texts may stand beside each other."""
-    rows = list(y)
+    if getattr(y, "ndim", None) is not None:
+        return y
+    rows = list(zip(*y.values(), strict=True)) if isinstance(y, Mapping) else list(y)
     if rows and all(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
         widths = {len(row) for row in rows}
         if len(widths) > 1:
@@ -133,7 +136,7 @@ def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, li
     if not is_table:
         values = plain_targets(y, n_objects)
         return [(np.arange(n_objects), values.tolist())]
-    table = np.asarray(y if hasattr(y, "ndim") else _as_table(y), dtype=object)
+    table = np.asarray(_as_table(y), dtype=object)
     if table.ndim != 2 or len(table) != n_objects:
         raise ParameterError(
             f"y must be a table with a row for each of {n_objects} objects, not of shape {table.shape}"
