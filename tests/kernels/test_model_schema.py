@@ -66,7 +66,10 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
         lambda k: spoil(level(k).trees, rows=replace(level(k).centers, counts=level(k).centers.counts / 3)),
         "must be drawn as trees",
     ),
-    "fewer drawn": (lambda k: spoil(level(k).trees, rows=level(k).centers.take(np.arange(1))), "as many as the clusters"),
+    "fewer drawn": (
+        lambda k: spoil(level(k).trees, rows=level(k).centers.take(np.arange(1))),
+        "as many as the clusters",
+    ),
     "other centers": (
         lambda k: spoil(level(k).partitioner, centers_=level(k).centers.take(np.arange(1))),
         "as many as the clusters",
