@@ -449,6 +449,8 @@ def _add_reading_options(
     meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
     group.add_argument("--errors", choices=errors, help="rows that cannot be read (default raise); "
                        + "; ".join(meanings[name] for name in errors))  # fmt: skip
+    group.add_argument("--standardize", action="store_true", help="read the largest fragment of each molecule, "
+                       "neutralized; a model remembers this")  # fmt: skip
     group.add_argument("--max-atoms", type=_positive, metavar="N", help="larger molecules count as unreadable "
                        "(default 1000)")  # fmt: skip
 

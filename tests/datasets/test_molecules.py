@@ -112,3 +112,35 @@ def test_file_that_is_no_text(tmp_path):
         load_molecules(tmp_path / "latin.csv")
     with pytest.raises(FileNotFoundError, match=r"absent\.csv"):
         load_molecules(tmp_path / "absent.csv")
+
+
+def test_several_targets_keep_their_gaps(tmp_path):
+    file = tmp_path / "assays.csv"
+    file.write_text("ID,Smiles,a,b,c\nx1,CCO,1,yes,\nx2,C,NA,no,2\nx3,CC,0,,3\nx4,CCC,1,yes,4\nx5,CCN,,no,5\n")
+    _, y = load_molecules(file, target=["a", "b"])
+    np.testing.assert_array_equal(y["a"], [1, np.nan, 0, 1, np.nan])
+    assert y["b"].tolist() == ["yes", "no", None, "yes", "no"]
+    assert list(load_molecules(file, target="all")[1]) == ["a", "b", "c"]
+    assert load_molecules(file, target=["c"])[1]["c"].tolist()[1:] == [2, 3, 4, 5]
+    with pytest.raises(MoleculeTableError, match="no column of numbers or classes"):
+        load_molecules(_written(tmp_path / "bare.csv", "id,smiles\n1,C\n"), target="all")
+    with pytest.raises(MoleculeTableError, match=r"line 3, column 'a': 'NA' is not a finite number; errors='skip'"):
+        load_molecules(file, target="a")
+
+
+def test_standardized_molecules_are_neutral_and_whole(tmp_path):
+    file = _written(tmp_path / "salts.csv", "name,smiles\nacetate,CC(=O)[O-].[Na+]\nethanol,CCO\n")
+    assert load_molecules(file, standardize=True)[0].sources == ("CC(=O)O", "CCO")
+    assert load_molecules(file, standardize=True)[0].names == ("acetate", "ethanol")
+    assert read_molecules(file).molecules[0].GetNumAtoms() == 5
+    assert read_molecules(file, standardize=True).columns["smiles"][0] == "CC(=O)[O-].[Na+]"
+
+
+def test_a_table_is_printed_in_one_line(tmp_path):
+    file = _written(tmp_path / "many.csv", "id,smiles\n" + "".join(f"{n},C\n" for n in range(300)))
+    assert repr(read_molecules(file)) == "MoleculeTable(many: 300 molecules; columns id, smiles)"
+
+
+def _written(path, text):
+    path.write_text(text)
+    return path

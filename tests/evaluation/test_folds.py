@@ -7,8 +7,9 @@ import pytest
 
 from evaluation.toy_kernels import QUICK, Broken
 from relaxwl.evaluation import cross_validate
-from relaxwl.evaluation.folds import Settings, kernel_seed, outer_splits, read_splits
+from relaxwl.evaluation.folds import Data, Settings, kernel_seed, outer_splits, read_splits
 from relaxwl.kernels import WeisfeilerLehman
+from relaxwl.molecules import from_smiles
 
 FOLDS = [
     {"test": [9, 8], "model_selection": [{"train": [0, 3, 1, 2], "validation": [5, 4]}]},
@@ -86,6 +87,21 @@ def test_groups_are_not_torn_apart():
     for part in outer_splits(np.random.default_rng(0).standard_normal(60), settings, 0, splits):
         assert not set(groups[part.train]) & set(groups[part.test])
         assert len(part.test) == 12
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("words", [None, "random:5"])
+def test_copies_of_a_molecule_are_not_torn_apart(task, words):
+    pytest.importorskip("rdkit.Chem")
+    graphs = from_smiles([smiles for n in range(1, 21) for smiles in ("C" * n + "O", "O" + "C" * n, "N" + "C" * n)])
+    splits = None if words is None else read_splits(words, 60)
+    settings = Settings("inductive", 5, 2, (1.0,), None, 0, task=task)
+    data = Data.of(graphs, np.arange(60) % 2, "data", settings, splits, None, None)
+    assert len(set(data.copies)) == 40
+    for part in outer_splits(data.y, settings, 0, splits, data.copies):
+        for one, other in ((part.train, part.test), *part.inner):
+            assert not set(data.copies[one]) & set(data.copies[other])
+    assert Data.of(graphs[::3], np.arange(20) % 2, "data", settings, splits, None, None).copies is None
 
 
 def test_given_folds_are_evaluated_as_they_are(toy):

@@ -8,7 +8,7 @@ from molecules.small_molecules import TEXTS
 from relaxwl.molecules import Descriptors, descriptors
 from relaxwl.molecules.descriptors import KINDS, descriptor_names, kind_of
 
-pytest.importorskip("rdkit.Chem")
+Chem = pytest.importorskip("rdkit.Chem")
 
 
 def test_descriptors_have_one_scale():
@@ -49,3 +49,11 @@ def test_every_descriptor_is_of_a_kind():
     assert kind_of("SMR_VSA1") == "surfaces"
     assert kind_of("Chi0") == "topology"
     assert kind_of("MolLogP") == "the whole"
+
+
+def test_a_molecule_that_was_described_before_is_taken_apart_as_one_read_anew():
+    fitted = Descriptors().fit(TEXTS)
+    for text in ("CC(C)=CCCC(C)=CC=O", "Cc1occc1C(=O)Nc1ccccc1"):
+        used = Chem.MolFromSmiles(text)
+        fitted.transform([used])
+        np.testing.assert_array_equal(fitted.without_nodes([used]), fitted.without_nodes([text]))

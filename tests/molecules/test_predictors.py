@@ -111,3 +111,31 @@ def test_saved_models_answer_alike(fitted, tmp_path):
     assert again.predict(SMILES).tolist() == classifier.predict(SMILES).tolist()
     with pytest.raises(ModelFileError, match="holds a MoleculeClassifier"):
         MoleculeRegressor.load(tmp_path / "classes.rwl")
+
+
+def test_salts_copies_and_stereochemistry():
+    smiles, y = [*SMILES, "CCO.Cl", "OCC"], [*TARGETS, TARGETS[11] + 0.5, TARGETS[11] - 0.25]
+    model = MoleculeRegressor(views=["wl", "descriptors"], standardize=True, random_state=0).fit(smiles, y)
+    assert model.predict(["CCCO.Cl"]) == pytest.approx(model.predict(["CCCO"]))
+    note = "1 molecules occur more than once, whose targets differ by 0.75 (median) and 0.75 (maximum)"
+    assert note in str(model.report_)
+    plain = MoleculeRegressor(views=["wl"], random_state=0).fit(SMILES, TARGETS)
+    assert "more than once" not in str(plain.report_)
+    classes = MoleculeClassifier(views=["wl"], random_state=0).fit([*SMILES, "OCC"], [*(TARGETS > 0), TARGETS[11] < 0])
+    assert "1 of them with different classes" in str(classes.report_)
+    handed = ["C[C@H](N)" + "C" * n for n in range(2, 7)] + ["C[C@@H](N)" + "C" * n for n in range(2, 7)]
+    stereo = MoleculeClassifier(views=["wl"], stereo=True, random_state=0).fit(handed, [0] * 5 + [1] * 5)
+    assert stereo.score(handed, [0] * 5 + [1] * 5) == 1
+
+
+def test_descriptors_that_carry_a_prediction_are_named(fitted):
+    (found,) = fitted.explain(["CCCCO"])
+    effects = [abs(one.effect) for one in found.columns(1000)]
+    assert effects == sorted(effects, reverse=True)
+    assert {"MolLogP", "MolWt"} <= {one.name for one in found.columns(1000)}
+    assert found.columns(2) == found.columns(1000)[:2]
+
+
+def test_atoms_beside_double_bonds_are_explained():
+    model = MoleculeRegressor(views=["descriptors"], random_state=0).fit([*SMILES, "CC(C)=CCCC(C)=CC=O"], [*TARGETS, 0])
+    assert np.isfinite(model.explain(["CC(C)=CCCC(C)=CC=O"])[0].effects).all()

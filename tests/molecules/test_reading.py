@@ -6,6 +6,7 @@ import pytest
 from molecules.small_molecules import TEXTS
 from relaxwl import as_collection
 from relaxwl.molecules import Descriptors, MoleculeError, descriptors
+from relaxwl.molecules.reading import as_molecules
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -22,3 +23,12 @@ def test_what_is_no_molecule_is_named():
         descriptors(as_collection([(1, [])]))
     with pytest.raises(ValueError, match="no molecules"):
         Descriptors().fit([])
+
+
+def test_a_table_with_one_column_or_one_called_smiles():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"id": [1, 2], "Smiles": ["CCO", "C"]})
+    for X in (table, table[["Smiles"]], table.Smiles):
+        assert [molecule.GetNumAtoms() for molecule in as_molecules(X)] == [3, 1]
+    with pytest.raises(TypeError, match=r"one column of SMILES, or one called smiles, not \['a', 'b'\]"):
+        as_molecules(pandas.DataFrame({"a": ["C"], "b": ["C"]}))

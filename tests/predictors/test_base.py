@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from predictors.small_data import GRAPHS, TEST
-from relaxwl import GraphClassifier, GraphRegressor
+from relaxwl import GraphClassifier, GraphRegressor, as_collection
 from relaxwl.predictors import base
 
 CLASSES = np.arange(len(GRAPHS)) % 2
@@ -51,3 +51,13 @@ def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
 def test_bad_limits_of_time_are_named():
     with pytest.raises(ValueError, match="time_limit must be a number of seconds > 0 or None, not -1"):
         GraphClassifier(time_limit=-1).fit(GRAPHS, CLASSES)
+
+
+def test_graphs_without_edge_labels_are_refused_in_words_of_the_model():
+    edges, labels = [(0, 1), (1, 2)], ["a"] * 3
+    labeled = as_collection([(3, edges, labels, ["x", "xy"[place % 2]]) for place in range(12)])
+    model = GraphClassifier(effort="quick", random_state=0).fit(labeled, np.arange(12) % 2)
+    bare = as_collection([(3, edges, labels)])
+    for call in (model.predict, model.kneighbors, model.explain):
+        with pytest.raises(ValueError, match="fitted on graphs with edge labels, and these have none"):
+            call(bare)

@@ -7,6 +7,7 @@ import pytest
 
 from relaxwl import GraphCollection
 from relaxwl.predictors import ClusterEffect, NodeEffects
+from relaxwl.predictors.effects import ColumnEffect
 from relaxwl.reports.effects import render_effects, write_effects
 from relaxwl.unfolding.tree import UnfoldingTree
 from reports.fit_report import REPORT
@@ -65,4 +66,19 @@ def test_molecules_stand_with_their_clusters(tmp_path):
     assert "<h2>CCO: 0.5 (known: &lt;soluble&gt;); novelty 0.12</h2>" in page
     assert "<h2>CC#N: class soluble, decision 0.5 (known: None); novelty 2.00, so this is a guess</h2>" in page
     assert page.count("<figure") == 3
+    assert '<th scope="col">atom</th>' in page
     assert "lowers the value by 0.25 (depth 1)" in page
+
+
+def test_negligible_effects_are_left_out_and_descriptors_and_neighbors_named():
+    columns = [ColumnEffect("MolLogP", 1.5, -0.9), ColumnEffect("TPSA", -0.25, 3.9e-12)]
+    effects = np.array([0.4, 3.9e-12, 0.0])
+    found = NodeEffects(GRAPH, 0.5, 0.5, effects, _find_columns=lambda: columns)
+    page = render_effects([found], neighbors=[[(0.125, "near & far")]])
+    assert "e-12" not in page
+    assert "Descriptors of the whole molecule carry this prediction" in page
+    assert "<td>+1.5</td><td>-0.9</td>" in page
+    assert "TPSA" not in page
+    assert '<th scope="row">0.125</th><td>near &amp; far</td>' in page
+    nothing = NodeEffects(GRAPH, 0.5, 0.5, np.zeros(3))
+    assert "No node changes the prediction noticeably." in render_effects([nothing])

@@ -69,6 +69,7 @@ OPTIONS = {
     "errors": "--errors",
     "directed": "--directed",
     "scoring": "--scoring",
+    "standardize": "--standardize",
     "skip_targets": "--skip-targets",
     "coverage": "--coverage",
 }

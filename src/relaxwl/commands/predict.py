@@ -26,6 +26,8 @@ MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression"
 KNOWN = " (where the model has learned from these graphs, that says little about others)"
 # Parts of which --validate holds one out.
 N_PARTS = 5
+# Training graphs that the page names beside each graph.
+N_NEAREST = 3
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:
@@ -36,7 +38,7 @@ def run_fit(arguments: Namespace, console: Console) -> None:
     options = {"scoring": arguments.scoring, "n_jobs": arguments.jobs, "random_state": arguments.seed}
     options |= {"skip_targets": arguments.skip_targets} if task == "classification" else {}
     if isinstance(source, MoleculeSource):
-        model = MOLECULES[task](**options, verbose=console.verbose)
+        model = MOLECULES[task](**options, standardize=arguments.standardize, verbose=console.verbose)
     else:
         model = GRAPHS[task](
             effort=arguments.effort, time_limit=arguments.time_limit, **options, verbose=console.verbose
@@ -171,8 +173,20 @@ def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_
         report=model.report_.reports[0] if several else model.report_,
         novelty=model.novelty(graphs),
         truth=None if known is None else known[places].tolist(),
+        neighbors=_nearest(model, graphs, N_NEAREST),
     )
     return len(graphs)
+
+
+def _nearest(model: Any, graphs: Any, n_neighbors: int) -> Any:
+    """Return distance and name of the nearest training objects; None for models that do not keep them."""
+    try:
+        distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
+    except ValueError:  # a linear model
+        return None
+    names = model.names_ or [None] * model.n_objects_in_
+    shown = [[names[place] or f"training object {place}" for place in row] for row in places.tolist()]
+    return [list(zip(far, near, strict=True)) for far, near in zip(distances.tolist(), shown, strict=True)]
 
 
 def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:

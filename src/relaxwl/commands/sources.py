@@ -155,6 +155,7 @@ class Columns:
     edge_attributes: str | None = None
     missing: str | None = None
     directed: bool = False
+    standardize: bool = False
 
     @classmethod
     def of(cls, arguments: Namespace) -> "Columns":
@@ -192,7 +193,7 @@ _NAMED = ("labels", "node_label", "edge_label", "node_attributes", "edge_attribu
 # Kinds of data sets, and the options that apply to them.
 APPLY: dict[str, tuple[str, ...]] = {
     "embedded networks": (),
-    TABLE: ("smiles", "target", "errors", "name", "max_atoms"),
+    TABLE: ("smiles", "target", "errors", "name", "max_atoms", "standardize"),
     "a Parquet file": _NAMED,
     FOLDER: _NAMED,
     "a data set in TU layout": ("directed",),
@@ -348,6 +349,7 @@ def _open_table(
         errors=errors,
         max_atoms=MAX_ATOMS if options.max_atoms is None else options.max_atoms,
         name=options.name,
+        standardize=options.standardize,
     )
     if not table.molecules:
         raise UserError(f"{name} holds no molecule that can be read")

@@ -41,7 +41,7 @@ class MoleculeTableError(ValueError):
     """A table that cannot be read; the message names the file and the line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MoleculeTable:
     """Contents of a table of molecules.
 
@@ -74,6 +74,12 @@ class MoleculeTable:
     names: list[str] = field(default_factory=list)
     smiles_column: str = "smiles"
 
+    def __repr__(self) -> str:
+        lost = sum(molecule is None for molecule in self.molecules)
+        parts = [f"{len(self.molecules)} molecules", *([f"{lost} unreadable"] if lost else [])]
+        parts += [f"columns {', '.join(self.columns)}"] if self.columns else []
+        return f"MoleculeTable({self.name}: {'; '.join(parts)})"
+
     def graphs(self, errors: str, **options: Any) -> MoleculeCollection:
         """Return the molecules as graphs; ``options`` are those of :func:`relaxwl.molecules.from_rdkit`."""
         graphs: MoleculeCollection = collected(
@@ -91,6 +97,7 @@ def load_molecules(
     atom_labels: AtomLabels = "element",
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
+    standardize: bool = False,
     **options: Any,
 ) -> tuple[MoleculeCollection, NDArray[Any] | dict[str, NDArray[Any]] | None]:
     r"""Read molecules from a CSV, TSV, SMI or SDF file; its ending says which.
@@ -112,6 +119,8 @@ def load_molecules(
         As in :func:`relaxwl.molecules.from_smiles`.
     name : str, optional
         The column that becomes the ``names`` of the graphs; by default ``name`` or ``id``, else the SMILES.
+    standardize : bool
+        Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`.
 
     Returns
     -------
@@ -130,7 +139,7 @@ def load_molecules(
     >>> graphs.names, y.tolist()
     (('ethanol', 'methane'), [-5.0, 2.0])
     """
-    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms, name=name)
+    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms, name=name, standardize=standardize)
     return table.graphs(errors, atom_labels=atom_labels, **options), table.y
 
 
@@ -142,6 +151,7 @@ def read_molecules(
     errors: str = "raise",
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
+    standardize: bool = False,
 ) -> MoleculeTable:
     """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters.
 
@@ -180,6 +190,14 @@ def read_molecules(
         name = next((column for column in columns if column.lower() in NAMING and all(columns[column])), None)
     name = None if name is None else _column(columns, name, str(path))
     names = texts if name is None else columns[name]
+    if standardize:
+        molecules = [None if molecule is None else standardized(molecule) for molecule in molecules]
+        written = import_rdkit().MolToSmiles
+        texts = ["" if molecule is None else str(written(molecule)) for molecule in molecules]
+    if name is not None:
+        for molecule, called in zip(molecules, names, strict=True):
+            if molecule is not None:
+                molecule.SetProp("_Name", called)
     y: Any = None
     if isinstance(target, str) and (target != "all" or target in columns):
         target = _column(columns, target, str(path))
@@ -198,6 +216,24 @@ def read_molecules(
         columns = {title: [column[row] for row in kept] for title, column in columns.items()}
         y = {one: values[kept] for one, values in y.items()} if isinstance(y, dict) else None if y is None else y[kept]
     return MoleculeTable(path.stem, texts, molecules, y, lines, columns, names, smiles)
+
+
+def standardized(molecule: Any) -> Any:
+    """Return the largest fragment of an RDKit molecule, neutralized, by RDKit's MolStandardize.
+
+    >>> from rdkit import Chem
+    >>> Chem.MolToSmiles(standardized(Chem.MolFromSmiles("CC(=O)[O-].[Na+]")))
+    'CC(=O)O'
+    """
+    from rdkit import rdBase
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    with rdBase.BlockLogs():
+        largest = rdMolStandardize.LargestFragmentChooser().choose(molecule)
+        found = rdMolStandardize.Uncharger().uncharge(largest)
+    if molecule.HasProp("_Name"):
+        found.SetProp("_Name", molecule.GetProp("_Name"))
+    return found
 
 
 def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None], place: str) -> list[str]:

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike
 
 # Ends of the scale of colors: what lowers the prediction, and what raises it. Told apart also by the color-blind.
 LOWERS, RAISES = np.array([0.26, 0.46, 0.85]), np.array([0.93, 0.49, 0.19])
+# Pixels of a bond.
+BOND_LENGTH = 24
 
 
 def molecule_svg(
@@ -51,8 +53,9 @@ def molecule_svg(
     drawer = rdMolDraw2D.MolDraw2DSVG(width, height)
     options: Any = drawer.drawOptions()
     options.highlightRadius = 0.4
+    options.fixedBondLength = BOND_LENGTH  # one scale for all pictures, but for molecules that would not fit
     options.useBWAtomPalette()  # so that colors have one meaning
-    drawable = rdMolDraw2D.PrepareMolForDrawing(molecule, kekulize=False)
+    drawable = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer.DrawMolecule(drawable, highlightAtoms=list(colors), highlightAtomColors=colors, highlightBonds=[])
     drawer.FinishDrawing()
     return str(drawer.GetDrawingText())

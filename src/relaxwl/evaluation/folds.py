@@ -3,17 +3,26 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
 import relaxwl
 from relaxwl._progress import printable
 from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice, check_integer, looks_continuous, plain_targets
+from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.learning.svm import SOLVERS
@@ -101,6 +110,7 @@ class Data:
     """What is evaluated on, under which settings and with which means.
 
     ``y`` holds codes that index ``classes``, or in regression (where there are no classes) the targets themselves.
+    Graphs with the same number in ``copies`` are copies of a molecule, which drawn folds keep together.
     """
 
     name: str
@@ -112,6 +122,7 @@ class Data:
     splits: Splits | None
     n_jobs: int | None
     time_limit: float | None
+    copies: Int64 | None = None
 
     def targets(self, positions: Int64) -> list[Any]:
         """Return the classes or numbers of some graphs, as the user gave them."""
@@ -140,7 +151,14 @@ class Data:
                 _check_class_sizes(found, sizes, settings)
             values, classes = codes.astype(np.int64), found.tolist()
         fingerprint = digest.hexdigest()[:DIGITS]
-        return cls(printable(dataset), fingerprint, graphs, values, classes, settings, splits, *means)
+        copies: Int64 | None = None
+        if isinstance(graphs, MoleculeCollection) and all(source is not None for source in graphs.sources):
+            from relaxwl.molecules import duplicates  # with all predictors, which others do without
+
+            numbers = duplicates(graphs)
+            copies = numbers if len(np.unique(numbers)) < len(graphs) else None
+        found_data = cls(printable(dataset), fingerprint, graphs, values, classes, settings, splits, *means)
+        return replace(found_data, copies=copies)
 
 
 def _check_class_sizes(classes: Any, sizes: Int64, settings: Settings) -> None:
@@ -239,36 +257,47 @@ def _given_fold(fold: Any, n_graphs: int, where: str) -> Split:
 # ------------------------------------------------------------------------------------------------ drawn folds
 
 
-def outer_splits(y: Any, settings: Settings, repetition: int, splits: Splits | None = None) -> list[Split]:
-    """Return the folds of a repetition, which depend on targets, settings and repetition alone."""
+def outer_splits(
+    y: Any, settings: Settings, repetition: int, splits: Splits | None = None, copies: Int64 | None = None
+) -> list[Split]:
+    """Return the folds of a repetition, which depend on targets, settings, repetition and copies of molecules alone."""
     if splits is not None and splits.given is not None:
         return list(splits.given)
     seeds = np.random.SeedSequence([settings.random_state, repetition]).generate_state(settings.n_folds + 1)
-    parts = _outer_parts(y, settings, int(seeds[0]), splits)
+    parts = _outer_parts(y, settings, int(seeds[0]), splits, copies)
     return [
-        Split(train, test, _inner_splits(y, train, settings, int(seed)))
+        Split(train, test, _inner_splits(y, train, settings, int(seed), copies))
         for (train, test), seed in zip(parts, seeds[1:], strict=True)
     ]
 
 
-def _outer_parts(y: Any, settings: Settings, seed: int, splits: Splits | None) -> Iterator[tuple[Int64, Int64]]:
+def _outer_parts(
+    y: Any, settings: Settings, seed: int, splits: Splits | None, copies: Int64 | None
+) -> Iterator[tuple[Int64, Int64]]:
     """Yield the training and test parts of a repetition."""
     stratified, n = settings.task == "classification", settings.n_folds
     if splits is None:
-        folds: Any = (StratifiedKFold if stratified else KFold)(n, shuffle=True, random_state=seed)
-    elif splits.groups is not None:
+        folds = _folds(stratified, n, seed, copies)
+    elif splits.groups is not None or copies is not None:
         folds = GroupShuffleSplit(n, test_size=TEST_SHARE, random_state=seed)
     else:
         folds = (StratifiedShuffleSplit if stratified else ShuffleSplit)(n, test_size=TEST_SHARE, random_state=seed)
-    groups = None if splits is None else splits.groups
+    groups = copies if splits is None or splits.groups is None else splits.groups
     for train, test in folds.split(np.empty(len(y)), y if stratified else None, groups):
         yield np.sort(train), np.sort(test)
 
 
-def _inner_splits(y: Any, train: Int64, settings: Settings, seed: int) -> tuple[tuple[Int64, Int64], ...]:
-    kind = StratifiedKFold if settings.task == "classification" else KFold
-    folds = kind(settings.inner_folds, shuffle=True, random_state=seed)
-    return tuple((train[fit], train[held_out]) for fit, held_out in folds.split(np.empty(len(train)), y[train]))
+def _folds(stratified: bool, n_folds: int, seed: int, copies: Int64 | None) -> Any:
+    plain, grouped = (StratifiedKFold, StratifiedGroupKFold) if stratified else (KFold, GroupKFold)
+    return (plain if copies is None else grouped)(n_folds, shuffle=True, random_state=seed)
+
+
+def _inner_splits(
+    y: Any, train: Int64, settings: Settings, seed: int, copies: Int64 | None
+) -> tuple[tuple[Int64, Int64], ...]:
+    folds = _folds(settings.task == "classification", settings.inner_folds, seed, copies)
+    parts = folds.split(np.empty(len(train)), y[train], None if copies is None else copies[train])
+    return tuple((train[fit], train[held_out]) for fit, held_out in parts)
 
 
 def kernel_seed(random_state: int, repetition: int) -> int:

@@ -101,6 +101,7 @@ def cross_validate(
         validation parts choose parameters; ``"random:20"``, 20 random test parts of a fifth; or ``"scaffold:5"``.
     groups : sequence, optional
         For ``"scaffold:5"``: the group of each graph, such as its molecule's scaffold; groups are not torn apart.
+        Copies of a molecule (graphs from SMILES) are kept together by all folds that are drawn.
     n_folds, n_repeats, inner_folds : int
         Outer folds, repetitions with other folds and reseeded kernels (by default 5, and 1 with ``splits``), inner
         folds for the choice of parameters.
@@ -204,7 +205,7 @@ def _evaluate_folds(
     """Evaluate some folds of a repetition: together if they share Gram matrices, else one by one."""
     data, estimator = recorder.data, recorder.estimator
     inductive, regression = data.settings.protocol == "inductive", data.settings.task == "regression"
-    splits = outer_splits(data.y, data.settings, repetition, data.splits)
+    splits = outer_splits(data.y, data.settings, repetition, data.splits, data.copies)
     part = part_of(advance, max(len(folds), 1))
 
     def variants() -> list[Variant]:

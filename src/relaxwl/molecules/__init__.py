@@ -1,6 +1,6 @@
 """Molecules: SMILES and RDKit molecules as graphs, descriptors, fingerprints, and predictors of what they do."""
 
-from relaxwl.datasets.molecules import load_molecules, read_molecules
+from relaxwl.datasets.molecules import load_molecules, read_molecules, standardized
 from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError, from_rdkit, from_smiles
 from relaxwl.drawing import molecule_svg
 from relaxwl.molecules.descriptors import Descriptors, descriptors
@@ -24,4 +24,5 @@ __all__ = [
     "molecule_svg",
     "read_molecules",
     "scaffolds",
+    "standardized",
 ]

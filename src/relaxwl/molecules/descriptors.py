@@ -180,7 +180,7 @@ def _functions() -> dict[str, Any]:
 def _value(function: Any, molecule: Any) -> float:
     try:
         return float(function(molecule))
-    except (ArithmeticError, ValueError, RuntimeError):
+    except (ArithmeticError, LookupError, ValueError, RuntimeError):
         return float("nan")
 
 
@@ -206,6 +206,7 @@ def _with_dummies(molecule: Any) -> list[Any]:
         editable = Chem.RWMol(molecule)
         editable.ReplaceAtom(index, Chem.Atom(0))
         copy = editable.GetMol()
+        copy.ClearComputedProps()  # what was computed of the molecule, its stereochemistry too, is not that of the copy
         copy.UpdatePropertyCache(strict=False)
         Chem.FastFindRings(copy)
         masked.append(copy)

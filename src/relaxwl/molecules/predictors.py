@@ -1,18 +1,25 @@
 """Predictors of what molecules do: those of graphs, with SMILES read and chemists' views beside those of graphs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from relaxwl._memory import check_memory
-from relaxwl._validation import check_integer
+from relaxwl._validation import check_flag, check_integer
+from relaxwl.datasets.molecules import standardized
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
 from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
+from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.report import FitReport
+from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
@@ -33,6 +40,8 @@ class MoleculePredictor(GraphPredictor):
         max_depth: int = 4,
         n_partitions: int = 30,
         atom_labels: AtomLabels = "element",
+        stereo: bool = False,
+        standardize: bool = False,
         scoring: str | None = None,
         calibration: str = "cv",
         skip_targets: bool = False,
@@ -44,6 +53,8 @@ class MoleculePredictor(GraphPredictor):
         self.max_depth = max_depth
         self.n_partitions = n_partitions
         self.atom_labels = atom_labels
+        self.stereo = stereo
+        self.standardize = standardize
         self.scoring = scoring
         self.calibration = calibration
         self.skip_targets = skip_targets
@@ -55,6 +66,8 @@ class MoleculePredictor(GraphPredictor):
         super()._validate_parameters()
         check_integer("max_depth", self.max_depth, least=1)
         check_integer("n_partitions", self.n_partitions, least=1)
+        check_flag("stereo", self.stereo)
+        check_flag("standardize", self.standardize)
         if not isinstance(self.atom_labels, (str, list, tuple)) and not callable(self.atom_labels):
             raise ValueError(f"atom_labels must be a text, a list of texts or a function, not {self.atom_labels!r}")
         known = isinstance(self.views, (list, tuple)) and self.views and all(name in VIEWS for name in self.views)
@@ -62,9 +75,30 @@ class MoleculePredictor(GraphPredictor):
             raise ValueError(f"views must be some of {', '.join(VIEWS)}, not {self.views!r}")
 
     def _objects(self, X: Any, extra: Any) -> Objects:
-        molecules = as_molecules(X)
+        molecules = [standardized(one) for one in as_molecules(X)] if self.standardize else as_molecules(X)
         table = None if extra is None else as_table(extra, len(molecules))
-        return Objects(from_rdkit(molecules, atom_labels=self.atom_labels), table, molecules)
+        graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo)
+        return Objects(graphs, table, molecules)
+
+    def _fit(self, objects: Objects, targets: list[Target], weights: Any) -> Any:
+        self._copies = duplicates(objects.molecules)
+        return super()._fit(objects, targets, weights)
+
+    def _report(self, head: Any, target: Target) -> FitReport:
+        """Add a note on molecules that occur more than once, and on the spread of their targets."""
+        report = super()._report(head, target)
+        _, places, sizes = np.unique(self._copies[target.rows], return_inverse=True, return_counts=True)
+        n_copied = int((sizes > 1).sum())
+        if not n_copied:
+            return report
+        spreads = [np.ptp(target.values[places == place]) for place in np.flatnonzero(sizes > 1)]
+        differ = (
+            f"{sum(spread > 0 for spread in spreads)} of them with different classes"
+            if target.classes is not None
+            else f"whose targets differ by {np.median(spreads):.3g} (median) and {max(spreads):.3g} (maximum)"
+        )
+        note = f"{n_copied} molecules occur more than once, {differ}; an estimate that leaves one out sees its copies"
+        return replace(report, warnings=(*report.warnings, note))
 
     def _views(self, objects: Objects, **options: Any) -> tuple[list[View], list[str]]:
         depths = [depth for depth in dict.fromkeys((1, 2, self.max_depth)) if depth <= self.max_depth]
@@ -122,6 +156,12 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
         Number of random partitions of R-WL*.
     atom_labels
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
+    stereo : bool
+        Whether chirality and E/Z count in the labels of atoms and bonds (descriptors and fingerprints leave them out).
+    standardize : bool
+        Whether the largest fragment of a molecule, neutralized, stands for it, in fitting and in predicting.
+    scoring, calibration, skip_targets
+        As in :class:`relaxwl.GraphClassifier` and :class:`relaxwl.GraphRegressor`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None

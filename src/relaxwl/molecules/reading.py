@@ -10,7 +10,8 @@ from relaxwl.graphs import Graph, GraphCollection
 def as_molecules(X: Any) -> list[Any]:
     """Return RDKit molecules for SMILES, RDKit molecules or a collection that remembers them.
 
-    What cannot be read is an error with its position.
+    A data frame has one column, or a column called smiles, whatever its case. What cannot be read is an error with its
+    position.
 
     >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
     [3, 1]
@@ -21,6 +22,12 @@ def as_molecules(X: Any) -> list[Any]:
         return as_molecules(X.sources)
     if isinstance(X, GraphCollection):
         raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection, which does not know its chemistry")
+    columns = getattr(X, "columns", None)
+    if columns is not None and hasattr(X, "iloc"):
+        titles = [str(title).strip().lower() for title in columns]
+        if len(titles) != 1 and titles.count("smiles") != 1:
+            raise TypeError(f"expected a table with one column of SMILES, or one called smiles, not {list(columns)}")
+        X = X.iloc[:, 0 if len(titles) == 1 else titles.index("smiles")]
     if isinstance(X, str) or not isinstance(X, Iterable):
         raise TypeError(f"expected a list of SMILES or RDKit molecules, not {type(X).__name__}")
     items = list(X)

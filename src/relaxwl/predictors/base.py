@@ -32,12 +32,12 @@ from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
 from relaxwl.predictors.blocks import KernelBlocks, averages
-from relaxwl.predictors.effects import ClusterEffect, NodeEffects, merged_clusters
+from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, read_targets
-from relaxwl.predictors.views import CountView, Objects, View, as_table, extra_view
+from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 # Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
 # process takes the cube of their number, and the features are those of the same kernels.
@@ -390,6 +390,9 @@ class GraphPredictor(GraphEstimator):
         if (extra is not None) != self._takes_extra:
             fitted, given = ("with", "without") if self._takes_extra else ("without", "with")
             raise ValueError(f"extra must be as in fitting: the model was fitted {fitted} it, and is used {given} it")
+        labeled = any(getattr(getattr(view, "kernel", None), "edge_labels", False) for view in self._blocks.views)
+        if labeled and objects.graphs.edge_vocabulary is None and objects.graphs.n_edges:
+            raise ValueError(f"the model was fitted on {self.things} with edge labels, and these have none")
         for start, stop in spans(len(objects), BATCH if size is None else size):
             yield objects.take(np.arange(start, stop))
 
@@ -426,7 +429,30 @@ class GraphPredictor(GraphEstimator):
             effects = np.zeros(0)
         molecule = None if one.molecules is None else one.molecules[0]
         clusters = partial(self._cluster_effects, one, head, int(column), value)
-        return NodeEffects(one.graphs[0], prediction, value, np.asarray(effects), linear, molecule, clusters)
+        columns = partial(self._column_effects, one, head, int(column), value)
+        return NodeEffects(one.graphs[0], prediction, value, np.asarray(effects), linear, molecule, clusters, columns)
+
+    def _column_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ColumnEffect]:
+        """Return what single columns of vectors do to a prediction: how it changes when one is at its mean."""
+        if isinstance(head, Linear):
+            return []
+        represented, effects = self._blocks.represent(one), []
+        for place, view in enumerate(self._blocks.views):
+            names = getattr(view.scaler, "names_", None) if isinstance(view, VectorView) else None
+            if names is None:
+                continue
+            less = np.repeat(represented[place], len(names), axis=0)
+            np.fill_diagonal(less, 0.0)
+            same = np.zeros(len(names), np.int64)
+            others = [other.take(whole, same) for other, whole in zip(self._blocks.views, represented, strict=True)]
+            changed = self._compared([*others[:place], less, *others[place + 1 :]], [head])[0]
+            without = head.values(*changed)[:, column].tolist()
+            deviations = represented[place][0].tolist()
+            effects += [
+                ColumnEffect(name, far, value - left)
+                for name, far, left in zip(names, deviations, without, strict=True)
+            ]
+        return sorted(effects, key=lambda effect: -abs(effect.effect))
 
     def _cluster_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ClusterEffect]:
         """Return what the clusters of an object's nodes do to a prediction, the strongest first."""

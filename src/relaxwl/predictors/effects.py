@@ -44,6 +44,25 @@ class ClusterEffect:
 
 
 @dataclass(frozen=True)
+class ColumnEffect:
+    """What a descriptor of a molecule does to a prediction.
+
+    Attributes
+    ----------
+    name : str
+        Name of the descriptor.
+    deviation : float
+        Its value, in standard deviations from the mean of the training molecules.
+    effect : float
+        How much lower the value would be if the descriptor were at its mean.
+    """
+
+    name: str
+    deviation: float
+    effect: float
+
+
+@dataclass(frozen=True)
 class NodeEffects:
     """The effect of each node of a graph, or atom of a molecule, on what was predicted for it.
 
@@ -74,6 +93,7 @@ class NodeEffects:
     adds_up: bool = False
     molecule: Any = field(default=None, repr=False)
     _find_clusters: Callable[[], list[ClusterEffect]] | None = field(default=None, repr=False)
+    _find_columns: Callable[[], list[ColumnEffect]] | None = field(default=None, repr=False)
 
     @property
     def rest(self) -> float:
@@ -90,6 +110,13 @@ class NodeEffects:
         There are none where graphs have no part in the prediction.
         """
         return [] if self._find_clusters is None else self._find_clusters()[:k]
+
+    def columns(self, k: int = N_SHOWN) -> list[ColumnEffect]:
+        """Return the ``k`` descriptors with the largest effects, either way, the largest first.
+
+        There are none where descriptors have no part in the prediction.
+        """
+        return [] if self._find_columns is None else self._find_columns()[:k]
 
     def to_svg(self, title: str | None = None, strongest: float | None = None) -> str:
         """Draw the graph, or the molecule, each node in the color of its effect: orange raises ``value``, blue lowers.
@@ -112,10 +139,10 @@ class NodeEffects:
 
     _repr_html_ = to_html
 
-    def cluster_figures(self, k: int = N_SHOWN) -> list[str]:
+    def cluster_figures(self, k: int = N_SHOWN, least: float = 0.0) -> list[str]:
         """Return a picture of each of the ``k`` strongest clusters: its nodes, and its center as a tree."""
         figures = []
-        for one in self.clusters(k):
+        for one in (cluster for cluster in self.clusters(k) if abs(cluster.effect) > least):
             lit = np.zeros(len(self.effects))
             lit[list(one.nodes)] = np.sign(one.effect)
             verb = "raises" if one.effect > 0 else "lowers"

@@ -15,6 +15,8 @@ from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
 
 N_STRONGEST = 5
+# Effects below this share of the strongest of the page are left out.
+NEGLIGIBLE = 0.01
 # The clusters of larger graphs are many, and their pictures show little.
 MAX_CLUSTERED = 60
 LEAD = (
@@ -55,6 +57,7 @@ def render_effects(
     report: FitReport | None = None,
     novelty: Sequence[float] | None = None,
     truth: Sequence[Any] | None = None,
+    neighbors: Sequence[Sequence[tuple[float, str]]] | None = None,
 ) -> str:
     """Return the page as text; it needs no other file, no network and no script.
 
@@ -70,6 +73,8 @@ def render_effects(
         What the predictor's ``novelty`` says of the same graphs; above 1 the page warns.
     truth : sequence, optional
         What is known to be right.
+    neighbors : sequence of lists of (distance, name), optional
+        The nearest training objects of each, from the predictor's ``kneighbors``.
 
     Examples
     --------
@@ -81,7 +86,7 @@ def render_effects(
     >>> page.count("<section>")
     2
     """
-    for name, values in (("novelty", novelty), ("truth", truth)):
+    for name, values in (("novelty", novelty), ("truth", truth), ("neighbors", neighbors)):
         if values is not None and len(values) != len(effects):
             raise ValueError(f"{name} must have one entry for each of {len(effects)} graphs, not {len(values)}")
     strongest = max((float(np.abs(one.effects).max(initial=0.0)) for one in effects), default=0.0)
@@ -93,7 +98,7 @@ def render_effects(
             words += f" (known: {_said(truth[place], name='')})"
         if novelty is not None:
             words += f"; novelty {novelty[place]:.2f}" + (", so this is a guess" if novelty[place] > 1 else "")
-        sections.append(_section(words, _name(place, one), one, strongest))
+        sections.append(_section(words, _name(place, one), one, strongest, neighbors[place] if neighbors else ()))
     kinds = {one.adds_up for one in effects}
     lead = [LEAD, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])]
     return Template(pages.template("report.html")).substitute(
@@ -136,19 +141,42 @@ def _tiles(report: FitReport | None) -> str:
     )
 
 
-def _section(words: str, name: str, found: NodeEffects, strongest: float) -> str:
-    """Draw an object, name its strongest nodes, and show its strongest clusters where it is small."""
-    labels = found.graph.node_labels
+def _section(
+    words: str, name: str, found: NodeEffects, strongest: float, neighbors: Sequence[tuple[float, str]]
+) -> str:
+    """Draw an object; name its strongest nodes, clusters and descriptors, and its nearest training objects."""
+    labels, node = found.graph.node_labels, "node" if found.molecule is None else "atom"
+    columns = found.columns()
+    least = NEGLIGIBLE * max([strongest, *(abs(one.effect) for one in columns)])
     picture = found.to_svg(
-        f"{name}, {found.graph.n_nodes} nodes, colored by their effects on the prediction", strongest
+        f"{name}, {found.graph.n_nodes} {node}s, colored by their effects on the prediction", strongest
     )
-    rows = "".join(
-        f'<tr><th scope="row">{node}</th><td>{"" if labels is None else escape(shortened(str(labels[node])))}</td>'
-        f"<td>{found.effects[node]:+.3g}</td></tr>"
-        for node in found.strongest(N_STRONGEST).tolist()
-    )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("node", "label", "effect"))
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    told = [place for place in found.strongest(N_STRONGEST).tolist() if abs(found.effects[place]) > least]
+    rows = [
+        (place, "" if labels is None else shortened(str(labels[place])), f"{found.effects[place]:+.3g}")
+        for place in told
+    ]
+    table = _table((node, "label", "effect"), rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
     figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
-    figures += found.cluster_figures() if found.graph.n_nodes <= MAX_CLUSTERED else []
+    figures += found.cluster_figures(least=least) if found.graph.n_nodes <= MAX_CLUSTERED else []
+    shown = [(one.name, f"{one.deviation:+.2g}", f"{one.effect:+.3g}") for one in columns if abs(one.effect) > least]
+    if shown:
+        carried = abs(columns[0].effect) > float(np.abs(found.effects).max(initial=0.0))
+        said = "Descriptors of the whole molecule carry this prediction" if carried else "Descriptors"
+        heads = ("descriptor", "standard deviations from the mean", "effect")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{_table(heads, shown)}</figure>")
+    if neighbors:
+        near = [(f"{distance:.3f}", called) for distance, called in neighbors]
+        said = f"The nearest training {'graphs' if found.molecule is None else 'molecules'}"
+        figures.append(f"<figure><figcaption>{said}</figcaption>{_table(('distance', 'name'), near)}</figure>")
     return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table whose rows begin with a head."""
+    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    lines = (
+        f'<tr><th scope="row">{escape(str(first))}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
