@@ -1,7 +1,5 @@
 """Pictures of graphs."""
 
-import pytest
-
 from drawn_pictures import parsed, shapes, texts
 from relaxwl import drawing
 
@@ -28,19 +26,6 @@ def test_large_graphs_are_cut_around_the_highlights():
     assert "… +9,950 more nodes" in texts(svg)
     assert len(svg) < 20_000
     assert "+9,997 more" in drawing.graph_svg(10_000, edges[:1], max_nodes=3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"edges": [(0, 5)]}, "outside of 0 … 1"),
-        ({"edges": [], "highlight": [2]}, "highlight names node 2, but the graph has 2"),
-        ({"edges": [], "labels": ["a"]}, "labels has 1 entries for 2"),
-    ],
-)
-def test_bad_graphs(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        drawing.graph_svg(2, **arguments)
 
 
 def test_empty_graph():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxwl.drawing.molecules import molecule_svg
+from relaxwl.drawing.graphs import molecule_svg
 
 Chem = pytest.importorskip("rdkit.Chem")
 

@@ -17,7 +17,9 @@ def test_text_is_escaped_and_fit_for_xml():
 def test_style_is_embedded_on_request():
     for svg in (
         drawing.tree_svg(PlainTree(["a"], [-1]), embed_style=False),
-        drawing.mapping_svg(PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [], embed_style=False),
+        drawing.mapping_svg(
+            PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [], states=(["deleted"], ["inserted"]), embed_style=False
+        ),
         drawing.graph_svg(1, [], embed_style=False),
     ):
         assert "<style>" not in svg

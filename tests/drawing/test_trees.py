@@ -46,19 +46,9 @@ def test_long_labels_and_many_more():
     assert "… +1.4e+331 more" in texts(drawing.tree_svg(PlainTree(["a"], [-1], hidden=[2**1100])))
 
 
-@pytest.mark.parametrize(
-    ("labels", "parents", "message"),
-    [
-        (["a"], [-1, 0], "as many labels as parents"),
-        ([], [], "as many labels as parents"),
-        (["a", "b"], [-1, 1], "earlier node"),
-        (["a"], [0], "-1 for the root"),
-        (["a"] * 5001, [-1] + [0] * 5000, "5,001 nodes are too many"),
-    ],
-)
-def test_bad_trees(labels, parents, message):
-    with pytest.raises(ValueError, match=message):
-        drawing.tree_svg(PlainTree(labels, parents))
+def test_too_many_nodes_are_refused():
+    with pytest.raises(ValueError, match="5,001 nodes are too many"):
+        drawing.tree_svg(PlainTree(["a"] * 5001, [-1] + [0] * 5000))
 
 
 def test_mapping_colors_and_lines():
@@ -66,6 +56,7 @@ def test_mapping_colors_and_lines():
         PlainTree(["a", "b", "c"], [-1, 0, 0]),
         PlainTree(["a", "x", "d", "d"], [-1, 0, 1, 1]),
         [(0, 0), (1, 1)],
+        states=(["kept", "relabeled", "deleted"], ["kept", "relabeled", "inserted", "inserted"]),
         captions=("before", "after"),
     )
     # One of each in the legend.
@@ -77,11 +68,12 @@ def test_mapping_colors_and_lines():
 
 
 def test_mapping_legend_names_only_what_occurs():
-    svg = drawing.mapping_svg(PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [(0, 0)])
+    svg = drawing.mapping_svg(PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [(0, 0)], states=(["kept"], ["kept"]))
     assert texts(svg) == ["a", "a", "mapped"]
 
 
 def test_mapping_marks_relabeled_edges():
     before, after = (PlainTree(["a", "b"], [-1, 0], edge_labels=["", edge]) for edge in "xy")
-    svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], relabeled_edges=[(1, 1)])
+    states = (["kept"] * 2, ["kept"] * 2)
+    svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], states=states, relabeled_edges=[(1, 1)])
     assert [element.text for element in shapes(svg, "changed")] == ["x", "y"]

@@ -5,7 +5,7 @@ import pytest
 
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
 from relaxwl.explanation import explain
-from relaxwl.explanation.layout import plane
+from relaxwl.explanation.explanation import plane
 
 
 def test_map_keeps_centers_with_no_distance_together():

@@ -5,8 +5,8 @@ import pytest
 from relaxwl import RelaxedWeisfeilerLehman, tree_edit_distance, unfolding_tree
 from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
-from relaxwl.explanation import members as members_module
-from relaxwl.explanation.members import cut
+from relaxwl.explanation import levels as members_module
+from relaxwl.explanation.levels import cut
 from relaxwl.unfolding.tree import UnfoldingTree
 
 

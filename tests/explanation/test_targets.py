@@ -6,7 +6,7 @@ import pytest
 from explanation.test_explain import planted
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.explanation import explain
-from relaxwl.explanation.targets import read_target
+from relaxwl.explanation.weights import read_target
 from relaxwl.reports import render_explorer
 
 

@@ -50,7 +50,7 @@ def test_graphs_carry_the_clusters_of_their_nodes():
         for index, count, *_ in graph["clusters"]:
             assert len(inside[index]) == count
             level = data["levels"].index([data["clusters"]["partition"][index], data["clusters"]["depth"][index]])
-            assert [v for v, group in enumerate(graph["groups"][level]) if group == index] == inside[index]
+            assert [v for v, group in enumerate(graph["node_clusters"][level]) if group == index] == inside[index]
 
 
 @pytest.mark.parametrize("normalize", [True, "depth"])

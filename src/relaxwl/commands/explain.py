@@ -4,7 +4,8 @@ from argparse import Namespace
 
 from relaxwl.commands.console import Console
 from relaxwl.commands.sources import Columns, open_source
-from relaxwl.explanation import ClusterEvidence, Explanation, explain
+from relaxwl.explanation import Explanation, explain
+from relaxwl.explanation.explanation import ClusterEvidence
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.reports.explorer import write_explorer
 

@@ -4,15 +4,13 @@ The functions take lists and numbers, never objects of this package. A picture i
 its own style, follows a light or dark background, and says in words what it shows to those who cannot see it.
 """
 
-from relaxwl.drawing.graphs import graph_svg
-from relaxwl.drawing.layout import nodes_to_draw, spring_layout
-from relaxwl.drawing.molecules import molecule_svg
-from relaxwl.drawing.svg import STYLE
+from relaxwl.drawing.graphs import graph_svg, molecule_svg, nodes_to_draw, spring_layout
 from relaxwl.drawing.trees import (
     DELETED,
     INSERTED,
     KEPT,
     RELABELED,
+    STYLE,
     TREE_ROOM,
     PlainTree,
     mapping_svg,

@@ -4,8 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from unicodedata import east_asian_width
 
-from relaxwl.drawing.svg import MARGIN, SMALL, amount, document, line, shortened, text, text_width
+FONT_SIZE = 13.0
+SMALL = 11.0 / FONT_SIZE
+MARGIN = 14.0
+MAX_LABEL_LENGTH = 18
+# Text beside nodes takes the color of the page around the picture; nodes bring their own, with letters to
+# match. `:root` applies only where the picture stands alone and there is no page to take a color from.
+STYLE = """\
+svg.rwl:root{color:#1f2933}
+.rwl{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+.rwl text{fill:currentColor;font-size:13px;text-anchor:middle}
+.rwl text.small{font-size:11px}.rwl text.start{text-anchor:start}.rwl text.end{text-anchor:end}
+.rwl .faint{opacity:.7}
+.rwl .edge{stroke:currentColor;stroke-width:1.3;fill:none;opacity:.5}
+.rwl .link{stroke:currentColor;stroke-width:1;fill:none;opacity:.35}
+.rwl .match{stroke:currentColor;stroke-width:1.1;stroke-dasharray:4 4;fill:none;opacity:.5}
+.rwl .node{fill:#eef2f6;stroke:#52606d;stroke-width:1.4}
+.rwl .note{fill:#eef2f6;stroke:#9aa5b1;stroke-dasharray:2 2}
+.rwl .relabeled{fill:#ffd95e;stroke:#94690a}
+.rwl .deleted{fill:#ff9c94;stroke:#b3261e}
+.rwl .inserted{fill:#9accff;stroke:#0b57b0}
+.rwl .lit{fill:#ff9f43;stroke:#b35900}
+.rwl .against{fill:#7db8f5;stroke:#0b57b0}
+.rwl text.on,.rwl text.ink{fill:#1f2933}
+.rwl text.changed{fill:#94690a;font-weight:700}
+@media (prefers-color-scheme:dark){
+svg.rwl:root{color:#e4e7eb}
+.rwl .node,.rwl .note{fill:#323f4b;stroke:#9aa5b1}
+.rwl text.on{fill:#f5f7fa}
+.rwl .relabeled{fill:#ffd95e;stroke:#ffefb0}
+.rwl .deleted{fill:#ff9c94;stroke:#ffd3cf}
+.rwl .inserted{fill:#9accff;stroke:#d6eaff}
+.rwl .lit{fill:#ff9f43;stroke:#ffe0bf}
+.rwl .against{fill:#7db8f5;stroke:#d6eaff}
+.rwl text.changed{fill:#ffd95e}
+}
+"""
+
+
+def shortened(label: str) -> str:
+    """Cut a label that is too long to be drawn."""
+    return label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
+
+
+def text_width(text: str) -> float:
+    """Return about how wide a text is; characters of East Asian scripts are twice as wide."""
+    return FONT_SIZE * sum(1.0 if east_asian_width(character) in "WF" else 0.56 for character in text)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    """Draw a straight line."""
+    return f'<path class="{kind}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"/>'
+
+
+def text(x: float, y: float, words: str, kind: str) -> str:
+    """Return a text whose letters are centered on a height; `dy` is understood where baselines are not."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(words)}</text>' if words else ""
+
+
+def escaped(text: str) -> str:
+    """Return text fit for XML: markup shown as it is written, characters that XML forbids replaced."""
+    allowed = (c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "\ufffd" for c in text)
+    return escape("".join(allowed))
+
+
+def document(width: float, height: float, title: str, body: Iterable[str], embed_style: bool) -> str:
+    """Return the elements as a complete SVG document."""
+    style = f"<style>{STYLE}</style>\n" if embed_style else ""
+    content = "\n".join(element for element in body if element)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="rwl" role="img" viewBox="0 0 {width:.1f} {height:.1f}" '
+        f'width="{width:.1f}" height="{height:.1f}">\n<title>{escaped(title)}</title>\n{style}{content}\n</svg>\n'
+    )
+
 
 # More elements than this in one picture help nobody and make pages heavy.
 MAX_DRAWN_NODES = 5000
@@ -90,7 +165,7 @@ def mapping_svg(
     target: PlainTree,
     pairs: Iterable[tuple[int, int]],
     *,
-    states: tuple[Sequence[str], Sequence[str]] | None = None,
+    states: tuple[Sequence[str], Sequence[str]],
     relabeled_edges: Iterable[tuple[int, int]] = (),
     title: str = "Mapping between two trees",
     captions: tuple[str, str] = ("", ""),
@@ -107,8 +182,8 @@ def mapping_svg(
         The two trees.
     pairs : iterable of (int, int)
         Mapped nodes, as indices into the two trees.
-    states : pair of sequences of {"kept", "relabeled", "deleted", "inserted"}, optional
-        What becomes of each node; by default it follows from ``pairs`` and the labels.
+    states : pair of sequences of {"kept", "relabeled", "deleted", "inserted"}
+        The change of each node of the two trees.
     relabeled_edges : iterable of (int, int)
         The pairs whose edges to their parents have different labels.
     title : str
@@ -120,7 +195,6 @@ def mapping_svg(
     """
     pairs = sorted(pairs)
     trees = [_layout_tree(source), _layout_tree(target)]
-    states = states or _states(source.labels, target.labels, pairs)
     offsets = [(MARGIN, MARGIN), (MARGIN + trees[0].width + TREE_GAP, MARGIN)]
     height = max(tree.height for tree in trees)
     body = _match_lines(trees, offsets, pairs)
@@ -136,19 +210,10 @@ def mapping_svg(
     return document(width, below + 8 + MARGIN, title, body + legend, embed_style)
 
 
-def _states(
-    source: Sequence[str], target: Sequence[str], pairs: Sequence[tuple[int, int]]
-) -> tuple[list[str], list[str]]:
-    """Return what becomes of every node of the two trees."""
-    before, after = [DELETED] * len(source), [INSERTED] * len(target)
-    for i, j in pairs:
-        before[i] = after[j] = KEPT if source[i] == target[j] else RELABELED
-    return before, after
-
-
 def _layout_tree(tree: PlainTree) -> _LaidOut:
     """Lay a tree out: parents over the middle of their children, subtrees as close as their outlines allow."""
-    _check_tree(tree.labels, tree.parents)
+    if len(tree.labels) > MAX_DRAWN_NODES:
+        raise ValueError(f"{len(tree.labels):,} nodes are too many for a picture: at most {MAX_DRAWN_NODES:,}")
     names = [shortened(label) for label in tree.labels]
     above = list(tree.parents)
     edges = ["", *(shortened(edge) for edge in tree.edge_labels[1:])] if tree.edge_labels else [""] * len(names)
@@ -159,7 +224,8 @@ def _layout_tree(tree: PlainTree) -> _LaidOut:
     half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
     for index, count in enumerate(tree.hidden or ()):
         if count:
-            names.append(f"… +{amount(count)} more")
+            # A number that is too long to read is rounded, as a decimal: a float may not hold it.
+            names.append(f"… +{count:,} more" if count < 10**9 else f"… +{Decimal(count):.1e} more")
             above.append(index)
             edges.append("")
             half.append(SMALL * text_width(names[-1]) / 2 + 4)
@@ -232,8 +298,12 @@ def _tree_elements(
         elements.append(_node(x[node], y[node], half, tree.labels[node], states[node]))
         if tree.counts[node] > 1:
             elements.append(text(x[node] + half + 2, y[node] - NODE_RADIUS + 1, f"×{tree.counts[node]}", "start small"))
-    marks = range(n_nodes, len(tree.parents))
-    return elements + [_note(x[mark], y[mark], tree.labels[mark]) for mark in marks]
+    for mark in range(n_nodes, len(tree.parents)):
+        half = SMALL * text_width(tree.labels[mark]) / 2 + 4
+        corner = f'x="{x[mark] - half:.1f}" y="{y[mark] - 9:.1f}"'
+        elements.append(f'<rect class="note" {corner} width="{2 * half:.1f}" height="18" rx="9"/>')
+        elements.append(text(x[mark], y[mark], tree.labels[mark], "small on"))
+    return elements
 
 
 def _match_lines(
@@ -277,13 +347,6 @@ def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]
     return elements, x - MARGIN
 
 
-def _note(x: float, y: float, words: str) -> str:
-    """Return the mark for what is left out, clear of the edge that leads to it."""
-    half = SMALL * text_width(words) / 2 + 4
-    box = f'<rect class="note" x="{x - half:.1f}" y="{y - 9:.1f}" width="{2 * half:.1f}" height="18" rx="9"/>'
-    return box + text(x, y, words, "small on")
-
-
 def _node(x: float, y: float, half: float, label: str, state: str) -> str:
     """Return a circle, or a pill where the label is long, with the label on it."""
     kind = "node" if state == KEPT else f"node {state}"
@@ -295,13 +358,3 @@ def _node(x: float, y: float, half: float, label: str, state: str) -> str:
             f'height="{2 * NODE_RADIUS:g}" rx="{NODE_RADIUS:g}"/>'
         )
     return shape + text(x, y, label, "on" if state == KEPT else "ink")
-
-
-def _check_tree(labels: Sequence[str], parents: Sequence[int]) -> None:
-    """Raise unless the two sequences describe one tree, parents first, of a size that can be drawn."""
-    if len(labels) != len(parents) or not labels:
-        raise ValueError(f"a tree must have as many labels as parents, not {len(labels)} and {len(parents)}")
-    if len(labels) > MAX_DRAWN_NODES:
-        raise ValueError(f"{len(labels):,} nodes are too many for a picture: at most {MAX_DRAWN_NODES:,}")
-    if parents[0] != -1 or any(not 0 <= parent < index for index, parent in enumerate(parents) if index):
-        raise ValueError("parents must be -1 for the root, which is first, and an earlier node for all others")

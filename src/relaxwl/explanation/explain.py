@@ -10,17 +10,66 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl.explanation.chance import ChanceCheck, check_chance
+from relaxwl._validation import check_integer
 from relaxwl.explanation.explanation import ClusterEvidence, Explanation
 from relaxwl.explanation.levels import ClusterLevel, count_clusters, levels
-from relaxwl.explanation.targets import Target, read_target
-from relaxwl.explanation.weights import LinearWeights, fit_regression, fit_weights, given_regression, given_weights
-from relaxwl.graphs import GraphCollection
+from relaxwl.explanation.weights import Target, fit_regression, fit_weights, given_weights, read_target
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
+
+# Permuted class sums held at the same time, as a number of matrix entries.
+BATCH_ENTRIES = 1 << 23
+
+
+def check_chance(features: csr_array, target: Target, n_permutations: int, seed: int) -> tuple[Float64, Float64]:
+    """Compare the effect of each feature with the largest effect under permuted classes or numbers.
+
+    Returns
+    -------
+    effect : float64 array (n_features,)
+        Share of the variance of a feature that the classes explain (η²), from 0 to 1; for numbers, its squared
+        correlation with them.
+    p_value : float64 array (n_features,)
+        Share of the permutations of the classes, the given one included, in which *any* feature had at least this
+        effect: corrected for looking at many features (Westfall and Young, 1993, single step).
+    """
+    n_graphs, n_features = features.shape
+    mean = np.asarray(features.sum(axis=0)) / n_graphs
+    squares = np.asarray(features.power(2).sum(axis=0))
+    total = squares - n_graphs * mean**2
+    # What is left of a constant feature is rounding.
+    varies = total > 1e-9 * np.maximum(squares, 1e-300)
+    columns = csr_array(features[:, np.flatnonzero(varies)])
+    # Vectors (n_vectors, n_graphs) whose squared products with a feature add up to its explained part. For numbers,
+    # the numbers less their mean, of length 1. For classes, the indicator of each class, less its mean, over the root
+    # of its size; the products are the distances of class means from the mean of all.
+    if target.values is not None:
+        centered = target.values - target.values.mean()
+        contrasts = np.asarray(centered / np.linalg.norm(centered))[None]
+    else:
+        sizes = np.bincount(target.codes, minlength=len(target.classes)).astype(np.float64)
+        members = np.eye(len(sizes))[target.codes].T
+        contrasts = (members - (sizes / n_graphs)[:, None]) / np.sqrt(np.maximum(sizes, 1))[:, None]
+
+    def effects(vectors: Float64) -> Float64:
+        """Return the explained shares (n_divisions, n_features), given vectors (n_divisions, n_vectors, n_graphs)."""
+        products = np.asarray(vectors.reshape(-1, n_graphs) @ columns).reshape(*vectors.shape[:2], -1)
+        return np.asarray(np.clip((products**2).sum(axis=1) / total[varies], 0.0, 1.0))
+
+    effect = np.zeros(n_features)
+    effect[varies] = effects(contrasts[None])[0]
+    largest, rng = np.zeros(n_permutations), np.random.default_rng(seed)
+    batch = max(1, BATCH_ENTRIES // (len(contrasts) * max(columns.shape)))
+    for start in range(0, n_permutations if varies.any() else 0, batch):
+        number = min(batch, n_permutations - start)
+        shuffled = np.stack([contrasts[:, rng.permutation(n_graphs)] for _ in range(number)])
+        largest[start : start + number] = effects(shuffled).max(axis=1)
+    # An equal effect counts as reached, whatever rounding did to it.
+    reached = n_permutations - np.searchsorted(np.sort(largest), effect - 1e-12)
+    return effect, (1 + reached) / (1 + n_permutations)
 
 
 def explain(
@@ -69,6 +118,16 @@ def explain(
     random_state : int
         Seeds permutations and folds.
 
+    Returns
+    -------
+    Explanation
+        The ranked clusters, with methods that explain single graphs and pairs.
+
+    See Also
+    --------
+    relaxwl.GraphClassifier.explain : Effects of nodes on the predictions of a classifier.
+    relaxwl.reports.write_explorer : Interactive page of an explanation.
+
     Examples
     --------
     Of paths and stars of seven nodes only paths have nodes with two neighbors.
@@ -86,111 +145,91 @@ def explain(
     """
     collection = as_collection(graphs)
     target = read_target(y, len(collection), task)
-    _check_settings(n_permutations, significance)
-    kernel = _fitted(kernel, collection)
+    check_integer("n_permutations", n_permutations)
+    if not 0 < significance < 1:
+        raise ValueError(f"significance must be between 0 and 1, not {significance}")
+    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman, ContinuousWeisfeilerLehman)):
+        raise TypeError(
+            "kernel must be a RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman kernel, whose "
+            f"features are clusters of nodes, not {type(kernel).__name__}"
+        )
+    if kernel.base != "subtree":
+        raise ValueError(
+            f"explain needs base='subtree', whose features are clusters of neighborhoods, not {kernel.base!r}"
+        )
+    try:
+        check_is_fitted(kernel)
+    except NotFittedError:
+        kernel = clone(kernel).fit(collection)
     features = kernel.weighted_counts(collection)
     found = levels(kernel, collection)
     counts = count_clusters(found, features.shape[1])
-    weights = _weights(model, kernel, features, target, random_state)
-    chance = check_chance(features, target, n_permutations, random_state)
-    clusters = _rank(_Table(collection, target, features, counts, weights, chance), found, significance)
-    return Explanation(
-        kernel, collection, target.classes, target.codes, weights, clusters, tuple(found), features, counts,
-        significance, n_permutations, target,
-    )  # fmt: skip
-
-
-def _weights(model: Any, kernel: Any, features: csr_array, target: Target, random_state: int) -> LinearWeights:
-    """Return the weights of the given model, or of one that suits the target."""
-    if target.values is not None:
-        if model is None:
-            return fit_regression(features, target.values, target.middle, random_state)
-        return given_regression(model, kernel, features.shape[1], target.middle)
-    if model is None:
-        return fit_weights(features, target.codes, len(target.classes), random_state)
-    return given_weights(model, kernel, features.shape[1], target.classes)
-
-
-class _Table:
-    """The numbers of all clusters, one column a cluster."""
-
-    def __init__(
-        self,
-        graphs: GraphCollection,
-        target: Target,
-        features: csr_array,
-        counts: csr_array,
-        weights: LinearWeights,
-        chance: ChanceCheck,
-    ) -> None:
-        y, n_classes = target.codes, len(target.classes)
-        members = csr_array(np.eye(n_classes)[y].T)
-        n_nodes = np.maximum(np.bincount(y, graphs.node_counts, minlength=n_classes), 1)
-        sizes = np.bincount(y, minlength=n_classes).astype(np.float64)
-        self.counts = np.asarray(counts.sum(axis=0)).astype(np.int64)
-        self.n_graphs = np.bincount(counts.indices, minlength=counts.shape[1])
-        inside = (members @ counts).toarray()
-        self.frequency = inside / n_nodes[:, None]
-        self.mean_count: Float64 = inside / sizes[:, None]
-        present = counts.copy()
-        present.data[:] = 1
-        self.presence = (members @ present).toarray() / sizes[:, None]
-        self.weights, self.chance = weights, chance
-        if target.values is None:
-            sums = (members @ features).toarray()
-            means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(y) - sizes)[:, None]
-            separation = (weights.coef * (means - others)).sum(axis=0)
-        else:
-            separation = weights.coef[-1] * np.asarray(features.T @ (target.values - target.values.mean()))
-        total = separation.sum()
-        self.share = separation / (total if total > 0 else max(np.abs(separation).sum(), 1e-300))
-
-
-def _rank(table: _Table, found: list[ClusterLevel], significance: float) -> tuple[ClusterEvidence, ...]:
-    """Return all clusters that occur: those better than chance first, then by importance; ties by feature.
-
-    Clusters of the same depth that hold the same nodes in several partitions are one: their weights add up.
-    """
-    better = table.chance.p_value <= significance
-    equal = _equal_columns(found, len(table.counts))
+    if model is not None:
+        weights = given_weights(model, kernel, features.shape[1], target)
+    elif target.values is not None:
+        weights = fit_regression(features, target.values, target.middle, random_state)
+    else:
+        weights = fit_weights(features, target.codes, len(target.classes), random_state)
+    effect, p_value = check_chance(features, target, n_permutations, random_state)
+    codes, n_classes = target.codes, len(target.classes)
+    members = csr_array(np.eye(n_classes)[codes].T)
+    sizes = np.bincount(codes, minlength=n_classes).astype(np.float64)
+    if target.values is None:
+        sums = (members @ features).toarray()
+        means, others = sums / sizes[:, None], (sums.sum(axis=0) - sums) / (len(codes) - sizes)[:, None]
+        separation = (weights.coef * (means - others)).sum(axis=0)
+    else:
+        separation = weights.coef[-1] * np.asarray(features.T @ (target.values - target.values.mean()))
+    total = separation.sum()
+    separation /= total if total > 0 else max(np.abs(separation).sum(), 1e-300)
+    # Clusters of the same depth that hold the same nodes in several partitions are one: their weights add up.
+    n_inside = np.asarray(counts.sum(axis=0)).astype(np.int64)
+    equal = _equal_columns(found, len(n_inside))
     columns_of: dict[int, list[int]] = {}
-    for column in np.flatnonzero(table.counts).tolist():
+    for column in np.flatnonzero(n_inside).tolist():
         columns_of.setdefault(int(equal[column]), []).append(column)
     first = np.array(list(columns_of), np.int64)
-    share = np.array([table.share[columns].sum() for columns in columns_of.values()])
+    share = np.array([separation[columns].sum() for columns in columns_of.values()])
     # A mean over partitions, so that a cluster of several does not outrank one that each partition draws a little
     # differently; rounded, so that clusters of equal importance keep the order of their features.
     n_copies = np.array([len(columns) for columns in columns_of.values()])
-    importance = np.round(share / n_copies * table.chance.effect[first], 12)
-    starts = np.array([level.first_column for level in found])
+    importance = np.round(share / n_copies * effect[first], 12)
+    better = p_value <= significance
+    inside, starts = (members @ counts).toarray(), np.array([level.first_column for level in found])
+    n_nodes = np.maximum(np.bincount(codes, collection.node_counts, minlength=n_classes), 1)
+    n_graphs = np.bincount(counts.indices, minlength=counts.shape[1])
+    present = (members @ counts.sign()).toarray()
     clusters = []
     for rank, place in enumerate(np.lexsort((first, -importance, ~better[first])).tolist(), 1):
         column = int(first[place])
         same = columns_of[column]
         of_column = [found[int(np.searchsorted(starts, one, side="right")) - 1] for one in same]
-        cluster = column - of_column[0].first_column
+        number = column - of_column[0].first_column
         clusters.append(
             ClusterEvidence(
                 rank,
                 of_column[0].depth,
                 tuple(level.partition for level in of_column),
-                cluster,
+                number,
                 tuple(same),
-                int(table.counts[column]),
-                int(table.n_graphs[column]),
-                table.frequency[:, column],
-                table.mean_count[:, column],
-                table.presence[:, column],
-                table.weights.coef[:, same].sum(axis=1),
+                int(n_inside[column]),
+                int(n_graphs[column]),
+                inside[:, column] / n_nodes,
+                inside[:, column] / sizes,
+                present[:, column] / sizes,
+                weights.coef[:, same].sum(axis=1),
                 float(share[place]),
-                float(table.chance.effect[column]),
-                float(table.chance.p_value[column]),
+                float(effect[column]),
+                float(p_value[column]),
                 bool(better[column]),
-                int(table.mean_count[:, column].argmax()),
-                partial(of_column[0].center_tree, cluster),
+                int((inside[:, column] / sizes).argmax()),
+                partial(of_column[0].center_tree, number),
             )
         )
-    return tuple(clusters)
+    return Explanation(
+        kernel, collection, target.classes, codes, weights, tuple(clusters), tuple(found), features, counts,
+        significance, n_permutations, target,
+    )  # fmt: skip
 
 
 def _equal_columns(found: list[ClusterLevel], n_columns: int) -> Int64:
@@ -209,28 +248,3 @@ def _equal_columns(found: list[ClusterLevel], n_columns: int) -> Int64:
         for column, pair in enumerate(sums.tolist(), level.first_column):
             equal[column] = seen.setdefault((level.depth, *pair), column)
     return equal
-
-
-def _check_settings(n_permutations: int, significance: float) -> None:
-    if n_permutations < 0:
-        raise ValueError(f"n_permutations must be at least 0, not {n_permutations}")
-    if not 0 < significance < 1:
-        raise ValueError(f"significance must be between 0 and 1, not {significance}")
-
-
-def _fitted(kernel: Any, graphs: GraphCollection) -> Any:
-    """Return the kernel if it is fitted, else a fitted copy."""
-    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman, ContinuousWeisfeilerLehman)):
-        raise TypeError(
-            "kernel must be a RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman kernel, whose "
-            f"features are clusters of nodes, not {type(kernel).__name__}"
-        )
-    if kernel.base != "subtree":
-        raise ValueError(
-            f"explain needs base='subtree', whose features are clusters of neighborhoods, not {kernel.base!r}"
-        )
-    try:
-        check_is_fitted(kernel)
-    except NotFittedError:
-        return clone(kernel).fit(graphs)
-    return kernel

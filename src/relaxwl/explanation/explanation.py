@@ -1,4 +1,4 @@
-"""What an explanation says: about clusters of neighborhoods, about one graph, about two."""
+"""Results of an explanation: clusters of neighborhoods, single graphs, pairs of graphs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,14 +13,35 @@ from scipy.sparse import csr_array
 from relaxwl import drawing
 from relaxwl._execution import cached_property
 from relaxwl._validation import check_number
-from relaxwl.explanation.layout import plane
-from relaxwl.explanation.levels import ClusterLevel
-from relaxwl.explanation.members import Members, find_members, nodes_of
-from relaxwl.explanation.targets import Target
-from relaxwl.explanation.weights import LinearWeights
+from relaxwl.explanation.levels import ClusterLevel, Members, find_members
+from relaxwl.explanation.weights import LinearWeights, Target
 from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.unfolding.tree import UnfoldingTree
+
+
+def plane(distances: Float64) -> Float64:
+    """Place points in the plane by classical scaling; returns an array (n, 2), the same each time.
+
+    The root of the distances is scaled, which is a metric too: tree distances have a few very large values, which
+    would push all other points into one spot.
+
+    Examples
+    --------
+    >>> x, y = plane(np.abs(np.subtract.outer([0.0, 1.0, 9.0], [0.0, 1.0, 9.0]))).T
+    >>> bool(abs(x[0] - x[1]) < abs(x[1] - x[2]))
+    True
+    """
+    n = len(distances)
+    if n < 3:
+        span = float(distances.max(initial=0.0)) ** 0.5
+        return np.column_stack([np.linspace(0.0, span, n), np.zeros(n)])
+    centered = (distances.mean(axis=0) + distances.mean(axis=1)[:, None] - distances.mean() - distances) / 2
+    # All eigenvalues: solvers for the largest two fail where many are equal, as those of equidistant points are.
+    values, vectors = np.linalg.eigh(centered)
+    axes = vectors[:, :-3:-1]
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+    return np.asarray(axes * signs * np.sqrt(np.maximum(values[:-3:-1], 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,25 +230,49 @@ class PairExplanation:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What tells the classes apart, as a kernel and a linear model see it; made by :func:`explain`.
+    """Clusters that separate the classes, as a kernel and a linear model see them; returned by :func:`explain`.
 
-    Attributes
+    Parameters
     ----------
     kernel : estimator
         The fitted kernel.
     graphs : GraphCollection
         The graphs.
-    classes, y : arrays
-        The classes, sorted, and the index of each graph's class.
+    classes : array
+        The classes, sorted.
+    y : int64 array
+        The index of each graph's class.
     model : LinearWeights
         Weights and, if it was fitted here, accuracy of the linear model.
     clusters : tuple of ClusterEvidence
         All clusters that occur: those better than chance first; within these and within the others by ``importance``.
-    significance, n_permutations
-        Of the check against chance.
+    levels : tuple of ClusterLevel
+        The clusters of each depth and partition.
+    features : csr_array
+        Weighted counts of the clusters, the input of the linear model.
+    counts : csr_array
+        Number of nodes of each graph in each cluster.
+    significance : float
+        Largest p-value of clusters that count as better than chance.
+    n_permutations : int
+        Number of permutations in the check against chance.
     target : Target
-        Classes or numbers, as they were given; for numbers ``classes`` are a lower and a higher half, and scores say
-        how far above the number between them a graph is.
+        Classes or numbers, as they were given; for numbers ``classes`` are a lower and a higher half, and scores are
+        the distance above the number between them.
+
+    See Also
+    --------
+    explain : Fit a kernel and a linear model, and rank the clusters.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.explanation import explain
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> explanation = explain(WeisfeilerLehman(max_depth=1), graphs, ["path", "star"] * 10)
+    >>> explanation.explain_graph(0).predicted
+    0
     """
 
     kernel: Any
@@ -252,7 +297,7 @@ class Explanation:
 
     @property
     def what(self) -> str:
-        """What the graphs have, in words: so many classes, or numbers in a range."""
+        """The targets in words: the number of classes, or the range of the numbers."""
         values = self.target.values
         if values is None:
             return f"in {len(self.classes)} classes"
@@ -260,7 +305,7 @@ class Explanation:
 
     @property
     def quality(self) -> str:
-        """How good the linear model is on graphs that it has not seen, beside chance; empty where it is not known."""
+        """Accuracy of the linear model on held-out graphs beside that of chance, in words; empty if unknown."""
         if self.model.r2 is not None:
             explained = f"{100 * self.model.r2:.0f} % of the variance of held-out graphs"
             return f"A linear model on them explains {explained} (the mean of all explains 0 %)."
@@ -273,7 +318,7 @@ class Explanation:
 
     @property
     def telling(self) -> str:
-        """What clusters do that are better than chance, in words."""
+        """The relation of significant clusters to the targets, in words."""
         return "separate the classes" if self.target.values is None else "go with the numbers"
 
     @cached_property
@@ -281,56 +326,109 @@ class Explanation:
         """The clusters by the number of their feature."""
         return {column: cluster for cluster in self.clusters for column in cluster.columns}
 
-    @cached_property
-    def _levels_by_place(self) -> dict[tuple[int, int], ClusterLevel]:
-        return {(level.partition, level.depth): level for level in self.levels}
-
     def level(self, partition: int, depth: int) -> ClusterLevel:
-        """Return the level of a depth in a partition: where every node falls."""
-        if (partition, depth) not in self._levels_by_place:
-            raise ValueError(f"there is no partition {partition} with depth {depth}")
-        return self._levels_by_place[partition, depth]
+        """Return the clusters of one depth in one partition.
+
+        Parameters
+        ----------
+        partition, depth : int
+            Numbers of the partition and of the depth.
+
+        Returns
+        -------
+        ClusterLevel
+            The level, with the cluster of each node.
+        """
+        for level in self.levels:
+            if (level.partition, level.depth) == (partition, depth):
+                return level
+        raise ValueError(f"there is no partition {partition} with depth {depth}")
 
     def members(self, cluster: ClusterEvidence, n_nearest: int = 3, n_farthest: int = 2) -> Members:
-        """Return the members nearest to and farthest from a cluster's center, with the edits that lead to it."""
+        """Return the members nearest to and farthest from the center of a cluster, with the edits that lead to it.
+
+        Parameters
+        ----------
+        cluster : ClusterEvidence
+            One of ``clusters``.
+        n_nearest, n_farthest : int
+            Maximum number of members of each kind.
+
+        Returns
+        -------
+        Members
+            Tuples ``nearest`` and ``farthest``.
+        """
         level = self.level(cluster.partition, cluster.depth)
         encoding = getattr(self.kernel, "edge_encoding_", None)  # its costs have the scale of the fitted attributes
         cost = None if encoding is None else encoding.cost
         return find_members(level, cluster.number, cost, n_nearest, n_farthest)
 
     def map(self, partition: int, depth: int) -> Float64 | None:
-        """Return points in the plane (n_clusters, 2) whose distances resemble those of the clusters' centers.
+        """Return points in the plane whose distances resemble those of the cluster centers.
 
-        None for kernels whose clusters have no centers.
+        Parameters
+        ----------
+        partition, depth : int
+            Numbers of the partition and of the depth.
+
+        Returns
+        -------
+        float64 array (n_clusters, 2) or None
+            The points; None for kernels whose clusters have no centers.
         """
         distances = self.center_distances(partition, depth)
         return None if distances is None else plane(distances)
 
     def center_distances(self, partition: int, depth: int) -> Float64 | None:
-        """Return the exact distances between the centers of a level; None if there are no centers."""
+        """Return the exact distances between the cluster centers of one depth in one partition.
+
+        Parameters
+        ----------
+        partition, depth : int
+            Numbers of the partition and of the depth.
+
+        Returns
+        -------
+        float64 array (n_clusters, n_clusters) or None
+            The distances; None for kernels whose clusters have no centers.
+        """
         return self.level(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
 
     def explain_graph(self, graph: int) -> GraphExplanation:
-        """Say which nodes of a graph fall into which clusters, and what they add to the model's scores."""
+        """Return the clusters of the nodes of a graph, and what they add to the scores of the model.
+
+        Parameters
+        ----------
+        graph : int
+            Index of the graph.
+
+        Returns
+        -------
+        GraphExplanation
+            Scores, ``evidence`` of each node, and the clusters; ``to_svg()`` draws the graph.
+        """
         graph = self._index(graph)
         row = self.features[[graph]]
         scores = self.model.scores(row)[0]
         contribution = self.model.coef[:, row.indices] * row.data
         counts = self.counts[[graph]]
+        start, stop = self.graphs.offsets[graph : graph + 2]
         added: dict[int, Float64] = {}
         for place, column in enumerate(row.indices.tolist()):
             if column in self.by_column:
                 rank = self.by_column[column].rank
                 added[rank] = added.get(rank, 0.0) + contribution[:, place]
         found = [
-            ClusterInGraph(self.clusters[rank - 1], self._nodes(self.clusters[rank - 1], graph), added[rank])
+            ClusterInGraph(cluster, np.flatnonzero(level.clusters[start:stop] == cluster.number), added[rank])
             for rank in sorted(added)
+            for cluster in [self.clusters[rank - 1]]
+            for level in [self.level(cluster.partition, cluster.depth)]
         ]
         # All nodes of a cluster add the same to its feature.
         unit = np.zeros((self.features.shape[1] + 1, len(self.classes)))
         unit[row.indices] = contribution.T
         unit[counts.indices] /= counts.data[:, None]
-        start, stop = self.graphs.offsets[graph : graph + 2]
         evidence = np.zeros((stop - start, len(self.classes)))
         for level in self.levels:
             evidence += unit[level.column_of_node()[start:stop]]
@@ -339,7 +437,18 @@ class Explanation:
         )
 
     def explain_pair(self, first: int, second: int) -> PairExplanation:
-        """Say which clusters make the kernel value of two graphs; their values sum up to it."""
+        """Return the contributions of clusters to the kernel value of two graphs; they sum to the value.
+
+        Parameters
+        ----------
+        first, second : int
+            Indices of the graphs.
+
+        Returns
+        -------
+        PairExplanation
+            The value, and the ``shared`` clusters with the largest contributions first.
+        """
         first, second = self._index(first), self._index(second)
         # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
@@ -362,7 +471,18 @@ class Explanation:
         return PairExplanation((first, second), value, tuple(shared))
 
     def summary(self, n_clusters: int = 10) -> str:
-        """Return the most telling clusters in words, one a line."""
+        """Return the highest-ranked clusters in words, one per line.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Maximum number of clusters.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         lines = [f"{len(self.clusters)} clusters, {better} {self.telling} better than chance."]
         lines += [self.quality] if self.quality else []
@@ -466,9 +586,6 @@ class Explanation:
     @cached_property
     def _depth_of_column(self) -> Int64:
         return np.concatenate([np.full(level.n_clusters, level.depth) for level in self.levels])
-
-    def _nodes(self, cluster: ClusterEvidence, graph: int) -> Int64:
-        return nodes_of(self.level(cluster.partition, cluster.depth), cluster.number, graph)
 
     def _index(self, graph: int) -> int:
         if not -len(self.graphs) <= graph < len(self.graphs):

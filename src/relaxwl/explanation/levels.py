@@ -1,6 +1,5 @@
 """Where the nodes of a collection fall: one view on the clusters of relaxed and plain Weisfeiler-Lehman kernels."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
@@ -10,7 +9,9 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from relaxwl._execution import cached_property
+from relaxwl.costs import EditCost
 from relaxwl.distances.transport import GroundCost
+from relaxwl.distances.tree import EditScript, TreeMapping, tree_edit_mapping
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
@@ -18,7 +19,6 @@ from relaxwl.kernels.chains import center_costs
 from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
-from relaxwl.kernels.wl import WeisfeilerLehman
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
@@ -95,27 +95,17 @@ class ClusterLevel:
     described: Partition | None = field(default=None, repr=False)
     n_jobs: int | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def clusters(self) -> Int32:
         """Cluster of each node; numbers from ``n_clusters`` on were not met in fitting."""
         return self.found.clusters
-
-    @property
-    def rows(self) -> Int32:
-        """Nodes with the same number have, to the kernel, the same tree."""
-        return self.found.row_of_node
 
     @cached_property
     def distances(self) -> Float64:
         """Distance of each node's tree to the center of its cluster, as the kernel measures it."""
         if self.described is None:
-            return np.zeros(len(self.rows))
-        return self.found.distances(self.described.centers, self.n_jobs)[self.rows]
-
-    @property
-    def centers(self) -> TreeRows | None:
-        """The centers; None where clusters have none."""
-        return None if self.described is None else self.described.centers
+            return np.zeros(len(self.clusters))
+        return self.found.distances(self.described.centers, self.n_jobs)[self.found.row_of_node]
 
     def column_of_node(self) -> Int64:
         """Return the feature that counts each node, -1 for a node that no feature counts."""
@@ -176,9 +166,29 @@ class VectorLevel(ClusterLevel):
 
 def levels(kernel: Any, graphs: GraphCollection) -> list[ClusterLevel]:
     """Return all levels of a fitted kernel, in the order of its features."""
+    result: list[ClusterLevel] = []
+    column, nothing = 0, GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
     if isinstance(kernel, ContinuousWeisfeilerLehman):
-        return list(_of_vectors(kernel, graphs))
-    return _relaxed(kernel, graphs) if isinstance(kernel, RelaxedWeisfeilerLehman) else _identical(kernel, graphs)
+        for depth, (vectors, of_node, clusters) in enumerate(kernel.assignments(graphs)):
+            describer, bounds = Describer(kernel, graphs, vectors[of_node]), kernel.center_bounds_[depth].tolist()
+            for partition, (start, stop) in enumerate(pairwise(bounds)):
+                found = Assignment(TreeRows.from_parts([], 0), of_node, clusters[partition], nothing)
+                points = kernel.centers_[depth][start:stop]
+                result.append(VectorLevel(partition, depth, stop - start, column, found, describer, points=points))
+                column += stop - start
+        return result
+    trees = Unfolder(kernel, graphs)
+    if isinstance(kernel, RelaxedWeisfeilerLehman):
+        for described, found in sorted(kernel.assignments(graphs), key=lambda item: (item[0].depth, item[0].index)):
+            place = described.index, described.depth, len(described), column
+            result.append(ClusterLevel(*place, found, trees, described, kernel.n_jobs))
+            column += len(described)
+        return result
+    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_clusters(graphs)[0], strict=True)):
+        labels = np.arange(max(len(known), int(ids.max(initial=-1)) + 1), dtype=np.int32)
+        result.append(ClusterLevel(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
+        column += len(known)
+    return result
 
 
 def count_clusters(found: list[ClusterLevel], n_columns: int) -> csr_array:
@@ -192,37 +202,100 @@ def count_clusters(found: list[ClusterLevel], n_columns: int) -> csr_array:
     return counts
 
 
-def _relaxed(kernel: RelaxedWeisfeilerLehman, graphs: GraphCollection) -> list[ClusterLevel]:
-    trees = Unfolder(kernel, graphs)
-    result: list[ClusterLevel] = []
-    column = 0
-    for described, found in sorted(kernel.assignments(graphs), key=lambda item: (item[0].depth, item[0].index)):
-        size = len(described)
-        result.append(
-            ClusterLevel(described.index, described.depth, size, column, found, trees, described, kernel.n_jobs)
-        )
-        column += size
-    return result
+# Nobody reads an edit script of larger trees: those are compared in their upper levels.
+MAX_COMPARED_SIZE = 400
 
 
-def _of_vectors(kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection) -> Iterator[ClusterLevel]:
-    column, nothing = 0, GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
-    for depth, (vectors, of_node, clusters) in enumerate(kernel.assignments(graphs)):
-        trees, bounds = Describer(kernel, graphs, vectors[of_node]), kernel.center_bounds_[depth].tolist()
-        for partition, (start, stop) in enumerate(pairwise(bounds)):
-            found = Assignment(TreeRows.from_parts([], 0), of_node, clusters[partition], nothing)
-            points = kernel.centers_[depth][start:stop]
-            yield VectorLevel(partition, depth, stop - start, column, found, trees, points=points)
-            column += stop - start
+@dataclass(frozen=True)
+class Member:
+    """One node of a cluster beside the cluster's center.
+
+    Attributes
+    ----------
+    graph, node : int
+        The node: index of its graph, and its index there.
+    distance : float
+        Distance of its tree to the center, as the kernel measures it. R-WL* measures between centers of the depth
+        below, so ``mapping.cost``, which is between the real trees, may differ.
+    n_alike : int
+        Number of nodes in the cluster with, to the kernel, the same tree.
+    mapping : TreeMapping
+        The cheapest mapping of the node's unfolding tree to the center.
+    compared_depth : int
+        Depth to which the trees were compared.
+    note : str
+        Says so if that is less than their whole depth; else empty.
+    """
+
+    graph: int
+    node: int
+    distance: float
+    n_alike: int
+    mapping: TreeMapping
+    compared_depth: int
+    note: str
+
+    @property
+    def words(self) -> str:
+        """What the center has that the member has not: "two leaves more, one node relabeled"."""
+        return self.mapping.describe()
+
+    @property
+    def script(self) -> EditScript:
+        """The edits that turn the member's tree into the center."""
+        return self.mapping.script()
 
 
-def _identical(kernel: WeisfeilerLehman, graphs: GraphCollection) -> list[ClusterLevel]:
-    result: list[ClusterLevel] = []
-    column = 0
-    trees = Unfolder(kernel, graphs)
-    nothing = GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
-    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_clusters(graphs)[0], strict=True)):
-        labels = np.arange(max(len(known), int(ids.max(initial=-1)) + 1), dtype=np.int32)
-        result.append(ClusterLevel(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
-        column += len(known)
-    return result
+@dataclass(frozen=True)
+class Members:
+    """The members nearest to the center, nearest first, and the farthest of the others, farthest first."""
+
+    nearest: tuple[Member, ...]
+    farthest: tuple[Member, ...]
+
+
+def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
+    """Describe members of a cluster, of equal trees the first node only."""
+    inside = np.flatnonzero(level.clusters == cluster)
+    _, first, n_alike = np.unique(level.found.row_of_node[inside], return_index=True, return_counts=True)
+    nodes = inside[first]
+    order = np.lexsort((nodes, level.distances[nodes]))
+    nearest, others = order[:n_nearest], order[n_nearest:]
+    farthest = others[len(others) - min(n_farthest, len(others)) :][::-1]
+    center = level.center_tree(cluster)
+    centers = [cut(center, depth) for depth in range(level.depth + 1)]
+
+    def member(position: int, n_alike: int) -> Member:
+        """Compare one node with the center down to the depth where the trees get too large."""
+        graph, node = level.trees.locate(position)
+        depth = level.depth
+        while depth > 1 and max(level.trees.sizes(depth)[position], centers[depth].size) > MAX_COMPARED_SIZE:
+            depth -= 1
+        note = ""
+        if depth < level.depth:
+            note = f"compared down to depth {depth} of {level.depth}: the whole trees are too large to be read"
+        mapping = tree_edit_mapping(level.trees.tree(position, depth), centers[depth], cost)
+        return Member(graph, node, float(level.distances[position]), n_alike, mapping, depth, note)
+
+    chosen = ([member(int(nodes[i]), int(n_alike[i])) for i in places] for places in (nearest, farthest))
+    return Members(*map(tuple, chosen))
+
+
+def cut(
+    tree: UnfoldingTree, depth: int, done: dict[tuple[UnfoldingTree, int], UnfoldingTree] | None = None
+) -> UnfoldingTree:
+    """Return the upper part of a tree, down to a depth.
+
+    >>> print(cut(UnfoldingTree.parse("1(2(3,4),5)"), 1))
+    1(2,5)
+    """
+    done = {} if done is None else done  # each distinct subtree is cut once
+    if tree.depth <= depth:
+        return tree
+    if (tree, depth) not in done:
+        pieces = [cut(branch.tree, depth - 1, done) for branch in tree.branches if depth]
+        branches = list(zip(pieces, tree.branches, strict=False))
+        children = [piece for piece, branch in branches for _ in range(branch.multiplicity)]
+        edges = [branch.edge for _, branch in branches for _ in range(branch.multiplicity)]
+        done[tree, depth] = UnfoldingTree(tree.label, children, edges if tree.has_edge_labels and edges else None)
+    return done[tree, depth]

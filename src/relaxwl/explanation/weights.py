@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import StratifiedKFold
@@ -13,6 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
+from relaxwl._validation import check_choice, looks_continuous, plain_targets
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.choosing import PENALTIES, RIDGES
 from relaxwl.learning.svm import QuietSVC
@@ -20,6 +21,57 @@ from relaxwl.learning.svm import QuietSVC
 DEFAULT_PENALTY = 1.0  # where there are too few graphs to choose
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The classes of the graphs; for numbers these are two halves, and the numbers themselves decide what matters.
+
+    Attributes
+    ----------
+    classes : array
+        The classes, sorted; for numbers the names of the lower and the higher half.
+    codes : int64 array (n_graphs,)
+        The class of each graph.
+    values : float64 array (n_graphs,) or None
+        The numbers, where there are numbers.
+    middle : float
+        The number that parts the halves.
+    """
+
+    classes: NDArray[Any]
+    codes: Int64
+    values: Float64 | None = None
+    middle: float = 0.0
+
+    @property
+    def chance(self) -> float:
+        """Share of the graphs that are in the largest class."""
+        return float(np.bincount(self.codes).max() / len(self.codes))
+
+
+def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Target:
+    """Return what ``y`` holds: numbers if most of them occur once or have fractions, else classes.
+
+    >>> read_target([0.1, 0.7, 3.2, 4.5], 4, "regression").classes.tolist()
+    ['below 1.95', '1.95 and above']
+    """
+    values = plain_targets(y, n_graphs)
+    if task is not None:
+        check_choice("task", task, ("classification", "regression"))
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("y must have at least two classes: there is nothing to separate")
+    if task == "regression" or (task is None and looks_continuous(classes, n_graphs)):
+        if values.dtype.kind not in "iufb" or not np.isfinite(values).all():
+            raise ValueError("y must hold finite numbers for regression")
+        numbers = values.astype(np.float64)
+        middle = float(np.median(numbers))
+        if middle == numbers.min():  # nothing is below
+            middle = float(numbers.mean())
+        names = np.array([f"below {middle:.4g}", f"{middle:.4g} and above"])
+        return Target(names, (numbers >= middle).astype(np.int64), numbers, middle)
+    return Target(classes, codes.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +113,8 @@ def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int
     vectors: so thousands of correlated counts converge as quickly as few.
     """
     gram = (features @ features.T).toarray()
-    mean = float(gram.diagonal().mean())
-    gram /= mean if mean > 0 else 1.0
+    scale = float(gram.diagonal().mean()) or 1.0
+    gram /= scale
     smallest = int(np.bincount(y, minlength=n_classes).min())
     # A model that stops early still gives weights; how good they are is what the accuracy says.
     model = OneVsRestClassifier(QuietSVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
@@ -71,7 +123,13 @@ def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int
         folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
         penalty, accuracy = _choose_penalty(model, gram, y, [test for _, test in folds.split(gram, y)])
     fitted = model.set_params(estimator__C=penalty).fit(gram, y)
-    rows = [_weights(single, features) / (mean if mean > 0 else 1.0) for single in fitted.estimators_]
+    # Σ αᵢyᵢφ(xᵢ) of each model; where a class was alone, the model is a constant.
+    rows = [
+        np.asarray(features[single.support_].T @ single.dual_coef_[0]) / scale
+        if hasattr(single, "support_")
+        else np.zeros(features.shape[1])
+        for single in fitted.estimators_
+    ]
     intercepts = [float(single.intercept_[0]) for single in fitted.estimators_]
     return LinearWeights(*_one_for_each_class(np.array(rows), np.array(intercepts)), accuracy, penalty)
 
@@ -145,21 +203,17 @@ def _ridge(gram: Float64, values: Float64) -> tuple[Float64, float, float]:
     return found
 
 
-def given_regression(model: Any, kernel: Any, n_features: int, middle: float) -> LinearWeights:
-    """Read the weights of a fitted linear regression on the features of a kernel."""
-    coef, intercept = _coefficients(_innermost(model, kernel), kernel)
-    if coef.shape != (1, n_features):
-        raise ValueError(f"model must be a regression on {n_features} features, and its weights are {coef.shape}")
-    return LinearWeights(*_one_for_each_class(coef, intercept - middle))
-
-
-def given_weights(model: Any, kernel: Any, n_features: int, classes: NDArray[Any]) -> LinearWeights:
+def given_weights(model: Any, kernel: Any, n_features: int, target: Target) -> LinearWeights:
     """Read the weights of a fitted linear model on the features of a kernel; its classes must be those of the graphs.
 
     A search with its best model, one model for each class against the rest, and a pipeline are looked into.
     """
-    model = _innermost(model, kernel)
+    model, classes = _innermost(model, kernel), target.classes
     coef, intercept = _coefficients(model, kernel)
+    if target.values is not None:
+        if coef.shape != (1, n_features):
+            raise ValueError(f"model must be a regression on {n_features} features, and its weights are {coef.shape}")
+        return LinearWeights(*_one_for_each_class(coef, intercept - target.middle))
     if isinstance(model, (SVC, NuSVC)) and len(classes) > 2:
         raise ValueError("model has a weight vector for each pair of classes; use LinearSVC or OneVsRestClassifier")
     if coef.shape[1] != n_features:
@@ -203,13 +257,6 @@ def _coefficients(model: Any, kernel: Any) -> tuple[Float64, Float64]:
     coef = np.atleast_2d(np.asarray(coef, np.float64))
     intercept = np.atleast_1d(np.asarray(getattr(model, "intercept_", 0.0), np.float64))
     return coef, np.broadcast_to(intercept, len(coef)).copy()
-
-
-def _weights(model: Any, features: csr_array) -> Float64:
-    """Return Σ αᵢyᵢφ(xᵢ) of a model that was fitted on the Gram matrix."""
-    if not hasattr(model, "support_"):  # one class only: a constant
-        return np.zeros(features.shape[1])
-    return np.asarray(features[model.support_].T @ model.dual_coef_[0])
 
 
 def _one_for_each_class(coef: Float64, intercept: Float64) -> tuple[Float64, Float64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 import relaxwl
 from relaxwl import drawing
-from relaxwl.drawing.svg import shortened
+from relaxwl.drawing.trees import shortened
 from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
 

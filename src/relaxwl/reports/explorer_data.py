@@ -7,8 +7,8 @@ import numpy as np
 from relaxwl import drawing
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.distances.tree import TreeMapping
-from relaxwl.explanation import ClusterEvidence, Explanation, GraphExplanation, Member
-from relaxwl.explanation.layout import plane
+from relaxwl.explanation.explanation import ClusterEvidence, Explanation, GraphExplanation, plane
+from relaxwl.explanation.levels import Member
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
@@ -144,7 +144,7 @@ def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
         "significance": explanation.significance,
         "n_permutations": explanation.n_permutations,
         "kernel": type(explanation.kernel).__name__,
-        "has_centers": explanation.levels[0].centers is not None,
+        "has_centers": explanation.levels[0].described is not None,
     }
 
 
