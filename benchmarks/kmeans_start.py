@@ -15,7 +15,7 @@ import numpy as np
 
 from relaxwl import RelaxedWeisfeilerLehman, WassersteinKMeans
 from relaxwl.clustering import KMeansPartitioner
-from relaxwl.clustering.nearest import Search
+from relaxwl.clustering.kmeans import Search
 from relaxwl.datasets import load_tu
 from relaxwl.unfolding import TreeRows
 

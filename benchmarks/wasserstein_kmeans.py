@@ -25,7 +25,7 @@ import ot
 from relaxwl import WassersteinKMeans
 from relaxwl.clustering import GroundCost
 from relaxwl.clustering.barycenter import REGULARIZATION
-from relaxwl.clustering.nearest import nearest
+from relaxwl.clustering.kmeans import nearest
 from relaxwl.datasets import load_tu
 from relaxwl.kernels.chains import center_costs
 from relaxwl.unfolding import TreeRows, leaves, refine

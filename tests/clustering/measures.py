@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse
 from hypothesis import strategies as st
 
-from relaxwl.clustering.barycenter import Clusters, improvement
+from relaxwl.clustering.barycenter import better_centers
 from relaxwl.distances.transport import GroundCost, transport_distance
 from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
@@ -57,7 +57,7 @@ def improved(method, rows, clusters, present, ground, roots=None, root_cost=None
     measures = TreeRows(roots, *csr(rows), rows.shape[1])
     starts = np.cumsum([0, *(len(members) for members, _ in clusters)])
     members, weights = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
-    many = Clusters(starts, members, weights, measures, costs)
-    found = improvement(method)(many, measures.take(np.array(present)), (0, len(clusters)))
+    centers = measures.take(np.array(present))
+    found = better_centers(method, starts, members, weights, measures, costs, centers, (0, len(clusters)))
     assert found.counts.dtype == np.float64
     return [(root, points.tolist(), masses.tolist()) for root, points, masses in map(found.row, range(len(found)))]

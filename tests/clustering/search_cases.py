@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from relaxwl.clustering.nearest import Plan
+from relaxwl.clustering.kmeans import Plan
 from relaxwl.unfolding import TreeRows
 
 N_POINTS = 4

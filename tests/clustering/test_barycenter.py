@@ -208,7 +208,7 @@ def test_roots_of_centers_are_medians(method):
     [
         ({"method": "best"}, "method must be one of median, lp"),
         ({"points": [[0.5, 1]]}, "'median' needs points with whole-number masses; for real ones use method 'lp'"),
-        ({"points": [[-1, 1]]}, "points must hold finite masses of at least 0, not -1.0 in row 0"),
+        ({"points": [[-1, 1]]}, "points must be finite masses of at least 0, not -1.0 in row 0"),
         ({"points": [[1, 1], [np.nan, 1]]}, "not nan in row 1"),
         ({"points": [[1, 1, 1]]}, r"points must have shape \(n, 2\)"),
         ({"points": [1, 1]}, r"points must have shape \(n, 2\)"),
@@ -226,7 +226,7 @@ def test_bad_input_is_named(arguments, message):
 
 
 def test_points_must_be_numbers():
-    with pytest.raises(TypeError, match="points must hold real numbers"):
+    with pytest.raises(TypeError, match="points must be real numbers"):
         transport_barycenter([["a", "b"]], 1.0 - np.eye(3))
 
 

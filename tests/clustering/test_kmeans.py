@@ -10,8 +10,7 @@ from sklearn.base import clone
 import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
-from relaxwl.clustering.kmeans import SUGGESTING, _suggesting, _updated, number_of_clusters
-from relaxwl.clustering.nearest import Search, evenly
+from relaxwl.clustering.kmeans import SUGGESTING, Search, _suggesting, _updated, evenly, number_of_clusters
 from relaxwl.distances.transport import GroundCost
 
 ROOTS = 1 - np.eye(3)
@@ -88,7 +87,7 @@ def test_one_round_of_medoids_is_that_of_the_definition():
 
 @pytest.mark.parametrize("center", ["median", "mean"])
 def test_threads_change_nothing(monkeypatch, center):
-    monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 32)
+    monkeypatch.setattr("relaxwl.clustering.kmeans.CHUNK_ROWS", 32)
     rows, ground = tree_rows(random_content(300, 10, seed=2), 10), random_ground(10)
     one, two = (
         WassersteinKMeans(17, center, n_jobs=n_jobs, random_state=0).fit(rows, ground=ground) for n_jobs in (1, 2)
@@ -318,7 +317,7 @@ def test_predict_wants_rows_over_the_same_points_and_roots():
             predict(np.zeros((3, 5)))
         with pytest.raises(ValueError, match="rows must be over the 5 points"):
             predict(tree_rows([(0, {8: 1})], 9))
-        with pytest.raises(ValueError, match=r"rows\.roots must be from 0 to 1, not 7"):
+        with pytest.raises(ValueError, match=r"rows\.roots must be from 0 to 2, not 7"):
             predict(tree_rows([(7, {1: 1})], 5))
     assert len(kmeans.predict(tree_rows([], 5))) == 0
 
@@ -488,7 +487,7 @@ def test_room_for_the_costs_of_roots_is_asked_for(monkeypatch):
     asked = []
     monkeypatch.setattr("relaxwl.clustering.kmeans.check_memory", lambda *words: asked.append(words))
     WassersteinKMeans(1, random_state=0).fit(tree_rows([(9, {0: 1}), (2, {1: 1})], 5), ground=random_ground(5))
-    assert asked[0] == (1600.0, "the costs between root codes up to 9", "give root_cost")
+    assert asked[0] == (16.0 * 11**2, "the costs between root codes up to 9", "give root_cost")
 
 
 def test_medians_of_real_masses_are_refused():

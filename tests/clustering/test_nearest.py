@@ -13,9 +13,9 @@ from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_
 from clustering_rows import random_content, random_ground, tree_rows
 from directed_graphs import directed_collection, random_digraphs
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman
-from relaxwl.clustering import nearest as nearest_module
-from relaxwl.clustering._search_compiled import ABANDONED
-from relaxwl.clustering.nearest import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
+from relaxwl.clustering import kmeans as nearest_module
+from relaxwl.clustering._compiled import ABANDONED
+from relaxwl.clustering.kmeans import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.distances.pairwise import paired_distances, row_distances
 from relaxwl.distances.transport import GroundCost
@@ -243,7 +243,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     rows, ground = tree_rows(content, 9), 1 - np.eye(10)
     centers = rows.take(np.arange(20)).measures()
     labels, distances = nearest(rows, centers, GroundCost(ground, np.zeros((1, 1))))
-    monkeypatch.setattr("relaxwl.clustering.nearest.CHUNK_ROWS", 16)
+    monkeypatch.setattr("relaxwl.clustering.kmeans.CHUNK_ROWS", 16)
     for n_jobs in (1, 2):
         again, distances_again = nearest(rows, centers, GroundCost(ground, np.zeros((1, 1))), n_jobs)
         np.testing.assert_array_equal(again, labels)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import naive
 from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
 from clustering_rows import tree_rows
-from relaxwl.clustering import _search_compiled as compiled
-from relaxwl.clustering import nearest as nearest_module
-from relaxwl.clustering.nearest import Plan, Search
+from relaxwl.clustering import _compiled as compiled
+from relaxwl.clustering import kmeans as nearest_module
+from relaxwl.clustering.kmeans import Plan, Search
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import level_distances, row_distances
 from relaxwl.distances.transport import GroundCost

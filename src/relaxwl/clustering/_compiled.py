@@ -1,10 +1,23 @@
-"""Compiled loops of centers: steps of the median, medoids and means.
+"""Compiled loops of k-means: moves of median centers, medoids and means, and the search of nearest centers.
 
 Rows and centers are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
 (float64). All distances are a root cost plus a transport distance.
+
+The search computes bounds for all centers at once, more expensive bounds for those left, exact distances last. Centers
+stand in the order of their mass, so that for any row those lighter than it come first. Every bound is one on the
+transport problem in which the lighter side is filled up at ⊥:
+
+1. *row side*: each mass of the row goes to the center as if it were alone (`fill_tables`), which is a sum of rows of a
+   table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centers, in single precision.
+2. *all pivots*, for centers that are left.
+3. *center side*: each mass of the center comes from the nearest point of the row.
+4. the exact distance, abandoned when it exceeds the best one so far.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from relaxwl._compiling import njit
 from relaxwl.distances._compiled import (
@@ -22,6 +35,7 @@ from relaxwl.distances._compiled import (
     make_scratch,
     point_cost,
     successive_paths,
+    widest_row,
 )
 
 
@@ -122,28 +136,23 @@ def _precedes(row, other, indptr, points, masses):
 
 
 @njit(nogil=True, cache=True)
-def solve_flow(vectors, indices, tables):
-    """Solve the loaded problem so that its flow is left in ``tables``; sources × sinks, row-major."""
+def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
+    """Load the difference of one row (sources) and a center (sinks) and solve it.
+
+    The flow is left in ``tables``, sources × sinks, row-major.
+    """
+    spans = (indptr[row], indptr[row + 1], 0, len(center_points))
+    load_difference(points, masses, center_points, center_masses, spans, blank_point(ground), vectors, indices)
+    load_costs(ground, indices, tables)
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
-    if n_sources == 0 or n_sinks == 0:
-        return
     if n_sources == 1:
         for sink in range(n_sinks):
             tables[FLOW, sink] = vectors[DEMAND, sink]
     elif n_sinks == 1:
         for source in range(n_sources):
             tables[FLOW, source] = vectors[SUPPLY, source]
-    else:
+    elif n_sources > 0 and n_sinks > 0:
         successive_paths(np.inf, vectors, indices, tables)
-
-
-@njit(nogil=True, cache=True)
-def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
-    """Load the difference of one row (sources) and a center (sinks) and solve it; the flow is left in ``tables``."""
-    spans = (indptr[row], indptr[row + 1], 0, len(center_points))
-    load_difference(points, masses, center_points, center_masses, spans, blank_point(ground), vectors, indices)
-    load_costs(ground, indices, tables)
-    solve_flow(vectors, indices, tables)
 
 
 @njit(nogil=True, cache=True)
@@ -158,244 +167,6 @@ def sparse_units(units):
     return new_points, new_masses
 
 
-@njit(nogil=True, cache=True)
-def matched_medians(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses, saved): the center after one round of matched medians, and what it saves at least.
-
-    Every member is matched to the center. Each unit of the center then moves to the 1-median of what it is matched to,
-    ⊥ included, which drops the unit; and units are added where enough members have something left over. With the
-    matching held fixed no step costs more than before; solved anew, the members can only cost less. If nothing is
-    saved, the center is as before.
-
-    Parameters
-    ----------
-    members : int64 (n,)
-        Row numbers; ``weights`` float64 (n,) go with them.
-    center_points, center_masses : int32 and float64
-        The present center; its masses are whole numbers, like those of the members.
-    """
-    blank = blank_point(ground)
-    n_entries = len(center_points)
-    n_surplus = 0
-    for place in range(len(members)):
-        n_surplus += indptr[members[place] + 1] - indptr[members[place]]
-    surplus_indptr = np.zeros(len(members) + 1, np.int64)
-    surplus_points = np.empty(n_surplus, np.int64)
-    surplus_masses = np.empty(n_surplus, np.float64)
-    runs = np.empty((n_surplus + n_entries + 16, 5), np.int64)
-    n_runs, filled = 0, 0
-    vectors, indices, tables = make_scratch(max(widest_member(members, indptr), n_entries))
-    for place in range(len(members)):
-        load_flow(
-            members[place], indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables
-        )
-        runs, n_runs = _record_runs(place, center_points, center_masses, vectors, indices, tables, runs, n_runs)
-        filled = _record_surplus(blank, filled, indices, tables, surplus_points, surplus_masses)
-        surplus_indptr[place + 1] = filled
-    units = np.zeros(blank + 1, np.float64)
-    for entry in range(n_entries):
-        units[center_points[entry]] = center_masses[entry]
-    saved = _move_to_medians(runs[:n_runs], weights, center_points, ground, units)
-    saved += _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units)
-    new_points, new_masses = sparse_units(units)
-    return new_points, new_masses, saved
-
-
-# Columns of a table of runs: units START to STOP - 1 of an entry of the center are matched to TARGET by a member.
-ENTRY, START, STOP, TARGET, MEMBER = range(5)
-
-
-@njit(nogil=True, cache=True)
-def _record_runs(member, center_points, center_masses, vectors, indices, tables, runs, n_runs):
-    """Append one member's runs of matched units that do not stay; return the table (perhaps enlarged) and its length.
-
-    Units of one point are interchangeable: the first ones are those that stay, then the targets by rising cost, so that
-    far targets gather at the last units, which can leave. The flow is used up.
-    """
-    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
-    entry = 0
-    for sink in range(n_sinks):
-        while entry < len(center_points) and center_points[entry] < indices[SINK_POINT, sink]:
-            entry += 1
-        if entry == len(center_points):
-            break
-        unit = np.int64(round(center_masses[entry] - vectors[DEMAND, sink]))
-        while True:
-            nearest, cost = -1, np.inf
-            for source in range(n_sources):
-                arc = source * n_sinks + sink
-                if tables[FLOW, arc] > 0.5 and tables[COST, arc] < cost:
-                    nearest, cost = source, tables[COST, arc]
-            if nearest < 0:
-                break
-            if n_runs == len(runs):
-                larger = np.empty((2 * n_runs, 5), np.int64)
-                larger[:n_runs] = runs
-                runs = larger
-            amount = np.int64(round(tables[FLOW, nearest * n_sinks + sink]))
-            tables[FLOW, nearest * n_sinks + sink] = 0.0
-            runs[n_runs, ENTRY], runs[n_runs, START], runs[n_runs, STOP] = entry, unit, unit + amount
-            runs[n_runs, TARGET], runs[n_runs, MEMBER] = indices[SOURCE_POINT, nearest], member
-            n_runs += 1
-            unit += amount
-    return runs, n_runs
-
-
-@njit(nogil=True, cache=True)
-def _move_to_medians(runs, weights, center_points, ground, units):
-    """Move every unit to the 1-median of what it is matched to; return what that saves. Changes ``units``.
-
-    Units that all members match alike move together: one sweep over the ends of the runs. While half of the weight
-    stays, so does the median.
-    """
-    n_runs = len(runs)
-    total = weights.sum()
-    span = 1
-    for run in range(n_runs):
-        span = max(span, runs[run, STOP] + 1)
-    keys = np.empty(2 * n_runs, np.int64)
-    for run in range(n_runs):
-        keys[run] = runs[run, ENTRY] * span + runs[run, START]
-        keys[n_runs + run] = runs[run, ENTRY] * span + runs[run, STOP]
-    order = np.argsort(keys)
-    matched = np.zeros(blank_point(ground) + 1, np.float64)
-    moving, saved = 0.0, 0.0
-    for rank in range(2 * n_runs):
-        event = order[rank]
-        run = event if event < n_runs else event - n_runs
-        weight = weights[runs[run, MEMBER]] if event < n_runs else -weights[runs[run, MEMBER]]
-        matched[runs[run, TARGET]] += weight
-        moving += weight
-        if rank + 1 == 2 * n_runs or keys[order[rank + 1]] == keys[event]:
-            continue
-        if keys[order[rank + 1]] // span != keys[event] // span:
-            matched[:] = 0.0  # all runs of this entry have ended; what is left is rounding
-            moving = 0.0
-            continue
-        if 2.0 * moving <= total:
-            continue
-        present = center_points[keys[event] // span]
-        matched[present] = total - moving
-        median, gain = weighted_median(matched, ground, present, 1e-9 * total)
-        matched[present] = 0.0
-        if median != present:
-            amount = float(keys[order[rank + 1]] - keys[event])
-            units[present] -= amount
-            units[median] += amount
-            saved += gain * amount
-    return saved
-
-
-@njit(nogil=True, cache=True)
-def _record_surplus(blank, filled, indices, tables, surplus_points, surplus_masses):
-    """Append what one member sends to ⊥ (it comes last among the sinks) and return the new length."""
-    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
-    if n_sinks == 0 or indices[SINK_POINT, n_sinks - 1] != blank:
-        return filled
-    for source in range(n_sources):
-        amount = tables[FLOW, source * n_sinks + n_sinks - 1]
-        if amount > 0.5:
-            surplus_points[filled] = indices[SOURCE_POINT, source]
-            surplus_masses[filled] = amount
-            filled += 1
-    return filled
-
-
-@njit(nogil=True, cache=True)
-def weighted_median(weights, ground, present, least):
-    """Return the point with the smallest Σ_q weights[q] · ground[point, q], and what it saves against ``present``.
-
-    Candidates are the points with weight above ``least``, ⊥ (the last point), and the present one. The present one wins
-    ties, then the lowest.
-    """
-    blank = len(weights) - 1
-    weighted = np.empty(len(weights), np.int64)
-    n_weighted = 0
-    for point in range(len(weights)):
-        if weights[point] > least:
-            weighted[n_weighted] = point
-            n_weighted += 1
-    best, present_cost = present, 0.0
-    for place in range(n_weighted):
-        present_cost += weights[weighted[place]] * point_cost(ground, present, weighted[place])
-    best_cost = present_cost * (1.0 - 1e-12)
-    for candidate in range(n_weighted + 1):
-        point = weighted[candidate] if candidate < n_weighted else blank
-        cost = 0.0
-        for place in range(n_weighted):
-            cost += weights[weighted[place]] * point_cost(ground, point, weighted[place])
-            if cost >= best_cost:
-                break
-        if cost < best_cost:
-            best, best_cost = point, cost
-    return best, present_cost - best_cost
-
-
-@njit(nogil=True, cache=True)
-def _add_units(weights, surplus_indptr, surplus_points, surplus_masses, ground, units):
-    """Add units to ``units`` while that pays, return what it saves: members send surplus there instead of to ⊥.
-
-    ``surplus_masses`` is used up.
-    """
-    blank = blank_point(ground)
-    total = weights.sum()
-    is_candidate = np.zeros(blank, np.bool_)
-    for place in range(surplus_indptr[-1]):
-        is_candidate[surplus_points[place]] = True
-    saved = 0.0
-    while True:
-        best, best_change = -1, 0.0
-        for point in range(blank):
-            if not is_candidate[point]:
-                continue
-            change = 0.0
-            for member in range(len(weights)):
-                _, gain = _best_use(
-                    point, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
-                )
-                change += weights[member] * gain
-            # Less than this is rounding.
-            if change < min(best_change, -1e-12 * total * point_cost(ground, point, blank)):
-                best, best_change = point, change
-        if best < 0:
-            return saved
-        amount = _use_unit(best, surplus_indptr, surplus_points, surplus_masses, ground)
-        units[best] += amount
-        saved -= best_change * amount
-
-
-@njit(nogil=True, cache=True)
-def _use_unit(point, surplus_indptr, surplus_points, surplus_masses, ground):
-    """Serve the members from as many new units at ``point`` as all of them use in the same way; return their number."""
-    used = np.empty(len(surplus_indptr) - 1, np.int64)
-    amount = np.inf
-    for member in range(len(used)):
-        used[member], _ = _best_use(
-            point, surplus_indptr[member], surplus_indptr[member + 1], surplus_points, surplus_masses, ground
-        )
-        if used[member] >= 0:
-            amount = min(amount, surplus_masses[used[member]])
-    for place in used:
-        if place >= 0:
-            surplus_masses[place] -= amount
-    return amount
-
-
-@njit(nogil=True, cache=True)
-def _best_use(point, begin, end, surplus_points, surplus_masses, ground):
-    """Return (place, change of cost) of a member's best use of a new unit at ``point``; place -1 leaves it to ⊥."""
-    blank = blank_point(ground)
-    best, change = -1, float(point_cost(ground, point, blank))
-    for place in range(begin, end):
-        if surplus_masses[place] > 0.5:
-            # The ground may be unsigned: its differences would wrap around.
-            surplus = surplus_points[place]
-            here = float(point_cost(ground, point, surplus)) - float(point_cost(ground, surplus, blank))
-            if here < change:
-                best, change = place, here
-    return best, change
-
-
 # A move is tried with more than one unit where at least this mass can move: lighter centers are done in a few moves.
 BULK = 16.0
 
@@ -406,7 +177,14 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
 
     A move takes a unit from a point of the center, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
     the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
-    better than the best one alone. Parameters are those of `matched_medians`.
+    better than the best one alone.
+
+    Parameters
+    ----------
+    members : int64 (n,)
+        Row numbers; ``weights`` float64 (n,) go with them.
+    center_points, center_masses : int32 and float64
+        The present center; its masses are whole numbers, like those of the members.
     """
     blank = blank_point(ground)
     units = np.zeros(blank + 1, np.float64)
@@ -414,7 +192,12 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
         units[center_points[entry]] = center_masses[entry]
     units[blank] = np.inf
     origins = _positive(units)
-    goals = _positive(_usage(members, indptr, points, blank))
+    used = np.zeros(blank + 1, np.float64)
+    used[blank] = 1.0
+    for place in range(len(members)):
+        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
+            used[points[entry]] = 1.0
+    goals = _positive(used)
     changes, cost = move_changes(
         members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals
     )
@@ -440,8 +223,6 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
 @njit(nogil=True, cache=True)
 def better_medians(start, stop, starts, members, weights, rows, centers, costs):
     """Return the centers ``start`` to ``stop`` - 1 after their best moves: roots, indptr, points and masses.
-
-    A round of matched medians before them gains little: k-means comes back with the next round anyway.
 
     Parameters
     ----------
@@ -494,17 +275,6 @@ def median_root(members, weights, roots, root_costs):
         if cost < best_cost:
             best, best_cost = np.int32(root), cost
     return best
-
-
-@njit(nogil=True, cache=True)
-def _usage(members, indptr, points, blank):
-    """Return float64 (blank + 1,): how many members use each point, and 1 for ⊥."""
-    usage = np.zeros(blank + 1, np.float64)
-    usage[blank] = 1.0
-    for place in range(len(members)):
-        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            usage[points[entry]] += 1.0
-    return usage
 
 
 @njit(nogil=True, cache=True)
@@ -686,3 +456,630 @@ def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, enter
     for source in range(n_sources):
         if entered[source] < lengths[source]:
             _shorten(lengths, entered[source], ways[source], n_sources)
+
+
+# What a search counts: rows; centers left by the first bounds; those of them ruled out by all pivots and by the center
+# side; exact solves that ended within the best distance so far, and those given up.
+SEARCHED, LEFT, BY_PIVOTS, BY_CENTER_SIDE, SOLVED, ABANDONED = range(6)
+N_COUNTERS = 6
+# Centers are looked at in blocks that fill vector registers; tables are padded to whole blocks.
+BLOCK = 16
+# Pivots of the first bound come in groups that one sweep over the centers serves together.
+PIVOT_BATCH = 4
+# Points that are looked up faster, all of them, than those of one center.
+NEAREST_WORTH = 64
+# Centers that are bounded again before the first one is solved, so that it is a good one.
+TRIES = 4
+# A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
+ROUNDING = 2.0**-23
+# The largest number that bounds reach, and a number that what single precision cannot hold adds up to: costs are scaled
+# to about 1.
+LARGEST, VANISHING = 2.0**100, 2.0**-120
+# Distances within this part of each other are equal: sums of real costs differ by less with the order of their terms.
+TIE = 2.0**-45
+# Whole distances below this are exact. The least width of a tie, so that it is not 0 where distances are.
+WHOLE, SMALLEST = 2.0**50, 1e-300
+
+
+class Costs(NamedTuple):
+    """Costs between points, ⊥ last, and between root codes, as `point_cost` takes them."""
+
+    ground: Any
+    roots: Any
+
+
+class RowSide(NamedTuple):
+    """Data of the rows for the bounds.
+
+    Attributes
+    ----------
+    slots : int32 (n_entries,)
+        The row of the tables that an entry adds, ``factors`` (float32) times.
+    shallow : float32 (n_rows, n_pivots)
+        Values of a few 1-Lipschitz functions; a multiple of PIVOT_BATCH columns.
+    functions : float64 (n_points, n_functions)
+        Many such functions, for the second bound.
+    """
+
+    slots: NDArray[np.int32]
+    factors: NDArray[np.float32]
+    shallow: NDArray[np.float32]
+    functions: NDArray[np.float64]
+
+
+class CenterSide(NamedTuple):
+    """Data of the centers for the bounds, in the order of their mass.
+
+    Attributes
+    ----------
+    scale : float
+        A power of two that takes costs to the range of single precision: all float32 numbers are scaled by it.
+    rounding : float
+        What a term may add to a sum in single precision, as a part of the sum; 0 where all sums are whole numbers.
+    numbers : int64 (k,)
+        The centers' own numbers.
+    places : int64 (largest number + 1,)
+        Where a number stands here; -1 where it does not.
+    totals : float64 (k,)
+        Masses, ascending.
+    heavy, light : float32 (n_slots, padded k)
+        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the center.
+    discount : float
+        What `heavy` takes off the cost of each unit that goes to ⊥.
+    blank_costs, blank_masses : float64 (n_entries,)
+        Each center's entries by rising cost of coming from ⊥.
+    shallow, margin : float32 (n_pivots, padded k), float
+        Values of the few functions, and what rounding may add to a gap.
+    deep, deep_margin : float64 (k, n_functions), float
+        Values of the many, and what rounding may add to a gap; 0 where all sums are whole numbers.
+    gap : float
+        Distances that differ by more than this are never equal: less than 1 where all are whole numbers.
+    """
+
+    scale: float
+    rounding: float
+    numbers: NDArray[np.int64]
+    places: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    heavy: NDArray[np.float32]
+    light: NDArray[np.float32]
+    discount: float
+    blank_costs: NDArray[np.float64]
+    blank_masses: NDArray[np.float64]
+    shallow: NDArray[np.float32]
+    margin: float
+    deep: NDArray[np.float64]
+    deep_margin: float
+    gap: float
+
+
+class Nearest(NamedTuple):
+    """Read and written, one a row: nearest center (-1: not known yet), its distance, a bound on all other centers."""
+
+    labels: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    others: NDArray[np.float64]
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+@njit(nogil=True, cache=True)
+def mark_pairs(points, counts, width, seen):
+    """Mark ``seen[point * width + count]``."""
+    for entry in range(len(points)):
+        seen[points[entry] * width + counts[entry]] = 1
+
+
+@njit(nogil=True, cache=True)
+def look_up_pairs(points, counts, width, numbers, out):
+    """Write ``out[entry] = numbers[point * width + count]``."""
+    for entry in range(len(points)):
+        out[entry] = numbers[points[entry] * width + counts[entry]]
+
+
+@njit(nogil=True, cache=True)
+def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, ground, discount, scale, heavy, light):
+    """Write rows ``start`` to ``stop - 1`` of the tables: what a mass at a point costs at least to send to each center.
+
+    The mass takes the center's points from the nearest on, each as far as its mass reaches, as if nothing else were
+    sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
+    for one unit, whatever the points' masses. Slots with one point stand side by side, their masses rising.
+    """
+    blank = blank_point(ground)
+    costs = np.empty(widest_row(indptr), np.float64)
+    room = np.empty(len(costs), np.float64)
+    first = start
+    while first < stop:
+        last = first + 1
+        while last < stop and slot_points[last] == slot_points[first]:
+            last += 1
+        from_here = slot_points[first]
+        to_blank = point_cost(ground, from_here, blank) - discount
+        for center in range(len(indptr) - 1):
+            size = _by_cost(ground, from_here, indptr[center], indptr[center + 1], points, masses, costs, room)
+            if slot_masses[first] == np.inf:
+                light[first, center] = scale * costs[0] if size > 0 else 0.0
+                heavy[first, center] = scale * (min(costs[0], to_blank) if size > 0 else to_blank)
+            else:
+                _send(slot_masses, first, last, costs[:size], room, to_blank, scale, heavy[:, center])
+                _send(slot_masses, first, last, costs[:size], room, np.inf, scale, light[:, center])
+        first = last
+
+
+@njit(nogil=True, cache=True)
+def _by_cost(ground, origin, begin, end, points, masses, costs, room):
+    """Write the costs of some entries from a point in rising order, and their masses; return their number."""
+    for entry in range(begin, end):
+        cost = float(point_cost(ground, origin, points[entry]))
+        place = entry - begin
+        while place > 0 and costs[place - 1] > cost:
+            costs[place] = costs[place - 1]
+            room[place] = room[place - 1]
+            place -= 1
+        costs[place] = cost
+        room[place] = masses[entry]
+    return end - begin
+
+
+@njit(nogil=True, cache=True)
+def _send(slot_masses, first, last, costs, room, to_blank, scale, out):
+    """Write, for rising masses, the cost of filling ``room`` in order; the rest costs ``to_blank`` (0 if infinite)."""
+    filled, spent, place = 0.0, 0.0, 0
+    beyond = to_blank if to_blank < np.inf else 0.0
+    for slot in range(first, last):
+        mass = slot_masses[slot]
+        while place < len(costs) and costs[place] < to_blank and filled + room[place] <= mass:
+            filled += room[place]
+            spent += room[place] * costs[place]
+            place += 1
+        price = costs[place] if place < len(costs) and costs[place] < to_blank else beyond
+        out[slot] = scale * (spent + (mass - filled) * price)
+
+
+@njit(nogil=True, cache=True)
+def embed_row(begin, end, points, masses, functions, out):
+    """Write ``out[:] = Σ mass · functions[point]`` over the entries ``begin`` to ``end - 1``.
+
+    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
+    """
+    out[:] = 0.0
+    for entry in range(begin, end):
+        mass = masses[entry]
+        values = functions[points[entry]]
+        for pivot in range(len(out)):
+            out[pivot] += mass * values[pivot]
+
+
+@njit(nogil=True, cache=True)
+def embed_rows(start, stop, indptr, points, masses, functions, out):
+    """Embed the rows ``start`` to ``stop - 1`` into the rows of ``out`` with the same numbers."""
+    for row in range(start, stop):
+        embed_row(indptr[row], indptr[row + 1], points, masses, functions, out[row])
+
+
+# ------------------------------------------------------------------------------------------------------- bounds
+
+
+@njit(nogil=True, cache=True)
+def start_bounds(root, total, centers, side, costs, starts, root_costs):
+    """Write what bounds begin with for rows of this root and mass; return how many centers are lighter than they are.
+
+    ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
+    ``root_costs`` (float32, padded): the cost between the roots alone.
+    """
+    n_lighter = 0
+    for center in range(len(side.numbers)):
+        root_cost = point_cost(costs.roots, root, centers.roots[center])
+        root_costs[center] = side.scale * root_cost
+        if side.totals[center] < total:
+            n_lighter += 1
+            starts[center] = side.scale * (root_cost + side.discount * (total - side.totals[center]))
+        else:
+            missing = side.totals[center] - total
+            starts[center] = side.scale * (root_cost + _from_blank(missing, center, centers.indptr, side))
+    return n_lighter
+
+
+@njit(nogil=True, cache=True)
+def _from_blank(missing, center, indptr, side):
+    """Return the least cost of moving this much mass from ⊥ to a center's points, each as far as its mass reaches."""
+    spent = 0.0
+    for entry in range(indptr[center], indptr[center + 1]):
+        amount = min(missing, side.blank_masses[entry])
+        if amount <= 0.0:
+            break
+        spent += amount * side.blank_costs[entry]
+        missing -= amount
+    return spent
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _add(bounds, table, factor):
+    for center in range(len(bounds)):
+        bounds[center] += factor * table[center]
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _widen(bounds, values, pivots, root_costs, margin):
+    """Raise ``bounds`` to the largest of PIVOT_BATCH gaps plus the root cost, where that is more."""
+    a, b, c, d = pivots[0], pivots[1], pivots[2], pivots[3]
+    for center in range(len(bounds)):
+        gap = max(
+            max(abs(values[0] - a[center]), abs(values[1] - b[center])),
+            max(abs(values[2] - c[center]), abs(values[3] - d[center])),
+        )
+        bounds[center] = max(bounds[center], gap - margin + root_costs[center])
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _least(values):
+    """Return the least of BLOCK numbers."""
+    least = values[0]
+    for place in range(1, BLOCK):
+        least = min(least, values[place])
+    return least
+
+
+@njit(nogil=True, cache=True)
+def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds, minima):
+    """Write the first bounds on the distance of one row to all centers, and the least of each block of them."""
+    for center in range(len(bounds)):  # an assignment of arrays takes a second to compile
+        bounds[center] = starts[center]
+    for entry in range(begin, end):
+        slot, factor = rows.slots[entry], rows.factors[entry]
+        _add(bounds[:n_lighter], side.heavy[slot][:n_lighter], factor)
+        _add(bounds[n_lighter:], side.light[slot][n_lighter:], factor)
+    margin = np.float32(side.margin)
+    for group in range(0, side.shallow.shape[0], PIVOT_BATCH):
+        values = rows.shallow[row, group : group + PIVOT_BATCH]
+        _widen(bounds, values, side.shallow[group : group + PIVOT_BATCH], root_costs, margin)
+    for block in range(len(minima)):
+        minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _largest_gap(a, b):
+    largest = 0.0
+    for place in range(len(a)):
+        largest = max(largest, abs(a[place] - b[place]))
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def pivot_bound(embedding, center_embedding, limit):
+    """Return max_p |embedding[p] - center_embedding[p]|, or some gap above ``limit``."""
+    largest = 0.0
+    for start in range(0, len(embedding), 4 * BLOCK):
+        stop = min(start + 4 * BLOCK, len(embedding))
+        largest = max(largest, _largest_gap(embedding[start:stop], center_embedding[start:stop]))
+        if largest > limit:
+            break
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def center_side_bound(begin, end, points, total, center, centers, center_total, ground):
+    """Return a bound on the transport distance: each mass of the center comes from the nearest point of the row.
+
+    Where the center is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
+    """
+    blank = blank_point(ground)
+    bound = 0.0
+    for entry in range(centers.indptr[center], centers.indptr[center + 1]):
+        point = centers.points[entry]
+        least = float(point_cost(ground, point, blank)) if center_total > total else np.inf
+        for other in range(begin, end):
+            # The row's points come first: their costs stay in the cache from center to center.
+            least = min(least, float(point_cost(ground, points[other], point)))
+        bound += centers.counts[entry] * least
+    if total > center_total:
+        least = np.inf
+        for other in range(begin, end):
+            least = min(least, float(point_cost(ground, blank, points[other])))
+        bound += (total - center_total) * least
+    return bound
+
+
+@njit(nogil=True, cache=True)
+def fill_nearest(begin, end, points, ground, nearest):
+    """Write the cost of every point, ⊥ last, from the nearest point of the row."""
+    for place in range(len(nearest)):
+        nearest[place] = np.inf
+    for entry in range(begin, end):
+        point = points[entry]
+        for other in range(len(nearest)):  # side by side in memory: the compiler uses vector registers
+            cost = float(point_cost(ground, point, other))
+            nearest[other] = cost if cost < nearest[other] else nearest[other]
+
+
+@njit(nogil=True, cache=True)
+def nearest_bound(nearest, total, center, centers, center_total, ground):
+    """Return what `center_side_bound` returns, given the costs from the nearest points of the row."""
+    blank = len(nearest) - 1
+    bound = 0.0
+    for entry in range(centers.indptr[center], centers.indptr[center + 1]):
+        least = nearest[centers.points[entry]]
+        if center_total > total:
+            least = min(least, float(point_cost(ground, blank, centers.points[entry])))
+        bound += centers.counts[entry] * least
+    return bound + (total - center_total) * nearest[blank] if total > center_total else bound
+
+
+# ------------------------------------------------------------------------------------------------------- search
+
+
+@njit(nogil=True, cache=True)
+def _lowest(bounds, minima):
+    """Return the place of the lowest bound; the first of equals."""
+    block = np.argmin(minima)
+    place = block * BLOCK
+    while bounds[place] != minima[block]:
+        place += 1
+    return place
+
+
+@njit(nogil=True, cache=True)
+def first_candidate(bounds, minima, deep, side, root_costs):
+    """Return a promising center: the lowest bound, of those that stay low when bounded by all pivots."""
+    place = _lowest(bounds, minima)
+    for _ in range(TRIES if len(deep) else 0):
+        gap = pivot_bound(deep, side.deep[place], np.inf) - side.deep_margin
+        bound = np.float32(root_costs[place] + side.scale * gap)
+        if bound <= bounds[place]:
+            break
+        bounds[place] = bound
+        block = place // BLOCK
+        minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
+        lowest = _lowest(bounds, minima)
+        if lowest == place:
+            break
+        place = lowest
+    return place
+
+
+@njit(nogil=True, cache=True)
+def list_candidates(bounds, minima, limit, candidates):
+    """Write the places of all bounds up to ``limit``; return their number and the least of the other bounds."""
+    size = 0
+    least = np.float32(np.inf)
+    for block in range(len(minima)):
+        if minima[block] > limit:
+            least = min(least, minima[block])
+            continue
+        for place in range(block * BLOCK, (block + 1) * BLOCK):
+            if bounds[place] <= limit:
+                candidates[size] = place
+                size += 1
+            else:
+                least = min(least, bounds[place])
+    return size, least
+
+
+@njit(nogil=True, cache=True)
+def tie_width(best, gap):
+    """Return by how much a distance may differ from the best one and still tie with it; more than 0."""
+    width = TIE * best
+    return max(gap if gap < width and best < WHOLE else width, SMALLEST)
+
+
+@njit(nogil=True, cache=True)
+def _allowance(best, label, number, gap):
+    """Return how far a center may be to win: with a lower number as far as the best one, with a higher one less."""
+    return best + tie_width(best, gap) if number < label else best - tie_width(best, gap)
+
+
+@njit(nogil=True, cache=True)
+def sift_down(heap, keys, place, size):
+    """Let the element at ``place`` of a heap sink to where its key (``keys[element]``) belongs; the least is on top."""
+    element = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and keys[heap[child + 1]] < keys[heap[child]]:
+            child += 1
+        if keys[heap[child]] >= keys[element]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = element
+
+
+@njit(nogil=True, cache=True)
+def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, found):
+    """Find the nearest center of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
+
+    Parameters
+    ----------
+    rows, centers : RowArrays
+        The centers in the order of ``center_side``. A row's present center takes part whether it is among them or not.
+    found : Nearest
+        Read and written for the rows searched.
+
+    Returns
+    -------
+    counters : int64 (N_COUNTERS,)
+        See SEARCHED and so on.
+    """
+    counters = np.zeros(N_COUNTERS, np.int64)
+    k, padded = len(center_side.numbers), center_side.light.shape[1]
+    bounds = np.empty(padded, np.float32)
+    starts = np.full(padded, np.inf, np.float32)
+    root_costs = np.full(padded, np.inf, np.float32)
+    minima = np.empty(padded // BLOCK, np.float32)
+    candidates = np.empty(k, np.int64)
+    values = np.empty(k, np.float64)
+    deep = np.empty(row_side.functions.shape[1], np.float64)
+    widest = widest_row(centers.indptr)
+    for place in range(start, stop):
+        widest = max(widest, rows.indptr[subset[place] + 1] - rows.indptr[subset[place]])
+    vectors, indices, tables = make_scratch(widest)
+    blank = blank_point(costs.ground)
+    nearest = np.empty(blank + 1, np.float64)
+    root, total, n_lighter = -1, -1.0, 0
+    for position in range(start, stop):
+        row = subset[position]
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        mass = 0.0
+        for entry in range(begin, end):
+            mass += rows.counts[entry]
+        # Neighbors in canonical order mostly have the same root and the same mass.
+        if rows.roots[row] != root or mass != total:
+            root, total = rows.roots[row], mass
+            n_lighter = start_bounds(root, total, centers, center_side, costs, starts, root_costs)
+        # A bound in single precision that exceeds this times a distance exceeds the distance, whatever the rounding.
+        slack = center_side.scale * (1.0 + (end - begin + 8) * center_side.rounding)
+        bound_all(row, begin, end, row_side, center_side, n_lighter, starts, root_costs, bounds, minima)
+        counters[SEARCHED] += 1
+        best, label, other = np.inf, -1, np.inf
+        embedded = False
+        if found.labels[row] >= 0:
+            label, best = found.labels[row], found.distances[row]
+            own = center_side.places[label]
+        else:
+            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
+            embedded = True
+            own = first_candidate(bounds, minima, deep, center_side, root_costs)
+            label = center_side.numbers[own]
+            spans = (begin, end, centers.indptr[own], centers.indptr[own + 1])
+            load_difference(rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(costs.ground, np.inf, vectors, indices, tables)
+            best = point_cost(costs.roots, root, centers.roots[own]) + distance
+            counters[SOLVED] += 1
+        if own >= 0:
+            bounds[own] = np.inf
+        # Whatever the best distance is, what fills up the last block is beyond it.
+        limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
+        size, least = list_candidates(bounds, minima, limit, candidates)
+        other = max(float(least) - VANISHING, 0.0) / slack
+        if size > 0 and not embedded:
+            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
+        # Many centers are compared faster with the row as a whole, unless there are far more points.
+        filled = len(nearest) <= NEAREST_WORTH * size
+        if filled:
+            fill_nearest(begin, end, rows.points, costs.ground, nearest)
+        left = 0
+        for candidate in range(size):
+            center = candidates[candidate]
+            value = max(float(bounds[center]) - VANISHING, 0.0) / slack
+            root_cost = point_cost(costs.roots, root, centers.roots[center])
+            limit = _allowance(best, label, center_side.numbers[center], center_side.gap)
+            if value <= limit:
+                counters[LEFT] += 1
+                gap = pivot_bound(deep, center_side.deep[center], limit - root_cost + center_side.deep_margin)
+                value = max(value, root_cost + gap - center_side.deep_margin)
+                if value > limit:
+                    counters[BY_PIVOTS] += 1
+                else:
+                    center_total = center_side.totals[center]
+                    if filled:
+                        bound = nearest_bound(nearest, total, center, centers, center_total, costs.ground)
+                    else:
+                        bound = center_side_bound(
+                            begin, end, rows.points, total, center, centers, center_total, costs.ground
+                        )
+                    value = max(value, root_cost + bound)
+                    if value > limit:
+                        counters[BY_CENTER_SIDE] += 1
+            if value > limit:
+                other = min(other, value)
+            else:
+                values[center] = value
+                candidates[left] = center
+                left += 1
+        for place in range(left // 2 - 1, -1, -1):
+            sift_down(candidates, values, place, left)
+        while left > 0 and values[candidates[0]] <= best + tie_width(best, center_side.gap):
+            center = candidates[0]
+            left -= 1
+            candidates[0] = candidates[left]
+            sift_down(candidates, values, 0, left)
+            number = center_side.numbers[center]
+            limit = _allowance(best, label, number, center_side.gap)
+            distance = values[center]
+            if distance <= limit:
+                root_cost = point_cost(costs.roots, root, centers.roots[center])
+                spans = (begin, end, centers.indptr[center], centers.indptr[center + 1])
+                load_difference(
+                    rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices
+                )
+                distance = root_cost + loaded_distance(costs.ground, limit - root_cost, vectors, indices, tables)
+                counters[SOLVED if distance <= limit else ABANDONED] += 1
+            if distance <= limit:
+                other = min(other, best)
+                best, label = min(best, distance), number
+            else:
+                other = min(other, distance)
+        if left > 0:
+            other = min(other, values[candidates[0]])
+        found.labels[row], found.distances[row], found.others[row] = label, best, other
+    return counters
+
+
+# ------------------------------------------------------------------------------------------------------- seeds
+
+
+@njit(nogil=True, cache=True)
+def draw(weights, distances, uniform):
+    """Return a row drawn in proportion to weight times distance by a number from 0 to 1; -1 if all shares are 0."""
+    total, last = 0.0, -1
+    for row in range(len(weights)):
+        total += weights[row] * distances[row]
+    reached = 0.0
+    for row in range(len(weights)):
+        share = weights[row] * distances[row]
+        reached += share
+        if share > 0.0:
+            last = row
+            if reached > uniform * total:
+                break
+    return last
+
+
+@njit(nogil=True, cache=True)
+def spread_seeds(rows, embeddings, weights, uniforms, costs, margin, seeds, distances):
+    """Draw seeds one after the other, in proportion to weight times distance to the nearest seed before.
+
+    A row is compared with the newest seed alone, and only where no bound says that an older one is as near.
+
+    Parameters
+    ----------
+    rows : RowArrays
+    embeddings : float64 (n_rows, n_pivots)
+        Values of 1-Lipschitz functions; rounding adds no more than ``margin`` to the gap of two.
+    uniforms : float64 (k,)
+        Numbers from 0 to 1, one a draw.
+    seeds : int64 (k,)
+        Written: the rows drawn. Returned is their number: fewer than k where all others coincide with seeds.
+    distances : float64 (n_rows,)
+        Written: the distance to the nearest seed.
+    """
+    n_rows = len(rows.roots)
+    totals = np.zeros(n_rows, np.float64)
+    for row in range(n_rows):
+        for entry in range(rows.indptr[row], rows.indptr[row + 1]):
+            totals[row] += rows.counts[entry]
+    vectors, indices, tables = make_scratch(widest_row(rows.indptr))
+    blank = blank_point(costs.ground)
+    distances[:] = 1.0
+    for number in range(len(uniforms)):
+        seed = draw(weights, distances, uniforms[number])
+        if seed < 0:
+            return number
+        if number == 0:
+            distances[:] = np.inf
+        seeds[number] = seed
+        start, stop = rows.indptr[seed], rows.indptr[seed + 1]
+        for row in range(n_rows):
+            root_cost = point_cost(costs.roots, rows.roots[row], rows.roots[seed])
+            limit = distances[row] * (1.0 - TIE) - root_cost
+            begin, end = rows.indptr[row], rows.indptr[row + 1]
+            if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit + margin) > limit + margin:
+                continue
+            if center_side_bound(begin, end, rows.points, totals[row], seed, rows, totals[seed], costs.ground) > limit:
+                continue
+            spans = (begin, end, start, stop)
+            load_difference(rows.points, rows.counts, rows.points, rows.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(costs.ground, limit, vectors, indices, tables)
+            if distance <= limit:
+                distances[row] = root_cost + distance
+    return len(uniforms)

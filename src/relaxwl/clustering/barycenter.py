@@ -3,29 +3,26 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
+from relaxwl._validation import check_choice
 from relaxwl.clustering import _compiled
-from relaxwl.clustering._search_compiled import Costs
 from relaxwl.distances.transport import GroundCost, check_ground
-from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.unfolding import TreeRows
 
-Method = Literal["median", "lp", "entropic", "medoid", "mean"]
 Center = tuple[Int32, Float64]
 
-# What makes a median better: first many units at once, then what is left by single units.
-IMPROVEMENTS: tuple[Any, ...] = (_compiled.matched_medians, _compiled.best_moves)
-# Rounds of matched medians: they stop by themselves after a handful, this only bounds the worst case.
-MEDIAN_ROUNDS = 1000
 # Up to this number of members the median also starts from the medoid, so that it is never worse than a member.
 FEW = 16
+# With larger masses than this it starts from the rounded optimum of the linear program; rounds of moves are bounded.
+HEAVY, MEDIAN_ROUNDS = 1000.0, 1000
 # Regularization of the entropic barycenter in units of the ground cost, and when its iteration ends.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-6
@@ -39,7 +36,7 @@ NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True)
-class Cluster:
+class MeasureCluster:
     """Weighted members (rows of a CSR structure) over a ground cost with ⊥ last."""
 
     members: Int64
@@ -49,27 +46,17 @@ class Cluster:
     masses: Float64
     ground: GroundCost
 
-    def cost(self, center: Center) -> float:
-        """Return the weighted sum of the exact distances of all members to a center."""
-        return float(_compiled.center_cost(*self.arrays, *center, self.ground.costs))
-
-    def descend(self, start: Center) -> Center:
-        """Return the center after rounds of matched medians and moves of single units, as long as they improve it."""
-        center: Any = start
-        for improve in IMPROVEMENTS:
-            for _ in range(MEDIAN_ROUNDS):
-                *center, saved = improve(*self.arrays, *center, self.ground.costs)
-                if saved <= 0:
-                    break
-        return center[0], center[1]
+    @property
+    def arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
+        """The members, as compiled code takes them."""
+        return self.members, self.weights, self.indptr, self.points, self.masses
 
     def mean(self) -> Float64:
         """Return the weighted mean as masses over all points."""
-        mean: Float64 = _compiled.weighted_mean(*self.arrays, self.ground.n_points)
-        return mean
+        return np.asarray(_compiled.weighted_mean(*self.arrays, self.ground.n_points))
 
     def medoid(self) -> Center:
-        """Return the best member."""
+        """Return the member with the smallest weighted sum of distances."""
         row = self.members[int(_compiled.medoid(*self.arrays, self.ground.costs))]
         span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
         return self.points[span], self.masses[span]
@@ -80,46 +67,14 @@ class Cluster:
         lengths = self.indptr[self.members + 1] - starts
         entries = expand_spans(starts, lengths)
         support, columns = np.unique(self.points[entries], return_inverse=True)
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
         shape = (len(self.members), len(support))
-        matrix = scipy.sparse.csr_array((self.masses[entries], columns, indptr), shape=shape)
+        matrix = scipy.sparse.csr_array((self.masses[entries], columns, prefix_sums(lengths)), shape=shape)
         kept = np.append(support, self.ground.n_points)
         return matrix, self.ground.between(kept, kept), support.astype(np.int64)
 
-    @property
-    def arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
-        """The members, as compiled code takes them."""
-        return self.members, self.weights, self.indptr, self.points, self.masses
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """Many clusters: the members of cluster c are ``members[starts[c] : starts[c + 1]]``, all of positive weight."""
-
-    starts: Int64
-    members: Int64
-    weights: Float64
-    rows: TreeRows
-    ground: GroundCost
-
-    def __getitem__(self, number: int) -> Cluster:
-        own = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        rows = self.rows
-        return Cluster(self.members[own], self.weights[own], rows.indptr, rows.points, rows.counts, self.ground)
-
-    def root(self, number: int) -> int:
-        """Return the root code in the middle of those of a cluster."""
-        own = self[number]
-        return int(_compiled.median_root(own.members, own.weights, self.rows.roots, self.ground.root_costs))
-
-
-# Improved centers of a span of clusters, given all present ones; safe to call from several threads. One may be worse
-# than before: the caller compares.
-Improve = Callable[[Clusters, TreeRows, tuple[int, int]], TreeRows]
-
 
 def transport_barycenter(
-    points: Any, ground: ArrayLike, method: Method = "median", weights: ArrayLike | None = None
+    points: Any, ground: ArrayLike, method: str = "median", weights: ArrayLike | None = None
 ) -> Float64:
     """Return a measure with a small weighted sum of transport distances to the given ones.
 
@@ -163,9 +118,16 @@ def transport_barycenter(
     """
     costs = np.ascontiguousarray(check_ground(ground), np.float64)
     measures = _measures(points, len(costs) - 1)
-    importance = _importance(weights, measures.shape[0])
+    n_measures = measures.shape[0]
+    importance = np.ones(n_measures) if weights is None else np.asarray(weights, np.float64)
+    if importance.shape != (n_measures,) or not (np.isfinite(importance) & (importance >= 0)).all():
+        raise ValueError(f"weights must be {n_measures} finite numbers of at least 0, one for each row of points")
+    if not importance.any():
+        raise ValueError("weights must not all be 0")
+    # Only ratios matter, and sums of the largest numbers would overflow; a power of two keeps every digit.
+    importance = np.ldexp(importance, -math.frexp(float(importance.max()))[1])
     members = np.flatnonzero(importance > 0)
-    cluster = Cluster(
+    cluster = MeasureCluster(
         members,
         importance[members],
         measures.indptr.astype(np.int64),
@@ -173,59 +135,75 @@ def transport_barycenter(
         measures.data,
         GroundCost(costs, np.zeros((1, 1))),
     )
-    center_points, center_masses = _solver(method)(cluster)
+    center_points, center_masses = SOLVERS[check_choice("method", method, SOLVERS)](cluster)
     barycenter = np.zeros(len(costs) - 1)
     barycenter[center_points] = center_masses
     return barycenter
 
 
-def improvement(method: str) -> Improve:
-    """Return the function by which k-means improves centers: "median" moves on by a step, others start afresh."""
-    return _better_medians if method == "median" else partial(_new_centers, _solver(method))
-
-
-def _better_medians(clusters: Clusters, centers: TreeRows, span: tuple[int, int]) -> TreeRows:
-    costs = Costs(clusters.ground.costs, clusters.ground.root_costs)
-    roots, indptr, points, masses = _compiled.better_medians(
-        *span, clusters.starts, clusters.members, clusters.weights, clusters.rows.arrays, centers.arrays, costs
-    )
-    return replace(centers, roots=roots, indptr=indptr, points=points, counts=masses)
-
-
-def _new_centers(
-    solve: Callable[[Cluster], Center], clusters: Clusters, centers: TreeRows, span: tuple[int, int]
+def better_centers(
+    method: str,
+    starts: Int64,
+    members: Int64,
+    weights: Float64,
+    rows: TreeRows,
+    ground: GroundCost,
+    centers: TreeRows,
+    span: tuple[int, int],
 ) -> TreeRows:
-    parts = [(clusters.root(number), *solve(clusters[number])) for number in range(*span)]
+    """Return new centers of a span of clusters, for k-means; safe to call from several threads.
+
+    The members of cluster c are ``members[starts[c] : starts[c + 1]]``, all of positive weight. Medians are the present
+    centers after their best moves, other centers are computed anew. One may be worse than before: the caller compares.
+    """
+    if method == "median":
+        costs = _compiled.Costs(ground.costs, ground.root_costs)
+        roots, indptr, points, masses = _compiled.better_medians(
+            *span, starts, members, weights, rows.arrays, centers.arrays, costs
+        )
+        return replace(centers, roots=roots, indptr=indptr, points=points, counts=masses)
+    parts = []
+    for first, last in pairwise(starts[span[0] : span[1] + 1].tolist()):
+        own, own_weights = members[first:last], weights[first:last]
+        root = int(_compiled.median_root(own, own_weights, rows.roots, ground.root_costs))
+        cluster = MeasureCluster(own, own_weights, rows.indptr, rows.points, rows.counts, ground)
+        parts.append((root, *SOLVERS[method](cluster)))
     return TreeRows.from_parts(parts, centers.n_children, centers.n_edge_codes)
-
-
-def _solver(method: str) -> Callable[[Cluster], Center]:
-    solvers = {"median": _median, "lp": _lp, "entropic": _entropic, "medoid": Cluster.medoid, "mean": _mean}
-    if method not in solvers:
-        raise ValueError(f"method must be one of {', '.join(solvers)}, not {method!r}")
-    return solvers[method]
 
 
 # ------------------------------------------------------------------------------------------------------ methods
 
 
-def _mean(cluster: Cluster) -> Center:
+def _mean(cluster: MeasureCluster) -> Center:
     return _sparse(cluster.mean())
 
 
-def _median(cluster: Cluster) -> Center:
-    """Descend from the rounded mean; with few members, where it is cheap, also from the medoid."""
+def _median(cluster: MeasureCluster) -> Center:
+    """Make the best moves of units from the rounded mean until none helps; with few members, also from the medoid."""
     if (cluster.masses != np.rint(cluster.masses)).any():
         raise ValueError(
             "method 'median' needs points with whole-number masses; for real ones use method 'lp', 'entropic' or 'mean'"
         )
-    ends = [cluster.descend(_sparse(np.rint(cluster.mean())))]
+    if cluster.masses.max(initial=0) > HEAVY:  # single units would take for ever
+        points, masses = _lp(cluster)
+        starts = [(points, np.rint(masses))]
+    else:
+        starts = [_sparse(np.rint(cluster.mean()))]
     if len(cluster.members) <= FEW:
-        ends.append(cluster.descend(cluster.medoid()))
-    return min(ends, key=cluster.cost)
+        starts.append(cluster.medoid())
+    best, least = starts[0], np.inf
+    for points, masses in starts:
+        for _ in range(MEDIAN_ROUNDS):
+            points, masses, saved = _compiled.best_moves(*cluster.arrays, points, masses, cluster.ground.costs)
+            if saved <= 0:
+                break
+        cost = _compiled.center_cost(*cluster.arrays, points, masses, cluster.ground.costs)
+        if cost < least:
+            best, least = (points, masses), cost
+    return best
 
 
-def _lp(cluster: Cluster) -> Center:
+def _lp(cluster: MeasureCluster) -> Center:
     """Solve the linear program of the barycenter.
 
     Variables are the masses b of the barycenter and x[i, q, p], what member i sends from q to p. All that a member does
@@ -265,10 +243,10 @@ def _lp(cluster: Cluster) -> Center:
     )
     if solution.status != 0:
         raise RuntimeError(f"the linear program of a barycenter was not solved: {solution.message}")
-    return _spread(solution.x[:n_points] * unit, support)
+    return _sparse(solution.x[:n_points] * unit, support)
 
 
-def _entropic(cluster: Cluster, regularization: float = REGULARIZATION) -> Center:
+def _entropic(cluster: MeasureCluster, regularization: float = REGULARIZATION) -> Center:
     """Return the entropic barycenter by iterative Bregman projections.
 
     All members are filled up at ⊥ to one total, the larger of the greatest mass and twice the mean mass: the former so
@@ -289,7 +267,7 @@ def _entropic(cluster: Cluster, regularization: float = REGULARIZATION) -> Cente
     while regularization <= largest or regularization == REGULARIZATION:
         barycenter = bregman_barycenter(histograms, ground, regularization, weights)
         if abs(barycenter.sum() - 1) < 0.1:  # not so where numbers were lost, or are NaN
-            return _spread(barycenter[:-1] * (total * unit), support)
+            return _sparse(barycenter[:-1] * (total * unit), support)
         regularization *= 2
     raise RuntimeError(f"the entropic barycenter of costs up to {largest:g} was not found; use method 'lp' or 'median'")
 
@@ -309,41 +287,29 @@ def bregman_barycenter(
     one, which needs far fewer rounds and ends in the same place. It ends when no marginal is farther from the
     barycenter than the tolerance (sum of differences), or after ``max_rounds``.
     """
-    potentials = np.zeros_like(histograms)
-    strength = max(regularization, float(costs.max()) / 8)
-    while strength > regularization:
-        potentials, _ = _bregman_rounds(histograms, costs, strength, weights, potentials, tolerance, max_rounds // 20)
-        strength /= 4
-    return _bregman_rounds(histograms, costs, regularization, weights, potentials, tolerance, max_rounds)[1]
-
-
-def _bregman_rounds(
-    histograms: Float64,
-    costs: Float64,
-    regularization: float,
-    weights: Float64,
-    potentials: Float64,
-    tolerance: float,
-    max_rounds: int,
-) -> tuple[Float64, Float64]:
-    """Return the potentials (regularization times logarithms of scalings) after some rounds, and the barycenter."""
+    strengths = [max(regularization, float(costs.max()) / 8)]
+    while strengths[-1] > regularization:
+        strengths.append(max(strengths[-1] / 4, regularization))
+    potentials = np.zeros_like(histograms)  # regularization times logarithms of scalings
+    barycenter = np.full(histograms.shape[1], np.nan)
     with np.errstate(all="ignore"):
-        log_kernel = -costs / regularization
-        kernel = np.exp(log_kernel)
         log_histograms = np.log(histograms)
-        scalings = potentials / regularization
-        barycenter = np.full(histograms.shape[1], np.nan)
-        for _ in range(max_rounds):
-            reached = _log_products(scalings, log_kernel, kernel)
-            sent = _log_products(log_histograms - reached, log_kernel, kernel)
-            marginals = scalings + sent
-            log_barycenter = weights @ marginals
-            scalings = log_barycenter - sent
-            barycenter = np.exp(log_barycenter)
-            error = np.abs(np.exp(marginals) - barycenter).sum(axis=1).max()
-            if not error > tolerance:
-                break
-    return scalings * regularization, barycenter
+        for strength in strengths:
+            log_kernel = -costs / strength
+            kernel = np.exp(log_kernel)
+            scalings = potentials / strength
+            for _ in range(max_rounds if strength == regularization else max_rounds // 20):
+                reached = _log_products(scalings, log_kernel, kernel)
+                sent = _log_products(log_histograms - reached, log_kernel, kernel)
+                marginals = scalings + sent
+                log_barycenter = weights @ marginals
+                scalings = log_barycenter - sent
+                barycenter = np.exp(log_barycenter)
+                error = np.abs(np.exp(marginals) - barycenter).sum(axis=1).max()
+                if not error > tolerance:
+                    break
+            potentials = scalings * strength
+    return barycenter
 
 
 def _log_products(logs: Float64, log_kernel: Float64, kernel: Float64) -> Float64:
@@ -364,14 +330,11 @@ def _log_products(logs: Float64, log_kernel: Float64, kernel: Float64) -> Float6
     return out
 
 
-# ------------------------------------------------------------------------------------------------------- inputs
-
-
 def _measures(points: Any, n_points: int) -> Any:
     """Return the measures as a canonical CSR array of positive float64 masses; refuse what is none."""
     array: Any = points if scipy.sparse.issparse(points) else np.asarray(points)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"points must hold real numbers, not dtype {array.dtype}")
+        raise TypeError(f"points must be real numbers, not dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] != n_points:
         raise ValueError(
             f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, not {array.shape}"
@@ -384,29 +347,16 @@ def _measures(points: Any, n_points: int) -> Any:
     wrong = np.flatnonzero(~(np.isfinite(measures.data) & (measures.data > 0)))
     if len(wrong):
         row = int(np.searchsorted(measures.indptr, wrong[0], side="right")) - 1
-        raise ValueError(f"points must hold finite masses of at least 0, not {measures.data[wrong[0]]} in row {row}")
+        raise ValueError(f"points must be finite masses of at least 0, not {measures.data[wrong[0]]} in row {row}")
     return measures
 
 
-def _importance(weights: ArrayLike | None, n_measures: int) -> Float64:
-    if weights is None:
-        return np.ones(n_measures)
-    importance = np.asarray(weights, np.float64)
-    if importance.shape != (n_measures,) or not (np.isfinite(importance) & (importance >= 0)).all():
-        raise ValueError(f"weights must be {n_measures} finite numbers of at least 0, one for each row of points")
-    if not importance.any():
-        raise ValueError("weights must not all be 0")
-    # Only ratios matter, and sums of the largest numbers would overflow; a power of two keeps every digit.
-    return np.ldexp(importance, -math.frexp(float(importance.max()))[1])
-
-
-def _sparse(masses: Float64) -> Center:
-    """Return the points that carry more than a negligible part of the mass, and their masses."""
+def _sparse(masses: Float64, support: Int64 | None = None) -> Center:
+    """Return the points (those of ``support``, if given) with more than a negligible part of the mass, and theirs."""
     kept = np.flatnonzero(masses > NEGLIGIBLE * masses.sum())
-    return kept.astype(np.int32), masses[kept]
+    return (kept if support is None else support[kept]).astype(np.int32), masses[kept]
 
 
-def _spread(masses: Float64, support: Int64) -> Center:
-    """Return masses over some points as a center."""
-    places, kept = _sparse(masses)
-    return support[places].astype(np.int32), kept
+SOLVERS: dict[str, Callable[[MeasureCluster], Center]] = {
+    "median": _median, "lp": _lp, "entropic": _entropic, "medoid": MeasureCluster.medoid, "mean": _mean,
+}  # fmt: skip

@@ -21,10 +21,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._memory import check_memory
-from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
-from relaxwl.clustering.nearest import nearest
+from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, as_ground, nearest, number_of_clusters
 from relaxwl.distances.pairwise import distance_dtype, level_distances, row_distances
-from relaxwl.distances.transport import GroundCost, uniform_roots
+from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
 
@@ -54,11 +53,6 @@ class SamplingPartitioner(Partitioner, Protocol):
 
     def predict_with_distances(self, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64]:
         """Return the cluster of each row and the distance to its center."""
-
-
-def as_ground(ground: GroundCost | NDArray[Any], rows: TreeRows) -> GroundCost:
-    """Return a ground as it is; give a plain matrix the cost 1 between different roots of these rows."""
-    return ground if isinstance(ground, GroundCost) else GroundCost(np.ascontiguousarray(ground), uniform_roots(rows))
 
 
 class IdentityPartitioner(BaseEstimator):
@@ -134,22 +128,17 @@ class KMeansPartitioner(_Centered):
         """Number of threads."""
         return self.kmeans.n_jobs if self.kmeans else None
 
-    def _parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = (self.kmeans or WassersteinKMeans()).get_params()
-        return parameters
-
     def to_state(self) -> dict[str, Any]:
-        """Return what a model file keeps: the parameters of k-means and, once fitted, what was found."""
+        """Return the parameters of k-means and, once fitted, its centers, for a model file."""
         found = {name: value for name, value in vars(self).items() if name in ("centers_", "n_iter_")}
-        return {**self._parameters(), **found}
+        return {**(self.kmeans or WassersteinKMeans()).get_params(), **found}
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
-        """Restore what :meth:`to_state` returned."""
-        found = {name: state.pop(name) for name in ("centers_", "n_iter_") if name in state}
+        """Restore the partitioner from :meth:`to_state`."""
+        found: dict[str, Any] = {name: state.pop(name) for name in ("centers_", "n_iter_") if name in state}
         restored = cls(WassersteinKMeans(**state))
-        for name, value in found.items():
-            setattr(restored, name, value)
+        restored.__dict__.update(found)
         return restored
 
 
@@ -179,25 +168,19 @@ class KMedoidsPartitioner(_Centered):
         k = number_of_clusters(self.n_clusters, len(rows))
         medoids = np.sort(rng.choice(len(rows), k, replace=False))
         for _ in range(self.max_iter):
-            better = _best_members(distances, medoids, np.argmin(distances[:, medoids], axis=1))
+            labels, better = np.argmin(distances[:, medoids], axis=1), medoids.copy()
+            for cluster in range(k):
+                members = np.flatnonzero(labels == cluster)
+                if len(members):  # the member with the smallest sum of distances to the others, the lowest of equals
+                    sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)
+                    better[cluster] = members[np.argmin(sums)]
             if np.array_equal(better, medoids):
                 break
             medoids = better
-        labels = np.argmin(distances[:, medoids], axis=1).astype(np.int32)
+        labels = np.argmin(distances[:, medoids], axis=1)
         self.centers_ = rows.take(medoids).measures()
         self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
-        return labels, self.centers_
-
-
-def _best_members(distances: NDArray[Any], medoids: Int64, labels: Int64) -> Int64:
-    """Return, for each cluster, the member with the smallest sum of distances to the others; the lowest of equals."""
-    best = medoids.copy()
-    for cluster in range(len(medoids)):
-        members = np.flatnonzero(labels == cluster)
-        if len(members):
-            sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)
-            best[cluster] = members[np.argmin(sums)]
-    return best
+        return labels.astype(np.int32), self.centers_
 
 
 class RadiusPartitioner(_Centered):

@@ -168,13 +168,6 @@ def point_parts(
     return np.hstack([np.stack(known), np.empty((2, 0)) if new is None else new, blank]).astype(np.int32)
 
 
-def uniform_roots(rows: TreeRows) -> Float64:
-    """Return the cost 1 between all different roots of these rows, ⊥ last."""
-    size = int(rows.roots.max(initial=0)) + 2
-    check_memory(16.0 * size**2, f"the costs between root codes up to {size - 2}", "give root_cost")
-    return 1.0 - np.eye(size)
-
-
 def is_whole(values: NDArray[Any] | UniformCosts) -> bool:
     """Tell whether all values are whole numbers, whatever their type."""
     if isinstance(values, UniformCosts):
