@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.kernels import base
+from relaxwl.kernels.base import SIMILARITIES
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
@@ -225,3 +227,17 @@ def test_dense_features_and_tables(kernel):
     assert list(table.columns) == list(dense.get_feature_names_out())
     with pytest.raises(ValueError, match="sparse_output must be True or False"):
         clone(kernel).set_params(sparse_output="no").fit(graphs)
+
+
+@pytest.mark.parametrize("normalize", [False, True, "depth"])
+def test_similarities_of_minima_share_them(monkeypatch, normalize):
+    graphs = collection(random_graphs(8))
+    kernel = WeisfeilerLehman(2, normalize=normalize)
+    counts = kernel.fit_prepare(graphs)
+    settings = [{"similarity": similarity} for similarity in SIMILARITIES]
+    alone = [kernel.compare(counts, None, [setting])[0] for setting in settings]
+    calls, gram = [], base.gram
+    monkeypatch.setattr(base, "gram", lambda *arguments: calls.append(arguments[2]) or gram(*arguments))
+    for one, other in zip(kernel.compare(counts, None, settings), alone, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert calls == ([False] * 3 + [True] * 3 if normalize == "depth" else [False, True])

@@ -350,14 +350,17 @@ class CountKernel(TransformerMixin, GraphKernel):
         self._check_settings(settings, "max_depth", "similarity")
         last = len(x) - 1
         wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth", last)) for setting in settings]
-        found = {}
+        # Intersection and Tanimoto similarity are the same minima, divided in different ways.
+        shared: dict[tuple[bool, frozenset[int]], list[str]] = {}
         for similarity in dict.fromkeys(similarity for similarity, _ in wanted):
             check_choice("similarity", similarity, SIMILARITIES)
-            depths = {depth for other, depth in wanted if other == similarity}
+            depths = frozenset(depth for other, depth in wanted if other == similarity)
             if not depths <= set(range(last + 1)):
                 raise ValueError(f"the kernel was fitted to depth {last}; {max(depths)} needs another fit")
-            for depth, matrix in self._grams(x, y, similarity, depths).items():
-                found[similarity, depth] = matrix
+            shared.setdefault((similarity != "dot", depths), []).append(similarity)
+        found = {}
+        for (_, depths), similarities in shared.items():
+            found.update(self._grams(x, y, similarities, depths))
         return [found[key] for key in wanted]
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
@@ -498,17 +501,18 @@ class CountKernel(TransformerMixin, GraphKernel):
         weights = self._weights(len(counts))[depths]
         return join_counts(counts[depths], list(weights if minimum else np.sqrt(weights)))
 
-    def _grams(self, x: list[Counts], y: list[Counts] | None, similarity: str, depths: set[int]) -> dict[int, Float64]:
+    def _grams(
+        self, x: list[Counts], y: list[Counts] | None, similarities: list[str], depths: frozenset[int]
+    ) -> dict[tuple[str, int], Float64]:
         """Return the Gram matrices of the kernel cut at some depths, each normalized by itself.
 
-        Depths are summed up one after the other where several sums are asked for, or each is normalized alone; else
-        they are compared at once, side by side.
+        ``similarities`` are all of minima, or the dot product. Depths are summed up one after the other where several
+        sums are asked for, or each is normalized alone; else they are compared at once, side by side.
         """
-        minimum, by_depth = similarity != "dot", self.normalize == "depth"
-        divide = divide_by_unions if similarity == "tanimoto" else divide_by_lengths if self.normalize else None
+        minimum, by_depth = similarities != ["dot"], self.normalize == "depth"
         single = by_depth or len(depths) > 1
         n_depths = max(depths) + 1
-        total: Float64 | None = None
+        totals: dict[str, Float64] = {}
         own_x, own_y = np.zeros(1), np.zeros(1)
         found = {}
         for part in [slice(depth, depth + 1) for depth in range(n_depths)] if single else [slice(0, n_depths)]:
@@ -517,15 +521,20 @@ class CountKernel(TransformerMixin, GraphKernel):
             matrix = gram(joined_x.matrix, None if joined_y is None else joined_y.matrix, minimum, self.n_jobs)
             sizes_x = self_similarities(joined_x, minimum)
             sizes_y = sizes_x if joined_y is None else self_similarities(joined_y, minimum)
-            if divide and by_depth:
-                divide(matrix, sizes_x, sizes_y)
-                matrix *= self._weights(len(x))[part]
-            total = matrix if total is None else np.add(total, matrix, out=total)
             own_x, own_y = own_x + sizes_x, own_y + sizes_y
-            if part.stop - 1 in depths:
-                found[part.stop - 1] = cut = total if part.stop == n_depths else total.copy()
-                if divide and not by_depth:
-                    divide(cut, own_x, own_y)
+            for similarity in similarities:
+                divide = divide_by_unions if similarity == "tanimoto" else divide_by_lengths if self.normalize else None
+                own = matrix if similarity == similarities[-1] else matrix.copy()
+                if divide and by_depth:
+                    divide(own, sizes_x, sizes_y)
+                    own *= self._weights(len(x))[part]
+                total = np.add(totals[similarity], own, out=totals[similarity]) if similarity in totals else own
+                totals[similarity] = total
+                if part.stop - 1 in depths:
+                    cut = total if part.stop == n_depths else total.copy()
+                    found[similarity, part.stop - 1] = cut
+                    if divide and not by_depth:
+                        divide(cut, own_x, own_y)
         return found
 
 

@@ -81,7 +81,7 @@ class VertexEdgeHistogram(FlatFeatures):
         """Return a Gram matrix for each ``gamma`` of the settings."""
         self._check_settings(settings, "gamma")
         gammas = [setting.get("gamma", self.gamma) for setting in settings]
-        products = self._grams(x, y, self.similarity, {0})[0]
+        products = super().compare(x, y, [{"max_depth": 0}])[0]
         distances = products if gammas == [None] else self._distances(products, x, y)
         return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
 
