@@ -39,6 +39,36 @@ def test_the_first_keeps_its_place_unless_another_is_clearly_better():
     assert chosen([scores("all", 0.80, 10_000), scores("other", 0.83, 10_000)]).name == "other"
 
 
+def test_a_favored_one_needs_half_a_standard_error_of_the_paired_difference():
+    first = np.repeat([1.0, 0.0], [60, 40])
+
+    def scored(name, n_gained, n_lost):
+        samples = first.copy()
+        samples[60 : 60 + n_gained], samples[:n_lost] = 1.0, 0.0
+        return Scores(name, samples.mean(), FAVORITE, 0.05, samples)
+
+    everything = Scores("all", 0.6, FAVORITE, 0.05, first)
+    # The error of a difference of 1 in 100 is 1 % where one example differs, and 4.6 % where 21 do.
+    for candidate, taken in ((scored("joined", 1, 0), True), (scored("joined", 11, 10), False)):
+        assert candidate.best == pytest.approx(0.61)
+        assert (chosen([everything, candidate], ["joined"]) is candidate) == taken
+        assert chosen([everything, candidate]) is everything
+    # Others have to be better than what took the first place.
+    other = Scores("other", 0.66, FAVORITE, 0.05, first)
+    assert chosen([everything, other], ["joined"]) is other
+    assert chosen([everything, scored("joined", 4, 0), other], ["joined"]).name == "joined"
+
+
+@pytest.mark.parametrize("score", ["accuracy", "log_loss"])
+def test_scores_are_means_of_their_samples(score):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    points = y[:, None] + rng.normal(size=(40, 2))
+    found = score_kernel("one", points @ points.T, y, inner_folds(y, 0), get_score(score, "classification"))
+    assert found.samples.mean() == pytest.approx(found.best)
+    assert len(found.samples) == (40 if score == "accuracy" else 15)
+
+
 def test_the_favorite_penalty_keeps_its_place_unless_another_is_clearly_better():
     assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.04), 1) == 1
     assert clearly_best(np.array([0.80, 0.83, 0.84]), np.full(3, 0.004), 1) == 2

@@ -1,7 +1,7 @@
 """The choice among a few Gram matrices and penalties by inner folds, and probabilities from decisions out of fold."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,25 @@ FEW_EXAMPLES = 200
 # Folds are drawn again and again until so many predictions were made: few graphs need it, many do not.
 N_PREDICTIONS = 1000
 MAX_REPETITIONS = 5
+# Standard errors of the difference to the first of all by which a favored candidate has to be better.
+FAVORED_MARGIN = 0.5
 # Range of the logarithm of the slope that turns decisions into probabilities.
 SLOPES = (-4.0, 5.0)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The score of one kernel over all inner folds (larger is better), its standard error, and the chosen penalty."""
+    """The score of one kernel over all inner folds (larger is better), its standard error, and the chosen penalty.
+
+    ``samples`` are the scores that ``best`` is the mean of: the share of correct predictions of each example that was
+    held out, or the score of each fold. Those of two kernels on the same folds are paired.
+    """
 
     name: str
     best: float
     penalty: float
     error: float = 0.0
+    samples: Float64 = field(default_factory=lambda: np.zeros(0), compare=False, repr=False)
 
 
 def inner_folds(y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | None = None) -> Folds:
@@ -88,15 +95,21 @@ def score_kernel(
     """
     if score.name == "accuracy" and weights is None:
         solver = "libsvm" if len(y) <= FEW_EXAMPLES else "path"
-        correct = map_chunks(lambda fold: score_path(gram, y, *fold, 1.0, PENALTIES, solver).correct, folds, n_jobs)
-        values = np.sum(correct, axis=0) / sum(len(test) for _, test in folds)
+        hits = map_chunks(lambda fold: score_path(gram, y, *fold, 1.0, PENALTIES, solver).hits, folds, n_jobs)
+        shares, often = np.zeros((len(PENALTIES), len(y))), np.zeros(len(y))
+        for (_, test), hit in zip(folds, hits, strict=True):
+            shares[:, test] += hit
+            often[test] += 1
+        values = shares.sum(axis=1) / often.sum()
+        samples = shares[:, often > 0] / often[often > 0]
         errors = np.sqrt(values * (1 - values) / len(y))
     else:
         found = np.array(map_chunks(lambda fold: _fold_scores(gram, y, *fold, score, weights), folds, n_jobs))
+        samples = found.T
         values = np.nan_to_num(np.nanmean(found, axis=0), nan=-np.inf)
         errors = np.nan_to_num(np.nanstd(found, axis=0) / np.sqrt(max(len(found), 1)))
     place = clearly_best(values, errors, PENALTIES.index(FAVORITE))
-    return Scores(name, float(values[place]), PENALTIES[place], float(errors[place]))
+    return Scores(name, float(values[place]), PENALTIES[place], float(errors[place]), samples[place])
 
 
 def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Score, weights: Float64 | None) -> Float64:
@@ -121,10 +134,22 @@ def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
     return best if values[best] - values[favorite] > errors[favorite] else favorite
 
 
-def chosen(scores: Sequence[Scores]) -> Scores:
-    """Return the best, or the first of all, the average of everything, where the best is not clearly better."""
-    values, errors = (np.array([getattr(one, name) for one in scores]) for name in ("best", "error"))
-    return scores[clearly_best(values, errors, 0)]
+def chosen(scores: Sequence[Scores], favored: Collection[str] = ()) -> Scores:
+    """Return the best, or the first of all where the best is not clearly better.
+
+    The best of those whose names are ``favored`` takes the place of the first if the mean of the paired differences is
+    more than half its standard error: what is expected to help needs less evidence.
+    """
+    first, others = scores[0], [one for one in scores[1:] if one.name not in favored]
+    best = max((one for one in scores[1:] if one.name in favored), key=lambda one: one.best, default=None)
+    if best is not None:
+        gaps = best.samples - first.samples
+        gaps = gaps[np.isfinite(gaps)]
+        if len(gaps) and gaps.mean() > FAVORED_MARGIN * gaps.std() / np.sqrt(len(gaps)):
+            first = best
+    left = [first, *others]
+    values, errors = (np.array([getattr(one, name) for one in left]) for name in ("best", "error"))
+    return left[clearly_best(values, errors, 0)]
 
 
 def fit_svc(gram: Float64, y: Int64, C: float, weights: Float64 | None = None) -> SVC:

@@ -80,6 +80,8 @@ class Options:
     averages : dict of dict
         Averages of blocks to choose from: by name, one over the share of each block. ``{"all": {"exact": 2, "coarse":
         2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
+    favored : tuple of str
+        Averages that replace the first if they are better by half a standard error of the paired difference.
     """
 
     score: Score | None = None
@@ -89,6 +91,7 @@ class Options:
     done: float = 0.0
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     averages: Mapping[str, Mapping[str, float]] | None = None
+    favored: tuple[str, ...] = ()
 
     def share(self, part: float) -> float:
         """Return which share of all work is done when a part of what is left for the head is."""
@@ -197,7 +200,7 @@ class KernelSVM(Head):
             told = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
             report(options.verbose, "%s: %s %.4g with C = %g", *told, share=options.share(place / len(averages)))
         first = next(iter(averages))
-        best = chosen(scores) if scores else Scores(first, float("nan"), FAVORITE)
+        best = chosen(scores, options.favored) if scores else Scores(first, float("nan"), FAVORITE)
         if not scores:
             self.left_out.append(f"choosing: no class but at most one has three examples; C = {FAVORITE:g}")
         sign = self.metric.sign

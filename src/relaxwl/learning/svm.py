@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from relaxwl.graphs.arrays import Float64, Int64
@@ -45,12 +46,17 @@ class QuietSVC(SVC):
 
 @dataclass(frozen=True)
 class PathScores:
-    """Numbers of correct predictions for every C on one split, and what they cost (in fits of two classes)."""
+    """Which predictions are correct on one split, as (n_C, n_held_out), and what they cost (in fits of two classes)."""
 
-    correct: Int64
+    hits: NDArray[np.bool_]
     n_fits: int
     n_unconverged: int
     seconds: float
+
+    @property
+    def correct(self) -> Int64:
+        """Number of correct predictions for every C."""
+        return np.asarray(np.count_nonzero(self.hits, axis=1), np.int64)
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,7 @@ def score_path(
     started = time.perf_counter()
     predict_path = _path_predictions if solver == "path" else _libsvm_predictions
     predicted, n_fits, n_unconverged = predict_path(gram, y, fit, held_out, scale, C)
-    correct = np.count_nonzero(predicted == y[held_out], axis=1)
-    return PathScores(correct, n_fits, n_unconverged, time.perf_counter() - started)
+    return PathScores(predicted == y[held_out], n_fits, n_unconverged, time.perf_counter() - started)
 
 
 def _path_predictions(
