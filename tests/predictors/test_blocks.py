@@ -4,9 +4,12 @@ import pytest
 from predictors.small_data import TEST, TRAIN
 from relaxwl import GraphCollection
 from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._memory import MemoryRefusal
 from relaxwl.molecules import from_smiles
 from relaxwl.predictors import AveragedKernel
-from relaxwl.predictors.blocks import COMBINATIONS, averages
+from relaxwl.predictors.blocks import COMBINATIONS, KernelBlocks, averages
+from relaxwl.predictors.portfolio import portfolio
+from relaxwl.predictors.views import Objects
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,8 @@ def test_combinations_are_means_of_blocks_and_what_was_fitted_can_be_prepared_ag
     assert list(averages(blocks)) == ["all", "relaxed", "coarse", "broad", "exact"]
     settings = kernel.variations()
     for setting, matrix in zip(settings, kernel.compare(prepared, None, settings), strict=True):
-        kinds = [[again[block] for block in kind if block in blocks] for kind in COMBINATIONS[setting["combination"]]]
+        name = "all" if setting["combination"] == "vectors" else setting["combination"]  # there are none
+        kinds = [[again[block] for block in kind if block in blocks] for kind in COMBINATIONS[name]]
         means = [np.mean(kind, axis=0) for kind in kinds if kind]
         np.testing.assert_allclose(matrix, np.mean(means, axis=0), atol=1e-9)
     np.testing.assert_allclose(kernel.kernel_matrix(TRAIN), kernel.compare(prepared)[0], atol=1e-9)
@@ -78,3 +82,28 @@ def test_bad_parameters_are_named(parameters, message):
         AveragedKernel(**parameters).fit(TRAIN)
     with pytest.raises(ValueError, match="no graphs"):
         AveragedKernel().fit(TRAIN[:0])
+
+
+class Refusing:
+    """A view that does not fit into memory."""
+
+    name, blocks, training = "large", ("large",), None
+
+    def fit(self, objects):
+        """Refuse."""
+        raise MemoryRefusal("the labels would need about 28 GiB and the limit is 4 GiB; use fewer labels")
+
+    matrices = features = fit
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_what_does_not_fit_into_memory_is_left_out_and_said(features):
+    views, _ = portfolio(TRAIN, "quick", 0, None)
+    blocks = KernelBlocks([Refusing(), *views[:1]])
+    found = blocks.fit_features(Objects(TRAIN)) if features else blocks.fit(Objects(TRAIN))["exact"]
+    assert found.shape[0] == len(TRAIN)
+    assert [view.name for view in blocks.views] == ["WL"]
+    assert blocks.left_out == ["large: the labels would need about 28 GiB and the limit is 4 GiB; use fewer labels"]
+    nothing = KernelBlocks([Refusing(), Refusing()])
+    with pytest.raises(MemoryRefusal, match="28 GiB"):
+        nothing.fit_features(Objects(TRAIN)) if features else nothing.fit(Objects(TRAIN))

@@ -11,7 +11,7 @@ from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.datasets import make_egonets
 from relaxwl.learning.heads import LinearClassifier
 from sklearn_checks import each_check, run_check
-from small_graphs import collection, random_graphs
+from small_graphs import collection, random_graphs, with_attributes
 
 QUICK = GraphClassifier(effort="quick", random_state=0)
 GRAPHS, Y = make_egonets(48, level=1, random_state=0)
@@ -63,7 +63,7 @@ def test_report_says_what_was_tried_beside_the_largest_class(fitted):
     assert "largest class" in text
     assert "<- chosen" in text
     assert report.baseline == pytest.approx(np.bincount(Y[TRAIN]).max() / 36)
-    assert report.chosen in ("all", "relaxed", "coarse", "broad", "exact")
+    assert report.chosen in ("all", "all + structure", "relaxed", "coarse", "broad", "exact")
     assert sum(fitted.kernel_weights_.values()) == pytest.approx(1)
 
 
@@ -189,10 +189,32 @@ def test_progress_goes_from_kernel_to_kernel(limit, monkeypatch, caplog):
     with caplog.at_level("INFO", "relaxwl"):
         GraphClassifier(effort="quick", random_state=0, verbose=1).fit(GRAPHS[TRAIN], Y[TRAIN])
     lines = [record.getMessage() for record in caplog.records]
+    vectors = ["nodes as vectors of structure"] if limit == 10_000 else []  # linear models take counts of trees alone
     assert [line.split(":")[0] for line in lines if "fitted in" in line] == [
-        "WL", "R-WL* with few clusters", "R-WL* with many clusters",
+        "WL", *vectors, "R-WL* with few clusters", "R-WL* with many clusters",
     ]  # fmt: skip
     assert "accuracy" in lines[-1]
+
+
+def test_attributes_decide_where_labels_and_shapes_do_not(tmp_path):
+    graphs = with_attributes(random_graphs(60, seed=2))
+    sums = np.add.reduceat(graphs.node_attributes[:, 0], graphs.offsets[:-1]) / graphs.node_counts
+    y = (sums > np.median(sums)).astype(int)
+    model = clone(QUICK).fit(graphs[:48], np.column_stack([y, 1 - y])[:48])
+    assert all("vectors" in report.chosen for report in model.report_.reports)
+    assert model.score(graphs[48:], np.column_stack([y, 1 - y])[48:]) >= 0.75
+    model.save(tmp_path / "model.rwl")
+    again = GraphClassifier.load(tmp_path / "model.rwl")
+    for one, other in zip(model.predict_proba(graphs), again.predict_proba(graphs), strict=True):
+        np.testing.assert_array_equal(one, other)
+    serial = clone(model).set_params(n_jobs=1).fit(graphs[:48], np.column_stack([y, 1 - y])[:48])
+    np.testing.assert_array_equal(serial.predict_proba(graphs)[0], model.predict_proba(graphs)[0])
+    found = again.explain(graphs[50:51], target=0)[0]
+    assert found.effects.shape == (graphs[50].n_nodes,)
+    texts = [one.text for one in found.clusters(500) if one.tree is None]
+    assert texts
+    assert any("attribute" in text for text in texts)
+    assert "<p>" in found.to_html(500)
 
 
 def test_few_graphs_of_a_class():

@@ -1,20 +1,41 @@
 """Which kernels are averaged."""
 
+import numpy as np
+import pytest
+
 from predictors.small_data import PLAIN, TRAIN
 from relaxwl.predictors import AveragedKernel
+from relaxwl.predictors import portfolio as module
 from relaxwl.predictors.blocks import averages
 from relaxwl.predictors.portfolio import MAX_PAIRS, portfolio
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
+UNLABELED = TRAIN.with_parts(node_codes=np.zeros(TRAIN.n_nodes, np.int32), node_vocabulary=None)
 
-def test_edge_labels_and_attributes_are_used_where_they_are_there():
-    plain = [view.name for view in portfolio(TRAIN, "balanced", 0, None)[0]]
-    bonds = [view.name for view in portfolio(collection(random_graphs(5, bonds=BONDS)), "balanced", 0, None)[0]]
-    assert set(bonds) - set(plain) == {"WL with edge labels", "R-WL* with edge labels"}
+
+def names(graphs, effort="balanced"):
+    return [view.name for view in portfolio(graphs, effort, 0, None)[0]]
+
+
+def test_edge_labels_are_used_where_they_are_there():
+    bonds = names(collection(random_graphs(5, bonds=BONDS)))
+    assert set(bonds) - set(names(TRAIN)) == {"WL with edge labels", "R-WL* with edge labels"}
+
+
+def test_nodes_are_vectors_where_they_have_no_labels_or_have_attributes():
+    assert not any("vectors" in name for name in names(TRAIN))
+    assert set(names(UNLABELED)) - set(names(TRAIN)) == {"nodes as vectors of structure"}
     attributed = with_attributes(PLAIN)
+    assert set(names(attributed)) - set(names(TRAIN)) == {"nodes as vectors of attributes"}
     kernel = AveragedKernel(effort="quick", random_state=0).fit(attributed)
-    assert "attributes" in kernel.blocks_
-    assert list(averages(kernel.blocks_))[-1] == "attributes"
+    assert kernel.blocks_ == ["exact", "vectors", "coarse", "fine"]
+    assert list(averages(kernel.blocks_))[:3] == ["all", "all + vectors", "vectors"]
+    kernel = AveragedKernel(effort="quick", random_state=0).fit(UNLABELED)
+    assert kernel.blocks_ == ["exact", "structure", "coarse", "fine"]
+    combinations = averages(kernel.blocks_)
+    assert list(combinations)[:2] == ["all", "all + structure"]
+    assert "vectors" not in combinations
+    assert combinations["all + structure"] == {"exact": 3, "fine": 6, "coarse": 6, "structure": 3}
 
 
 def test_shortest_paths_have_a_bound(monkeypatch):
@@ -23,3 +44,23 @@ def test_shortest_paths_have_a_bound(monkeypatch):
     assert "pairs of nodes" in left_out[0]
     assert all("paths" not in view.blocks for view in views)
     assert MAX_PAIRS > 1e6
+
+
+@pytest.mark.parametrize(
+    ("bound", "trees", "vectors", "said"),
+    [("MANY_NODES", 4, 8, "16 of 24 partitions: "), ("MANY_GRAPHS", 4, 24, "16 of 24 partitions: 14 graphs"),
+     ("MANY_BESIDE_VECTORS", 4, 24, None), (None, 12, 24, None)],
+)  # fmt: skip
+def test_partitions_are_bounded_and_that_is_said(monkeypatch, bound, trees, vectors, said):
+    if bound:
+        monkeypatch.setattr(module, bound, 10)
+    views, left_out = portfolio(UNLABELED, "balanced", 0, None)
+    kernels = {view.name: view.kernel for view in views}
+    assert kernels["R-WL* with many clusters"].n_partitions == trees
+    assert kernels["R-WL* along shortest paths"].n_partitions == (8 if bound is None else 4)
+    assert kernels["nodes as vectors of structure"].n_partitions == vectors
+    assert max(kernels["R-WL* with many clusters"].n_clusters) == (2.0 if bound == "MANY_NODES" else 4.0)
+    assert [line.startswith(said) for line in left_out] == [True] if said else not left_out
+    quick, nothing = portfolio(UNLABELED, "quick", 0, None)
+    assert {view.name: view.kernel for view in quick}["R-WL* with many clusters"].n_partitions == 4
+    assert not nothing

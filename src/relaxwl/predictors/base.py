@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._deadline import Deadline
 from relaxwl._execution import spans
-from relaxwl._memory import MEMORY_SHARE, available_memory
+from relaxwl._memory import MEMORY_SHARE, MemoryRefusal, available_memory
 from relaxwl._progress import report
 from relaxwl._validation import (
     GraphEstimator,
@@ -31,7 +31,7 @@ from relaxwl.kernels.base import descendants
 from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
-from relaxwl.predictors.blocks import KernelBlocks, averages
+from relaxwl.predictors.blocks import NODE_VECTORS, KernelBlocks, averages
 from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
@@ -176,10 +176,12 @@ class GraphPredictor(GraphEstimator):
         """Say how far objects lie from those of the fit, so that one sees when a prediction is a guess.
 
         The distances of a graph's neighborhoods to the centers of their clusters, in units of what 95 % of the fitted
-        graphs stay below: a graph with a value above 1 is stranger than these.
+        graphs stay below: a graph with a value above 1 is stranger than these. NaN where no kernel with such centers
+        fitted into memory.
         """
         check_is_fitted(self)
-        return self._novelty.score(self._objects(X, None).graphs)
+        graphs = self._objects(X, None).graphs
+        return np.full(len(graphs), np.nan) if self._novelty is None else self._novelty.score(graphs)
 
     def kneighbors(self, X: Any, n_neighbors: int = 5, extra: Any = None) -> tuple[Float64, Int64]:
         """Return the nearest training objects in the similarity that the model found.
@@ -304,16 +306,24 @@ class GraphPredictor(GraphEstimator):
         n_views, score = len(self._blocks.views), get_score(self.scoring, self._task)
         done = n_views / (n_views + 1)
         combinations = None if blocks is None else averages(blocks)
-        return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline, combinations)
+        favored = tuple(
+            name for name, parts in (combinations or {}).items() if not parts.keys().isdisjoint(NODE_VECTORS)
+        )
+        return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline, combinations, favored)
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
         """Take the clusters that are there for a measure of novelty, or make some."""
         fitted = [view.kernel for view in self._blocks.views if isinstance(view, CountView)]
         relaxed = (kernel for kernel in fitted if isinstance(kernel, RelaxedWeisfeilerLehman))
         kernel = next((one for one in relaxed if one.base == "subtree"), None)
-        if kernel is None:
-            kernel = RelaxedWeisfeilerLehman(2, 2, max_iter=0, random_state=self._seed, n_jobs=self.n_jobs).fit(graphs)
-        self._novelty = Novelty(kernel).fit(graphs)
+        self._novelty: Novelty | None = None
+        try:
+            if kernel is None:
+                kernel = RelaxedWeisfeilerLehman(2, 2, max_iter=0, random_state=self._seed, n_jobs=self.n_jobs)
+                kernel.fit(graphs)
+            self._novelty = Novelty(kernel).fit(graphs)
+        except MemoryRefusal as error:
+            self._blocks.left_out.append(f"novelty: {error}")
 
     # ------------------------------------------------------------------------------------------- what is predicted
 
@@ -468,11 +478,10 @@ class GraphPredictor(GraphEstimator):
             others = [other.take(whole, same) for other, whole in zip(self._blocks.views, represented, strict=True)]
             changed = self._compared([*others[:place], less, *others[place + 1 :]], [head])[0]
             without = head.values(*changed)[:, column]
-            effects += [
-                ClusterEffect(cluster.nodes, view.tree(cluster, one.graphs), cluster.depth, value - left)
-                for cluster, left in zip(clusters, without.tolist(), strict=True)
-                if left != value
-            ]
+            for cluster, left in zip(clusters, without.tolist(), strict=True):
+                if left != value:
+                    tree, text = view.center(cluster, one.graphs)
+                    effects.append(ClusterEffect(cluster.nodes, tree, cluster.depth, value - left, text))
         return merged_clusters(effects)
 
 

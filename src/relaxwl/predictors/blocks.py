@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
+from relaxwl._memory import MemoryRefusal
 from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice
 from relaxwl.graphs.arrays import Float64, Int64
@@ -20,10 +21,15 @@ from relaxwl.predictors.views import Objects, View
 
 Kinds = tuple[tuple[str, ...], ...]
 
+# Blocks of nodes as vectors: of structure alone, or with attributes. What contains them is favored in the choice.
+NODE_VECTORS = ("structure", "vectors")
 # What model selection chooses from: kinds of kernels that weigh equally, each the mean of some blocks. What is not
 # there is skipped.
 COMBINATIONS: dict[str, Kinds] = {
     "all": (("exact",), ("fine", "coarse"), ("paths",)),
+    "all + structure": (("exact",), ("fine", "coarse"), ("paths",), ("structure",)),
+    "all + vectors": (("exact",), ("fine", "coarse"), ("paths",), ("vectors",)),
+    "vectors": (("vectors",),),
     "relaxed": (("fine", "coarse"),),
     "coarse": (("coarse",),),
     "broad": (("coarse",), ("paths",)),
@@ -81,6 +87,7 @@ class KernelBlocks:
         deadline, planned = Deadline(seconds), self.views
         n_views, blocks = dict.fromkeys(self.names, 0), dict[str, Float64]()
         self.views = []
+        refusal: MemoryRefusal | None = None
         for place, view in enumerate(planned, 1):
             left, started = deadline.remaining(), time.perf_counter()
             if self.views and left == 0:
@@ -94,6 +101,9 @@ class KernelBlocks:
                     raise
                 self.left_out.append(f"{view.name}: not finished within the time limit for kernels of {seconds:.2g} s")
                 continue
+            except MemoryRefusal as error:
+                refusal = self._refused(view, error)
+                continue
             self.views.append(view)
             self.scales.append([_scale(matrix) for matrix in matrices])
             for block, mean in _means(view, matrices, self.scales[-1]).items():
@@ -106,7 +116,14 @@ class KernelBlocks:
                 n_views[block] += 1
             told = (view.name, time.perf_counter() - started)
             report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(planned) + 1))
+        if refusal is not None and not self.views:
+            raise refusal
         return blocks
+
+    def _refused(self, view: View, error: MemoryRefusal) -> MemoryRefusal:
+        """Note that a view is left out because it does not fit into memory; return the error."""
+        self.left_out.append(f"{view.name}: {error}")
+        return error
 
     def represent(self, objects: Objects) -> list[Any]:
         """Return objects as each view represents them."""
@@ -133,13 +150,22 @@ class KernelBlocks:
 
     def fit_features(self, objects: Objects, verbose: int = 0) -> csr_array:
         """Fit the views, and return their explicit features side by side."""
-        parts = []
-        for place, view in enumerate(self.views, 1):
+        parts, planned = [], self.views
+        self.views = []
+        refusal: MemoryRefusal | None = None
+        for place, view in enumerate(planned, 1):
             started = time.perf_counter()
-            parts.append(view.features(view.fit(objects)))
+            try:
+                parts.append(view.features(view.fit(objects)))
+            except MemoryRefusal as error:
+                refusal = self._refused(view, error)
+                continue
+            self.views.append(view)
             told = (view.name, time.perf_counter() - started)
-            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(self.views) + 1))
+            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(planned) + 1))
             view.training = None
+        if refusal is not None and not parts:
+            raise refusal
         return csr_array(hstack(parts, format="csr"))
 
     def features(self, objects: Objects) -> csr_array:
@@ -229,8 +255,9 @@ class AveragedKernel(GraphKernel):
     Parameters
     ----------
     combination : str
-        One of "all", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes" (all, with
-        the attributes of nodes).
+        One of "all", "all + structure" and "all + vectors" (with nodes as vectors, where they have no labels or have
+        attributes), "vectors", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes"
+        (all, with the attributes of edges).
     effort : {"quick", "balanced", "thorough"}
         How many partitions, how deep, and whether along shortest paths.
     time_limit : float, optional
@@ -257,7 +284,7 @@ class AveragedKernel(GraphKernel):
     >>> graphs, y = make_egonets(12, level=1, random_state=0)
     >>> kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
     >>> kernel.blocks_
-    ['exact', 'coarse', 'fine']
+    ['exact', 'structure', 'coarse', 'fine']
     >>> kernel.kernel_matrix(graphs).shape
     (12, 12)
     """
@@ -320,10 +347,11 @@ class AveragedKernel(GraphKernel):
         return self._combined(self._blocks.own(x), settings)
 
     def _combined(self, blocks: Mapping[str, Float64], settings: Sequence[Settings]) -> list[Float64]:
-        """Return the mean of each combination's kinds; of all blocks that there are, if it has none of them."""
+        """Return the mean of each combination's kinds; that of "all", or of all blocks, where none of them is there."""
         self._check_settings(settings, "combination")
         found = []
         for setting in settings:
-            kinds = kinds_of(setting.get("combination", self.combination), blocks) or (tuple(blocks),)
+            name = setting.get("combination", self.combination)
+            kinds = kinds_of(name, blocks) or kinds_of("all", blocks) or (tuple(blocks),)
             found.append(average(blocks, _parts(kinds)))
         return found

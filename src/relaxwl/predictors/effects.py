@@ -28,19 +28,22 @@ class ClusterEffect:
     ----------
     nodes : tuple of int
         The nodes of the graph that are in the cluster.
-    tree : UnfoldingTree
-        The center of the cluster: what surrounds these nodes, roughly.
+    tree : UnfoldingTree or None
+        The center of the cluster: what surrounds these nodes, roughly. None for clusters of vectors.
     depth : int
-        Depth of the tree.
+        Depth of the tree, or how often vectors were averaged over neighbors.
     effect : float
         How much lower the value would be without the cluster's counts; summed over the partitions of all kernels in
         which just these nodes are together.
+    text : str
+        The center of a cluster of vectors in words, such as "degree 12, 30 triangles, core 5"; else empty.
     """
 
     nodes: tuple[int, ...]
-    tree: UnfoldingTree = field(repr=False)
+    tree: UnfoldingTree | None = field(repr=False)
     depth: int
     effect: float
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,14 +143,15 @@ class NodeEffects:
     _repr_html_ = to_html
 
     def cluster_figures(self, k: int = N_SHOWN, least: float = 0.0) -> list[str]:
-        """Return a picture of each of the ``k`` strongest clusters: its nodes, and its center as a tree."""
+        """Return a picture of each of the ``k`` strongest clusters: its nodes, and its center as a tree or in words."""
         figures = []
         for one in (cluster for cluster in self.clusters(k) if abs(cluster.effect) > least):
             lit = np.zeros(len(self.effects))
             lit[list(one.nodes)] = np.sign(one.effect)
             verb = "raises" if one.effect > 0 else "lowers"
+            center = f"<p>{escape(one.text)}</p>" if one.tree is None else one.tree.to_svg(N_TREE_NODES, collapse=True)
             figures.append(
-                f'<figure style="margin:0">{self._picture(lit, 1.0)}{one.tree.to_svg(N_TREE_NODES, collapse=True)}'
+                f'<figure style="margin:0">{self._picture(lit, 1.0)}{center}'
                 f"<figcaption>{verb} the value by {abs(one.effect):.2g} (depth {one.depth})</figcaption></figure>"
             )
         return figures

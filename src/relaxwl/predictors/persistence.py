@@ -241,7 +241,7 @@ record(
 fitted(
     "GraphPredictor", report_=of((FitReport, FitReports)), kernel_weights_=optional(mapped(number(0), MAX_BLOCKS)),
     names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
-    _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty),
+    _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=optional(of(Novelty)),
     _takes_extra=of(bool), _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
     n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
 )  # fmt: skip

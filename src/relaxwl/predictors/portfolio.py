@@ -13,7 +13,7 @@ from relaxwl._validation import check_choice
 from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
-from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.base import SIMILARITIES, CountKernel
 from relaxwl.predictors.views import CountView
 
@@ -27,8 +27,16 @@ PATH_CLUSTERS = (0.5, 0.25)
 MAX_PAIRS = 3e7
 # The λ of exp(−λ·D), for distances D that lie between 0 and 1.
 DECAYS = (1.0, 4.0)
-# Vectors that attributes are quantized to.
+# Vectors that attributes of edges are quantized to.
 N_CODES = 16
+# Vectors of nodes are averaged this often.
+VECTOR_DEPTH = 3
+VECTOR_CLUSTERS = (0.5, 1.0, 2.0, 4.0)
+# From so many nodes, or graphs, on there are a third of the partitions of trees but at least this many, and half as
+# many along shortest paths; and half as many clusters if there are many nodes. So the time is bounded.
+MANY_NODES, MANY_GRAPHS, FEW_PARTITIONS = 200_000, 2_000, 8
+# As few from so many nodes on if nodes are vectors too, which carry much of the weight.
+MANY_BESIDE_VECTORS = 20_000
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,24 @@ def portfolio(
 ) -> tuple[list[CountView], list[str]]:
     """Return the views to fit on these graphs, the cheapest first, and in words what was left out and why.
 
-    Labels of edges and attributes of nodes are used where they are there.
+    Labels and attributes of edges are used where they are there. Nodes without labels are also vectors of their
+    structure, and nodes with attributes vectors of these, their structure and their labels.
     """
     check_choice("effort", effort, EFFORTS)
-    size = SIZES[effort]
+    size, n_nodes = SIZES[effort], graphs.n_nodes
+    attributed = graphs.node_attributes is not None and graphs.node_attributes.size > 0
+    as_vectors = n_nodes > 0 and (attributed or len(graphs.node_vocabulary or ()) < 2)
+    n_vectors, fewer = size.partitions, 1.0
     views: list[CountView] = []
     left_out: list[str] = []
+    few = max(size.partitions // 3, FEW_PARTITIONS)
+    if few < size.partitions and (n_nodes > MANY_NODES or len(graphs) > MANY_GRAPHS):
+        many = f"{n_nodes:,} nodes" if n_nodes > MANY_NODES else f"{len(graphs):,} graphs"
+        left_out.append(f"{size.partitions - few} of {size.partitions} partitions: {many} would take long")
+    if n_nodes > MANY_NODES:
+        n_vectors, fewer = few, 0.5
+    if n_nodes > MANY_NODES or len(graphs) > MANY_GRAPHS or (as_vectors and n_nodes > MANY_BESIDE_VECTORS):
+        size = Size(size.depth, few, (size.path_partitions + 1) // 2)
 
     def add(block: str, name: str, kernel: CountKernel, *decays: float) -> None:
         settings: list[dict[str, Any]] = [{"similarity": one} for one in SIMILARITIES]
@@ -67,7 +87,7 @@ def portfolio(
         settings = {"max_depth": size.depth, "normalize": "depth", "max_iter": 0, **options}
         return RelaxedWeisfeilerLehman(
             n_partitions=max(n_partitions, 1),
-            n_clusters=n_clusters,
+            n_clusters=tuple(fewer * number for number in n_clusters),
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=max(verbose - 1, 0),
@@ -78,6 +98,19 @@ def portfolio(
     add("exact", "WL", exact(), *DECAYS)
     if has_edges:
         add("exact", "WL with edge labels", exact(edge_labels=True))
+    if as_vectors:
+        block, features = ("vectors", "auto") if attributed else ("structure", "structure")
+        vectors = ContinuousWeisfeilerLehman(
+            features,
+            min(size.depth, VECTOR_DEPTH),
+            n_vectors,
+            tuple(fewer * number for number in VECTOR_CLUSTERS),
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=max(verbose - 1, 0),
+        )
+        name = f"nodes as vectors of {'attributes' if attributed else 'structure'}"
+        views.append(CountView(name, vectors, ({"similarity": "tanimoto"},), (block,)))
     add("coarse", "R-WL* with few clusters", relaxed(size.partitions // 2, COARSE))
     pairs = float(np.square(graphs.node_counts.astype(np.float64)).sum())
     if size.path_partitions and pairs > MAX_PAIRS:
@@ -91,27 +124,16 @@ def portfolio(
     if has_edges:
         with_edges = relaxed(size.partitions // 2, (*FINE, *COARSE), edge_labels=True)
         add("fine", "R-WL* with edge labels", with_edges)
-    for name, cost in _attribute_costs(graphs):
-        add("attributes", f"R-WL* of {name}", relaxed(size.partitions // 2, (*FINE, *COARSE), cost=cost))
-    return views, left_out
-
-
-def _attribute_costs(graphs: GraphCollection) -> list[tuple[str, EditCost]]:
-    """Return what to call attributes that are there, and costs in their scale."""
-    found = []
-    if graphs.node_attributes is not None and len(graphs.node_attributes):
-        blank = _spread(graphs.node_attributes)
-        cost = EditCost.from_attributes(blank=blank, n_codes=N_CODES, scale=None)
-        found.append(("attributes", cost, graphs.node_attributes))
-    if graphs.edge_attributes is not None and len(graphs.edge_attributes):
-        blank = _spread(graphs.edge_attributes)
+    values = graphs.edge_attributes
+    if values is not None and len(values):
+        blank = _spread(values)
         cost = EditCost.from_attributes(
             blank=blank, scale=None, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
         )
-        found.append(("edge attributes", cost, graphs.edge_attributes))
-    return [
-        (name, cost.with_missing(_spread(values)) if np.isnan(values).any() else cost) for name, cost, values in found
-    ]
+        cost = cost.with_missing(blank) if np.isnan(values).any() else cost
+        attributes = relaxed(size.partitions // 2, (*FINE, *COARSE), cost=cost)
+        add("attributes", "R-WL* of edge attributes", attributes)
+    return views, left_out
 
 
 def _spread(values: Float64) -> float:

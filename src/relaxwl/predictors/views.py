@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import gram
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -204,15 +204,17 @@ class CountView:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether columns are clusters of nodes with trees as centers."""
-        return isinstance(self.kernel, (WeisfeilerLehman, RelaxedWeisfeilerLehman)) and self.kernel.base == "subtree"
+        """Whether columns are clusters of nodes with trees or vectors as centers."""
+        kinds = (WeisfeilerLehman, RelaxedWeisfeilerLehman, ContinuousWeisfeilerLehman)
+        return isinstance(self.kernel, kinds) and self.kernel.base == "subtree"
 
     def without_clusters(self, objects: Objects) -> tuple[list[NodeCluster], list[Counts]]:
         """Return the clusters with nodes of one graph, and its counts without those of each: a row a cluster."""
         found, columns = [], []
         whole = self.represent(objects)
         clusters, sizes = self.kernel.node_clusters(objects.graphs), _cluster_sizes(self.kernel)
-        for depth in range(1, len(whole)):
+        # Trees of depth 0 are labels, of which little is to be seen.
+        for depth in range(0 if isinstance(self.kernel, ContinuousWeisfeilerLehman) else 1, len(whole)):
             first = 0  # the counts of the partitions lie side by side
             for partition, (ids, size) in enumerate(zip(clusters, sizes[depth], strict=True)):
                 for number in np.unique(ids[depth][ids[depth] < size]).tolist():
@@ -232,12 +234,15 @@ class CountView:
             less.append(Counts(matrix, counts.unknown_squares[repeated], counts.unknown_sums[repeated]))
         return found, less
 
-    def tree(self, cluster: NodeCluster, graphs: GraphCollection) -> UnfoldingTree:
-        """Return the center of a cluster, which for WL is the tree that all its nodes have."""
+    def center(self, cluster: NodeCluster, graphs: GraphCollection) -> tuple[UnfoldingTree | None, str]:
+        """Return the center of a cluster as a tree (for WL the one that all its nodes have), or a vector in words."""
         if isinstance(self.kernel, WeisfeilerLehman):
-            return unfolding_tree(graphs[0], cluster.nodes[0], cluster.depth)
-        tree: UnfoldingTree = self.kernel.partitions_[cluster.partition][cluster.depth].center_tree(cluster.number)
-        return tree
+            return unfolding_tree(graphs[0], cluster.nodes[0], cluster.depth), ""
+        depth, partition, number = cluster.depth, cluster.partition, cluster.number
+        if isinstance(self.kernel, ContinuousWeisfeilerLehman):
+            place = self.kernel.center_bounds_[depth][partition] + number
+            return None, self.kernel.describe(depth, self.kernel.centers_[depth][place])
+        return self.kernel.partitions_[partition][depth].center_tree(number), ""
 
 
 def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
