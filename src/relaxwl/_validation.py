@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 # What scikit-learn calls random_state, and the ways of NumPy to say the same.
@@ -223,3 +224,13 @@ def looks_continuous(distinct: Any, n_values: int) -> bool:
     if distinct.dtype.kind not in "iuf":
         return False
     return 2 * len(distinct) > n_values or (len(distinct) > MAX_FRACTIONS and bool((distinct % 1 != 0).any()))
+
+
+def check_sparse_output(transformer: Any) -> None:
+    """Refuse to make a table (``set_output``) of sparse features, and say what to change."""
+    asked = getattr(transformer, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+    if transformer.sparse_output and asked != "default":
+        raise ValueError(
+            f"The transformer outputs a scipy sparse matrix. set_output(transform={asked!r}) makes a dense table: use "
+            f"{type(transformer).__name__}(sparse_output=False)"
+        )

@@ -177,7 +177,9 @@ def _add(
     parser.add_argument("--quiet", action="store_true", help="print the result alone")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument("--seed", type=_from_zero, default=0, help="seed of everything random (default 0)")
-    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads (default: all cores); same result")
+    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N",
+                        help="threads, as n_jobs in Python (-1: all cores, the default; -2: all but one); same "
+                        "result")  # fmt: skip
     return parser
 
 
@@ -508,8 +510,8 @@ def _jobs(text: str) -> int:
         number = int(text)
     except ValueError:
         number = 0
-    if number < 1 and number != -1:
-        raise UserError(f"--jobs must be a number of threads, or -1 for all cores, not {text}")
+    if number == 0:
+        raise UserError(f"--jobs must be a number of threads, -1 for all cores or -2 for all but one, not {text}")
     return number
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from predictors.small_data import GRAPHS, TEST
-from relaxwl import GraphClassifier, GraphRegressor, as_collection
+from relaxwl import EditCost, GraphClassifier, GraphRegressor, as_collection
 from relaxwl.predictors import base
 
 CLASSES = np.arange(len(GRAPHS)) % 2
@@ -61,3 +61,26 @@ def test_graphs_without_edge_labels_are_refused_in_words_of_the_model():
     for call in (model.predict, model.kneighbors, model.explain):
         with pytest.raises(ValueError, match="fitted on graphs with edge labels, and these have none"):
             call(bare)
+
+
+def test_additive_effects_are_those_of_linear_models(monkeypatch):
+    with pytest.raises(ValueError, match=r"additive=True needs a linear model, and [0-9]+ graphs were few"):
+        GraphClassifier(effort="quick", random_state=0).fit(GRAPHS[:40], CLASSES[:40]).explain(TEST[:1], additive=True)
+    monkeypatch.setattr(base, "LINEAR_FROM", 10)
+    model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS, CLASSES)
+    (found,) = model.explain(TEST[:1], additive=True)
+    assert found.adds_up
+
+
+def test_costs_reach_the_relaxed_kernels(tmp_path):
+    graphs = as_collection([(3, [(0, 1), (1, 2)], ["a", "ab"[place % 2], "c"]) for place in range(16)])
+    cost = EditCost(relabel=2)
+    model = GraphClassifier(effort="quick", cost=cost, random_state=0).fit(graphs, np.arange(16) % 2)
+    kernels = [view.kernel for view in model._blocks.views if hasattr(view.kernel, "cost")]
+    assert kernels
+    assert all(kernel.cost == cost for kernel in kernels)
+    model.save(tmp_path / "model.rwl")
+    again = GraphClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(again.predict_proba(graphs), model.predict_proba(graphs))
+    with pytest.raises(TypeError, match="cost must be an EditCost or None, not 3"):
+        GraphRegressor(cost=3).fit(graphs, np.arange(16))

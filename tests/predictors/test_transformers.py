@@ -132,3 +132,13 @@ def test_what_is_no_kernel_is_named():
         NodeClusters(WassersteinWL()).fit(TRAIN)
     with pytest.raises(NotFittedError):
         KernelDistance().transform(TRAIN)
+
+
+def test_tables_of_sparse_features_name_the_option():
+    for transformer in (WeisfeilerLehman(1), NodeClusters(WeisfeilerLehman(1))):
+        name = type(transformer).__name__
+        with pytest.raises(ValueError, match=rf"use {name}\(sparse_output=False\)"):
+            transformer.set_output(transform="pandas").fit_transform(TRAIN)
+        pytest.importorskip("pandas")
+        table = transformer.set_params(sparse_output=False).set_output(transform="pandas").fit_transform(TRAIN)
+        assert list(table.columns) == list(transformer.get_feature_names_out())

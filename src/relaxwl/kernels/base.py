@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import spans
-from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer
+from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -484,6 +484,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             )
 
     def _output(self, features: csr_array) -> Any:
+        check_sparse_output(self)
         return features if self.sparse_output else features.toarray()
 
     def _features(self, counts: list[Counts]) -> csr_array:

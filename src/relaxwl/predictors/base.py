@@ -23,6 +23,7 @@ from relaxwl._validation import (
     check_integer,
     is_integer,
 )
+from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
@@ -80,6 +81,7 @@ class GraphPredictor(GraphEstimator):
     scoring: str | None = None
     calibration: str = "cv"
     skip_targets: bool = False
+    cost: Any = None
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -227,16 +229,22 @@ class GraphPredictor(GraphEstimator):
             distances.append(np.maximum(1 - np.take_along_axis(similarity, order, axis=1), 0.0))
         return np.concatenate(distances), np.concatenate(indices)
 
-    def explain(self, X: Any, extra: Any = None, target: Any = None) -> list[NodeEffects]:
+    def explain(self, X: Any, extra: Any = None, target: Any = None, additive: bool = False) -> list[NodeEffects]:
         """Return, for each object, what its nodes do to what is predicted for it.
 
-        ``target`` names one of several targets, or its number.
+        ``target`` names one of several targets, or its number. ``additive`` asks for effects that add up to the
+        prediction, which only those of linear models (of many objects) do; of other models it is refused.
 
         The effect of a node is the change of the predicted number, or of the decision for the predicted class, when its
         counts are taken out; see :class:`relaxwl.predictors.NodeEffects`, which also says when effects add up.
         :func:`relaxwl.reports.write_effects` makes a page of them.
         """
         number = self._target_number(target)
+        if additive and not isinstance(self._heads[number], Linear):
+            raise ValueError(
+                f"additive=True needs a linear model, and {self.n_objects_in_} {self.things} were few enough for "
+                "kernels, which are normalized or compare by minima: their effects do not add up"
+            )
         return [self._explained(one, number) for one in self._batches(X, extra, 1)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -273,6 +281,8 @@ class GraphPredictor(GraphEstimator):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
         check_choice("calibration", self.calibration, ("cv", "split"))
         check_flag("skip_targets", self.skip_targets)
+        if not (self.cost is None or isinstance(self.cost, EditCost)):
+            raise TypeError(f"cost must be an EditCost or None, not {self.cost!r}")
         get_score(self.scoring, self._task)
 
     def _objects(self, X: Any, extra: Any) -> Objects:
@@ -286,7 +296,7 @@ class GraphPredictor(GraphEstimator):
 
     def _views(self, objects: Objects, **options: Any) -> tuple[list[View], list[str]]:
         """Return the views to fit, the cheapest first, and in words what was left out and why."""
-        settings = {"effort": getattr(self, "effort", "quick"), **options}
+        settings = {"effort": getattr(self, "effort", "quick"), "cost": self.cost, **options}
         views, left_out = portfolio(
             objects.graphs, random_state=self._seed, n_jobs=self.n_jobs, verbose=self.verbose, **settings
         )

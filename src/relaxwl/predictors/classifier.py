@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._validation import ParameterError
+from relaxwl.costs import EditCost
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.conformal import class_sets
 from relaxwl.learning.heads import Calibration, KernelSVM, LinearClassifier, ProcessClassifier
@@ -44,6 +45,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         are set aside and not learned from.
     skip_targets : bool
         With several targets, keep those with one class alone, which are predicted as that class, instead of refusing.
+    cost : EditCost, optional
+        Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
+        the attributes in kernels of attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -90,6 +94,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         symmetrize: bool = False,
         directed: bool | None = None,
         missing: Any = None,
+        cost: EditCost | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -107,6 +112,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.symmetrize = symmetrize
         self.directed = directed
         self.missing = missing
+        self.cost = cost
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

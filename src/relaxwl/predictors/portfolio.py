@@ -52,12 +52,18 @@ SIZES = {"quick": Size(3, 8, 0), "balanced": Size(4, 24, 8), "thorough": Size(5,
 
 
 def portfolio(
-    graphs: GraphCollection, effort: str, random_state: int, n_jobs: int | None, verbose: int = 0
+    graphs: GraphCollection,
+    effort: str,
+    random_state: int,
+    n_jobs: int | None,
+    verbose: int = 0,
+    cost: EditCost | None = None,
 ) -> tuple[list[CountView], list[str]]:
     """Return the views to fit on these graphs, the cheapest first, and in words what was left out and why.
 
     Labels and attributes of edges are used where they are there. Nodes without labels are also vectors of their
-    structure, and nodes with attributes vectors of these, their structure and their labels.
+    structure, and nodes with attributes vectors of these, their structure and their labels. Relaxed kernels of trees
+    take the ``cost``, but for those of edge attributes.
     """
     check_choice("effort", effort, EFFORTS)
     size, n_nodes = SIZES[effort], graphs.n_nodes
@@ -84,7 +90,7 @@ def portfolio(
         return WeisfeilerLehman(size.depth, normalize=True, n_jobs=n_jobs, **options)
 
     def relaxed(n_partitions: int, n_clusters: tuple[float, ...], **options: Any) -> CountKernel:
-        settings = {"max_depth": size.depth, "normalize": "depth", "max_iter": 0, **options}
+        settings = {"max_depth": size.depth, "normalize": "depth", "max_iter": 0, "cost": cost, **options}
         return RelaxedWeisfeilerLehman(
             n_partitions=max(n_partitions, 1),
             n_clusters=tuple(fewer * number for number in n_clusters),
@@ -127,11 +133,11 @@ def portfolio(
     values = graphs.edge_attributes
     if values is not None and len(values):
         blank = _spread(values)
-        cost = EditCost.from_attributes(
+        own = EditCost.from_attributes(
             blank=blank, scale=None, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
         )
-        cost = cost.with_missing(blank) if np.isnan(values).any() else cost
-        attributes = relaxed(size.partitions // 2, (*FINE, *COARSE), cost=cost)
+        own = own.with_missing(blank) if np.isnan(values).any() else own
+        attributes = relaxed(size.partitions // 2, (*FINE, *COARSE), cost=own)
         add("attributes", "R-WL* of edge attributes", attributes)
     return views, left_out
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl.costs import EditCost
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.conformal import intervals
 from relaxwl.learning.heads import Calibration, LinearRegressor, ProcessRegressor
@@ -36,6 +37,9 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     calibration : {"cv", "split"}
         How :meth:`predict_interval` is calibrated: by predictions out of fold, or exactly, by a quarter of the objects
         that are set aside and not learned from.
+    cost : EditCost, optional
+        Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
+        the attributes in kernels of attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -76,6 +80,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         symmetrize: bool = False,
         directed: bool | None = None,
         missing: Any = None,
+        cost: EditCost | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -91,6 +96,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         self.symmetrize = symmetrize
         self.directed = directed
         self.missing = missing
+        self.cost = cost
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import GraphEstimator
+from relaxwl._validation import GraphEstimator, check_sparse_output
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.inputs import as_collection
@@ -243,6 +243,7 @@ class NodeClusters(_OnKernel):
             for ids, n_clusters in zip(by_depth, sizes, strict=True)
         ]
         columns = csr_array(hstack(blocks, format="csr"))
+        check_sparse_output(self)
         return columns if self.sparse_output else columns.toarray()
 
 
