@@ -8,9 +8,9 @@ import argparse
 import time
 from pathlib import Path
 
+from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.datasets.tu import load_tu
 from relaxwl.graphs import GraphCollection
-from relaxwl.kernels.limits import TimeLimitReached, time_limit
 from relaxwl.kernels.registry import get_kernel, kernel_names
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

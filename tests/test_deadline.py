@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from relaxwl.kernels.limits import TimeLimitReached, check_time, current_deadline, time_limit, watched
+from relaxwl._deadline import TimeLimitReached, check_time, current_deadline, time_limit
+from relaxwl.kernels.base import watched
 
 
 def test_no_limit_by_default():

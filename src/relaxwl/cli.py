@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from relaxwl import __version__
+from relaxwl._registry import estimator_names
 from relaxwl._storage import check_folder_writable, check_writable
 from relaxwl.commands.console import (
     Console,
@@ -22,7 +23,6 @@ from relaxwl.commands.console import (
     watch_interrupts,
     write_any_text,
 )
-from relaxwl.kernels.registry import kernel_names
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -31,7 +31,7 @@ EXIT_INTERRUPTED = 130
 DEEPEST_DRAWN = 8
 
 Subparsers = Any
-KERNELS = ", ".join(kernel_names())
+KERNELS = ", ".join(estimator_names())
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "

@@ -2,9 +2,9 @@
 
 import json
 
+from relaxwl._registry import estimator_names
 from relaxwl.cli import main
 from relaxwl.commands import warm_up
-from relaxwl.kernels.registry import kernel_names
 
 
 def test_every_kernel_has_its_turn(monkeypatch, capsys):
@@ -13,7 +13,7 @@ def test_every_kernel_has_its_turn(monkeypatch, capsys):
     monkeypatch.setattr(warm_up, "_edge_labels", lambda n_jobs: done.append(("edge labels", n_jobs)))
     monkeypatch.setattr(warm_up, "_predictors", lambda n_jobs: done.append(("predictors", n_jobs)))
     assert main(["warm-up", "--jobs", "2", "--json"]) == 0
-    assert done == [(name, 2) for name in (*kernel_names(), "edge labels", "predictors")]
+    assert done == [(name, 2) for name in (*estimator_names(), "edge labels", "predictors")]
     assert list(json.loads(capsys.readouterr().out)) == [name for name, _ in done]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from relaxwl import WeisfeilerLehman
 from relaxwl.distributed.tasks import SMALL_BYTES, Cluster, current_tasks
-from relaxwl.kernels.parts import LocalTasks
+from relaxwl.kernels.levels import LocalTasks
 from sharding import shard
 from small_graphs import collection, random_graphs
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from relaxwl._deadline import TimeLimitReached
 from relaxwl.kernels.base import GraphKernel
-from relaxwl.kernels.limits import TimeLimitReached
 
 QUICK = {"n_folds": 4, "n_repeats": 2, "C": (0.125, 8.0), "dataset": "toy"}
 TIMES = {"fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds"}

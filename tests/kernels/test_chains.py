@@ -5,9 +5,10 @@ import naive
 from relaxwl import EditCost, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
-from relaxwl.distances.pairwise import blank_distances, level_bytes, row_distances, tree_distances
+from relaxwl.distances.pairwise import blank_distances, level_bytes, paired_distances, row_distances, tree_distances
 from relaxwl.distances.transport import GroundCost
 from relaxwl.kernels.chains import (
+    Assignment,
     Encoder,
     _Assigned,
     _covering,
@@ -15,9 +16,7 @@ from relaxwl.kernels.chains import (
     center_costs,
     fit_chain,
 )
-from relaxwl.kernels.levels import Encoded, largest_distance
-from relaxwl.kernels.partition import Assignment
-from relaxwl.kernels.parts import Whole
+from relaxwl.kernels.levels import Encoded, Whole, largest_distance
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from small_graphs import BONDS, collection, random_graphs
@@ -241,7 +240,12 @@ def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
         found.distances(level.centers, None)
         for level, found in chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     ]
-    monkeypatch.setattr("relaxwl.kernels.partition.paired_distances", None)
+
+    def between_centers(rows, centers, *arguments):
+        assert rows is centers, "distances to centers are known"
+        return paired_distances(rows, centers, *arguments)
+
+    monkeypatch.setattr("relaxwl.kernels.chains.paired_distances", between_centers)
     fitted = chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     again = applied([level for level, _ in fitted], data, True)
     for known, found, (level, assignment) in zip(expected, again, fitted, strict=True):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relaxwl.kernels import _continuous_compiled as compiled
+from relaxwl.kernels import _compiled as compiled
 
 
 def test_rows_of_equal_hashes_are_told_apart_by_content():

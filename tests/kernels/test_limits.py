@@ -2,12 +2,12 @@
 
 import logging
 
-from relaxwl.kernels import limits
-from relaxwl.kernels.limits import watched
+from relaxwl.kernels import base
+from relaxwl.kernels.base import watched
 
 
 def test_progress_is_logged_when_asked_for(monkeypatch, caplog):
-    monkeypatch.setattr(limits, "PROGRESS_INTERVAL", 0.0)
+    monkeypatch.setattr(base, "PROGRESS_INTERVAL", 0.0)
     with caplog.at_level(logging.INFO):
         assert list(watched([1, 2], "work")) == [1, 2]
         assert not caplog.messages

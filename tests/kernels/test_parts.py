@@ -2,7 +2,7 @@
 
 import pytest
 
-from relaxwl.kernels.parts import FAN_IN, LocalTasks, Parts, Whole
+from relaxwl.kernels.levels import FAN_IN, LocalTasks, Parts, Whole
 from small_graphs import collection, random_graphs
 
 

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import relaxwl
+from relaxwl._registry import estimator_names, get_estimator
 from relaxwl.datasets.smiles import from_smiles
 from relaxwl.evaluation.selection import fit_variant
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
-from relaxwl.kernels.registry import get_kernel, kernel_names
+from relaxwl.kernels.registry import ENTRIES, get_kernel, kernel_names
 
 NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
-NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "auto", "molecules", "stats-rf"]
+NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "stats-rf"]
+PREDICTORS = ["auto", "molecules"]
 
 
 def graphs_for(name):
@@ -30,6 +32,12 @@ def small_graphs():
 
 def test_names():
     assert kernel_names() == NAMES
+    assert estimator_names() == [*NAMES, *PREDICTORS]
+
+
+def test_kernels_name_no_class_of_a_layer_above():
+    places = [place for entry in ENTRIES for place in (entry.location, entry.regressor) if place]
+    assert all(place.startswith("relaxwl.kernels") for place in places)
 
 
 def test_unknown_names_list_the_known_ones():
@@ -37,9 +45,9 @@ def test_unknown_names_list_the_known_ones():
         get_kernel("wll")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *PREDICTORS])
 def test_every_kernel_runs_in_every_variant(name):
-    entry = get_kernel(name)
+    entry = get_estimator(name)
     assert entry.name == name
     assert entry.title
     assert "\n" not in entry.description

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxwl._registry import estimator_names
 from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import (
@@ -31,7 +32,6 @@ from relaxwl.evaluation import (
 )
 from relaxwl.evaluation.estimators import is_kernel, resolve
 from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
-from relaxwl.kernels.registry import kernel_names
 from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"
@@ -208,7 +208,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         kernels = ["ve-hist", "wl", "wwl", "rwl-star"]
     kernels = kernels or ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
     kernels = [name for part in kernels for name in part.split(",") if name]
-    unknown = [name for name in kernels if name not in kernel_names() and ":" not in name]
+    unknown = [name for name in kernels if name not in estimator_names() and ":" not in name]
     if any(":" in name for name in kernels):
         sys.path.insert(0, str(Path.cwd()))  # where a user's own module lies, mostly
     if not datasets and unknown:
@@ -218,7 +218,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     if not datasets:
         raise UserError("name at least one data set, or use --paper with --data FOLDER")
     if unknown:
-        raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(kernel_names())}")
+        raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(estimator_names())}")
     for name in datasets:
         check_source(name)
     twice = [name for name in kernels if kernels.count(name) > 1]

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from relaxwl._registry import get_estimator
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.commands.sources import Columns, Source, open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
-from relaxwl.kernels.registry import get_kernel, load_kernel
+from relaxwl.kernels.registry import load_kernel
 
 DEFAULT_KERNEL = "rwl-star"
 
@@ -77,7 +78,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
 def _new_kernel(arguments: Namespace, settings: dict[str, Any]) -> GraphKernel:
     """Return the kernel of a name, not yet fitted; what it cannot do is refused before any work."""
     name = arguments.kernel or DEFAULT_KERNEL
-    kernel: GraphKernel = get_kernel(name).make(arguments.seed, arguments.jobs)
+    kernel: GraphKernel = get_estimator(name).make(arguments.seed, arguments.jobs)
     if not isinstance(kernel, GraphKernel):
         raise UserError(
             f"{name} predicts by itself and has no Gram matrix; use relaxwl benchmark, or rwl-star with --clusters and "

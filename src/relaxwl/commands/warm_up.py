@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from relaxwl._registry import estimator_names, get_estimator
 from relaxwl.commands.console import Console
 from relaxwl.evaluation.selection import warm_up
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.kernels.registry import get_kernel, kernel_names
 from relaxwl.predictors import GraphClassifier, GraphRegressor
 
 
@@ -19,7 +19,7 @@ def run(arguments: Namespace, console: Console) -> None:
     """Fit every kernel and predictor on a few small graphs; what Numba compiles stays in its cache."""
     jobs, graphs = arguments.jobs, small_graphs()
     works: dict[str, Callable[[], None]] = {
-        name: partial(warm_up, get_kernel(name), graphs, jobs, unseen=True) for name in kernel_names()
+        name: partial(warm_up, get_estimator(name), graphs, jobs, unseen=True) for name in estimator_names()
     }
     works |= {"edge labels": partial(_edge_labels, jobs), "predictors": partial(_predictors, jobs)}
     seconds: dict[str, float] = {}

@@ -1,6 +1,6 @@
 """Kernels fitted to sharded collections: the same model, bit for bit, as fitted to the whole collection.
 
-Shards are the parts that a kernel is fitted to (``relaxwl.kernels.parts``); workers read them one at a time.
+Shards are the parts that a kernel is fitted to (``relaxwl.kernels.levels``); workers read them one at a time.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from relaxwl.distributed.tasks import Cluster, current_tasks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, Parts, Tasks
+from relaxwl.kernels.levels import SAMPLE_ADVICE, Handle, Parts, Tasks
 from relaxwl.kernels.unary import distinct_counts, unary_steps
 
 Prepared = TypeVar("Prepared")

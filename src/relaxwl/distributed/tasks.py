@@ -18,7 +18,7 @@ from typing import Any
 
 from relaxwl._execution import one_thread
 from relaxwl.distributed.heap import kept_memory
-from relaxwl.kernels.parts import Handle, LocalTasks, Tasks
+from relaxwl.kernels.levels import Handle, LocalTasks, Tasks
 
 # What is sent along with every task that takes it.
 SMALL_BYTES = 1 << 13

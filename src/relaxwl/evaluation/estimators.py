@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from relaxwl._progress import printable
+from relaxwl._registry import get_estimator
 from relaxwl.costs import EditCost
 from relaxwl.kernels.base import GraphKernel
-from relaxwl.kernels.registry import Entry, get_kernel
+from relaxwl.kernels.registry import Entry
 
 # Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
 NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
@@ -41,7 +42,7 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
         if isinstance(kernels, str):
             kernels = [name.strip() for name in kernels.split(",") if name.strip()]
         listed = kernels if isinstance(kernels, Iterable) else [kernels]
-        entries = [get_kernel(item) if isinstance(item, str) else _own(item) for item in listed]
+        entries = [get_estimator(item) if isinstance(item, str) else _own(item) for item in listed]
     if not entries:
         raise ValueError("kernels is empty; name at least one kernel")
     names = [entry.name for entry in entries]

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from relaxwl._deadline import Deadline
+from relaxwl._deadline import time_limit as limited
 from relaxwl._memory import forget_peak_memory
 from relaxwl._progress import ProgressBar
 from relaxwl._validation import check_integer
@@ -40,8 +42,6 @@ from relaxwl.evaluation.selection import (
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.limits import Deadline
-from relaxwl.kernels.limits import time_limit as limited
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.predictors.transductive import TransductiveClassifier
 

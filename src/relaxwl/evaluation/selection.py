@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from relaxwl._deadline import time_limit
 from relaxwl._execution import map_chunks
 from relaxwl.evaluation.estimators import is_kernel
 from relaxwl.evaluation.folds import Split
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.limits import time_limit
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
 from relaxwl.learning.svm import PathScores, Prediction, predict, score_path, submatrix, training_scale

@@ -15,9 +15,8 @@ from relaxwl.distances.tree import EditScript, TreeMapping, tree_edit_mapping
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import center_costs
+from relaxwl.kernels.chains import Assignment, Partition, center_costs
 from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
-from relaxwl.kernels.partition import Assignment, Partition
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree

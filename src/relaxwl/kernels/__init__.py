@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.kernels.registry import get_kernel, kernel_names, load_kernel
 
 if TYPE_CHECKING:
@@ -12,25 +13,17 @@ if TYPE_CHECKING:
     from relaxwl.kernels.wl import WeisfeilerLehman
 
 __all__ = [
-    "ContinuousWeisfeilerLehman",
-    "RelaxedWeisfeilerLehman",
-    "WeisfeilerLehman",
-    "baselines",
-    "get_kernel",
-    "kernel_names",
-    "load_kernel",
-]
+    "ContinuousWeisfeilerLehman", "RelaxedWeisfeilerLehman", "TimeLimitReached", "WeisfeilerLehman", "baselines",
+    "get_kernel", "kernel_names", "load_kernel", "time_limit",
+]  # fmt: skip
+_MODULES = {"Continuous": "continuous", "Relaxed": "relaxed", "": "wl"}
 
 
 def __getattr__(name: str) -> object:
     # Imported when first used: the registry, which the command line reads for its help, does without numerics.
     if name == "baselines":
         return _import_module("relaxwl.kernels.baselines")
-    modules = {
-        "ContinuousWeisfeilerLehman": "continuous",
-        "RelaxedWeisfeilerLehman": "relaxed",
-        "WeisfeilerLehman": "wl",
-    }
-    if name in modules:
-        return getattr(_import_module(f"relaxwl.kernels.{modules[name]}"), name)
+    kind = name.removesuffix("WeisfeilerLehman")
+    if kind != name and kind in _MODULES:
+        return getattr(_import_module(f"relaxwl.kernels.{_MODULES[kind]}"), name)
     raise AttributeError(f"module 'relaxwl.kernels' has no attribute {name!r}")

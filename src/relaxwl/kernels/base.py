@@ -1,9 +1,9 @@
 """Base classes of graph kernels: counts at every depth become features, Gram matrices and names."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,14 @@ from scipy.sparse import csr_array
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._deadline import check_time
 from relaxwl._execution import spans
+from relaxwl._progress import ProgressBar
 from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output
+from relaxwl._warnings import warn_user
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.checking import check_graphs, check_training_graphs
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
 from relaxwl.kernels.persistence import load_model, save_model
@@ -548,3 +550,66 @@ def _divided(matrix: csr_array, squares: Float64) -> csr_array:
     """Return rows divided by their lengths, given the squares of these; a row of length 0 stays at 0."""
     lengths = np.repeat(np.sqrt(np.where(squares > 0, squares, 1.0)), np.diff(matrix.indptr))
     return csr_array((matrix.data / lengths, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+# What a kernel may leave aside, and how it is made to use it.
+ADVICE = {
+    "edge_labels": "edge_labels=True uses them",
+    "node_attributes": "ContinuousWeisfeilerLehman() uses them, or costs made by EditCost.from_attributes()",
+    "edge_attributes": "RelaxedWeisfeilerLehman(cost=EditCost.from_attributes(edge_metric='euclidean')) uses them",
+}
+
+
+class GraphInput(Protocol):
+    """What a kernel says of itself."""
+
+    takes_directed: bool
+    directed_: bool
+
+    def uses(self) -> frozenset[str]:
+        """Return which labels and attributes of graphs take part, such as ``edge_labels``."""
+
+
+def check_training_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
+    """Return the graphs to be fitted; warn of what was given with them and takes no part, and note their type."""
+    graphs = as_collection(X)
+    if graphs.directed and not kernel.takes_directed:
+        raise ValueError(
+            f"{type(kernel).__name__} has no meaning on directed graphs; "
+            "relaxwl.as_collection(graphs, symmetrize=True) forgets directions"
+        )
+    # Who has made a collection knows its edge labels, and that they count if asked for.
+    given = graphs.given - {"edge_labels"} if isinstance(X, GraphCollection) else graphs.given
+    unused = [part for part in ADVICE if part in given and part not in kernel.uses()]
+    if unused:
+        words = "; ".join(f"{part.replace('_', ' ').replace('node', 'node')} ({ADVICE[part]})" for part in unused)
+        warn_user(f"{type(kernel).__name__} ignores what the graphs have beside what it counts: {words}")
+    kernel.directed_ = graphs.directed
+    return graphs
+
+
+def check_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
+    """Return graphs for a fitted kernel, refusing directed ones for undirected ones and the other way round."""
+    if isinstance(X, GraphCollection):
+        graphs = X
+        if graphs.directed != kernel.directed_ and graphs.n_graphs:
+            fitted, given = ("directed", "undirected") if kernel.directed_ else ("undirected", "directed")
+            raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
+        return graphs
+    # Symmetric matrices and lists of pairs do not tell what they are; they are what the kernel was fitted on.
+    return as_collection(X, directed=kernel.directed_)
+
+
+Item = TypeVar("Item")
+
+# Seconds between two lines of progress.
+PROGRESS_INTERVAL = 5.0
+
+
+def watched(items: Sequence[Item], what: str, verbose: int = 0) -> Iterator[Item]:
+    """Yield the items one by one, checking the clock before each; ``verbose`` shows how far we are."""
+    with ProgressBar(what, len(items), verbose=verbose, every=PROGRESS_INTERVAL) as progress:
+        for done, item in enumerate(items):
+            check_time()
+            yield item
+            progress.add(1, "%s: %d of %d parts done", what, done + 1, len(items))

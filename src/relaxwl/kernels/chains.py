@@ -1,13 +1,14 @@
-"""The one loop behind both relaxed kernels: refine, cluster, and feed the next refinement.
+"""The one loop behind both relaxed kernels: refine, cluster, and refine again from the clusters.
 
-R-WL feeds it the ids of the trees themselves, R-WL* the numbers of their clusters. Everything else is the same: rows of
-one depth over points of the depth below, distances between the points, clusters of rows, distances between what is fed.
-The graphs come in parts (``kernels.parts``): one in memory, or shards. A task holds one part, or the distinct trees of
-one chunk; this process holds the sample that the centers are made of, the centers and the distances between them.
+The input of the next refinement is the ids of the trees themselves (R-WL), or the numbers of their clusters (R-WL*).
+Everything else is the same: rows of one depth over points of the depth below, distances between the points, clusters of
+rows, distances between trees or centers. The graphs come in parts (``kernels.levels``): one in memory, or shards. A
+task has one part, or the distinct trees of one chunk; this process has the sample that the centers are made of, the
+centers and the distances between them.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,16 +23,210 @@ from relaxwl.distances.pairwise import blank_distances, level_distances, paired_
 from relaxwl.distances.transport import GroundCost, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
-from relaxwl.kernels.levels import Encoded, Level, Placed, checked_labels, largest_distance, refined
-from relaxwl.kernels.partition import Assignment, LowerLevel, Partition, Trees
-from relaxwl.kernels.parts import Handle, Parts
+from relaxwl.graphs.labels import Label
+from relaxwl.kernels.levels import (
+    Encoded,
+    Handle,
+    Level,
+    Parts,
+    Placed,
+    RowPlacement,
+    Summary,
+    Tally,
+    checked_labels,
+    largest_distance,
+    refined,
+)
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from relaxwl.unfolding.rows import check_rows
+from relaxwl.unfolding.tree import UnfoldingTree
 
 Generators = Callable[[int, int], np.random.Generator]
 # Rows of shards that a partitioner may see at once which cannot make its centers from a sample.
 SEEN_AT_ONCE = 1 << 15
+# From this number of children on a tree is built only if it fits into memory; about what a child takes, in bytes.
+MANY, CHILD_BYTES = 1e6, 64
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Where nodes fall at one depth of one partition.
+
+    Attributes
+    ----------
+    rows : TreeRows
+        The distinct trees, to the kernel.
+    row_of_node : int32 array (n_nodes,)
+        The tree of each node.
+    labels : int32 array (n_rows,)
+        The cluster of each tree; numbers from the number of clusters on were not met in fitting.
+    ground : GroundCost
+        Covers the rows' points, or only ⊥ where distances are not used.
+    solved : float64 array (n_rows,) or None
+        The distance of each tree to the center of its cluster, if the partitioner returned it.
+    """
+
+    rows: TreeRows
+    row_of_node: Int32
+    labels: Int32
+    ground: GroundCost
+    solved: Float64 | None = None
+
+    @property
+    def clusters(self) -> Int32:
+        """The cluster of each node."""
+        return self.labels[self.row_of_node]
+
+    def distances(self, centers: TreeRows, n_jobs: int | None) -> Float64:
+        """Return the exact distance of each tree to its cluster's center; a new cluster's tree is its own center."""
+        if self.solved is not None:
+            return self.solved
+        known = np.flatnonzero(self.labels < len(centers))
+        distances = np.zeros(len(self.labels))
+        pairs = np.column_stack([known, self.labels[known]])
+        distances[known] = paired_distances(self.rows, centers.measures(), pairs, self.ground, n_jobs)
+        return distances
+
+
+@dataclass(frozen=True, eq=False)
+class LowerLevel:
+    """The rows below the next depth: trees, or centers of clusters, and the distances between them, ⊥ last.
+
+    The distances are None where no deeper partitioner uses them.
+    """
+
+    known: TreeRows
+    distances: NDArray[Any] | UniformCosts | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Rows of one depth as trees to look at, built when asked for, their children through the depth below."""
+
+    rows: TreeRows
+    roots: RootEncoding | None
+    edge_labels: tuple[Label, ...] | None
+    below: "Trees | None"
+    built: dict[int, UnfoldingTree] = field(default_factory=dict, repr=False)
+
+    def tree(self, number: int) -> UnfoldingTree:
+        """Return the tree of a row."""
+        if number not in self.built:
+            self.built[number] = self._tree(number)
+        return self.built[number]
+
+    def _tree(self, number: int) -> UnfoldingTree:
+        root, points, masses = self.rows.row(number)
+        n_children = float(masses.sum())
+        if n_children > MANY:
+            what = f"a tree with {n_children:.3g} children"
+            check_memory(CHILD_BYTES * n_children, what, "it is too large to be looked at")
+        children: list[UnfoldingTree] = []
+        edges: list[Label] = []
+        for point, mass in zip(points.tolist(), masses.tolist(), strict=True):
+            edge, child = divmod(point, self.rows.n_children)
+            if self.below is None:
+                raise ValueError("trees of depth 0 have no children")
+            children += [self.below.tree(child)] * round(mass)
+            if self.edge_labels is not None:
+                edges += [self.edge_labels[edge]] * round(mass)
+        assert self.roots is not None, "a model that was loaded has them"
+        return UnfoldingTree(self.roots.tree_label(root), children, edges if edges else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The clusters of trees of one depth, as they were fitted.
+
+    Attributes
+    ----------
+    depth, index : int
+        Depth of the trees, and number of the partition.
+    partitioner : Partitioner
+        The fitted partitioner.
+    centers : TreeRows
+        The centers: root codes and masses over the points of the depth below.
+    sizes : int64 array (k,)
+        Number of nodes of the fitted graphs in each cluster.
+    n_trees : int64 array (k,)
+        Number of distinct trees in each cluster.
+    radius : float64 array (k,)
+        Largest distance of a tree of the cluster to its center.
+    examples : int64 array (k, 5, 2)
+        Members (graph, node) nearest to the center; -1 where there are fewer.
+    fed : LowerLevel or None
+        The rows that the next depth is made of; None at the last depth.
+    """
+
+    depth: int
+    index: int
+    partitioner: Partitioner = field(repr=False)
+    centers: TreeRows
+    fed: LowerLevel | None = field(repr=False)
+    trees: Trees = field(repr=False)
+    members_: Any = field(repr=False)
+
+    @classmethod
+    def from_state(cls, drawn: TreeRows, summary: tuple[Any, ...], **state: Any) -> "Partition":
+        """Restore a partition from :meth:`to_state`; its trees can be drawn when those below are there."""
+        return cls(**state, trees=Trees(drawn, None, None, None), members_=Summary(*summary))
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the state for a model file."""
+        names = ("depth", "index", "partitioner", "centers", "fed")
+        return {name: getattr(self, name) for name in names} | {"drawn": self.trees.rows, "summary": self.summary}
+
+    def __len__(self) -> int:
+        return len(self.centers)
+
+    def __repr__(self) -> str:
+        return f"Partition(depth {self.depth}: {int(self.n_trees.sum())} trees in {len(self)} clusters)"
+
+    @property
+    def summary(self) -> Summary:
+        """The members of the clusters, tallied at the first use."""
+        if not isinstance(self.members_, Summary):
+            found: Tally = self.members_() if isinstance(self.members_, RowPlacement) else self.members_
+            object.__setattr__(self, "members_", found.summary())
+        return self.members_  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Summary._fields:
+            raise AttributeError(f"a Partition has no attribute {name!r}")
+        return getattr(self.summary, name)
+
+    def center_tree(self, center: int) -> UnfoldingTree:
+        """Return a center as a tree, its children drawn through the centers of the depths below.
+
+        Parameters
+        ----------
+        center : int
+            Number of the cluster.
+
+        Returns
+        -------
+        UnfoldingTree
+            Where a center's masses are not whole numbers the tree is that of the nearest member.
+        """
+        if not 0 <= center < len(self):
+            raise IndexError(f"center {center} is out of range: there are {len(self)}")
+        return self.trees.tree(center)
+
+    def members(self, center: int) -> list[tuple[int, int]]:
+        """Return a few members of a cluster.
+
+        Parameters
+        ----------
+        center : int
+            Number of the cluster.
+
+        Returns
+        -------
+        list of (int, int)
+            Graph and node, the nearest to the center first.
+        """
+        return [(int(graph), int(node)) for graph, node in self.examples[center] if graph >= 0]
 
 
 @dataclass(frozen=True)
@@ -62,7 +257,7 @@ class Fitted(NamedTuple):
 
 
 class _Assigned(NamedTuple):
-    """What the depth below has fed: ids of nodes, how many of them fitting has met, distances and trees."""
+    """The depth below: ids of nodes, how many of them were seen in fitting, distances and trees."""
 
     ids: Any
     n_known: int
@@ -173,7 +368,7 @@ def _drawn(level: Level, centers: TreeRows, placed: Placed) -> TreeRows:
     """Return the centers, those with masses that are not whole replaced by their nearest members, or else rounded."""
     if centers.is_integral:
         return centers
-    tally = placed.members.tally(len(centers))
+    tally = placed.members() if isinstance(placed.members, RowPlacement) else placed.members
     clusters, begins = np.unique(tally.clusters, return_index=True)
     broken = centers.sums(np.abs(centers.counts - np.rint(centers.counts)))[clusters] > 0
     replaced, nearest = clusters[broken].astype(np.int64), tally.rows[begins[broken]]

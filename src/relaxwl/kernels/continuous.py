@@ -26,14 +26,12 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.directions import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
-from relaxwl.kernels import _continuous_compiled as compiled
-from relaxwl.kernels._compiled import count_ids
-from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.checking import check_graphs
+from relaxwl.kernels import _compiled as compiled
+from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counts, join_counts
+from relaxwl.kernels.levels import Part, Parts, Whole
 from relaxwl.kernels.model_schema import MAX_DEPTH, fitted, labels, listed, require, texts, vector
 from relaxwl.kernels.model_schema import number as a_number
-from relaxwl.kernels.parts import Part, Parts, Whole
 
 KINDS = ("attributes", "structure", "labels")
 # Structural features by name, in the order of the compiled code, and how a value is written.
@@ -274,7 +272,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
         seed = as_seed(self.random_state)
         tables = parts.each("features", table_of, parts.share(self._without_seed()))
         columns: Columns = parts.joined("extremes", Columns.join, parts.each("extremes", extremes_of, own=tables))
@@ -433,7 +431,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
         def count(partition: int) -> Counts:
             size = sizes[partition]
-            indptr, ids, counts = count_ids(graphs.offsets, clusters[partition][of_node], size)
+            indptr, ids, counts = compiled.count_ids(graphs.offsets, clusters[partition][of_node], size)
             matrix = csr_array((counts.astype(np.float64), ids, indptr), shape=(len(graphs), size))
             return Counts(matrix, nothing, nothing)
 

@@ -1,16 +1,26 @@
-"""The distinct trees of one depth over all parts of the graphs.
+"""The distinct trees of one depth over all parts of the graphs: how kernels are fitted in memory and to shards.
 
-Every part finds its own. Few are brought here and made distinct; many are cut at common places of the canonical order,
-so that each chunk has all trees between two of them, and made distinct there. The chunks one behind the other are the
-rows that a collection in memory has. No task sees more than one part, or one chunk as the parts have it.
+A kernel that can be fitted to shards has a method :meth:`PartwiseKernel.fit_parts`, which uses of the graphs only
+:class:`Parts`: a function is called for each part (:meth:`Parts.each`), its results stay where they were made and are
+given to other functions for the same part, or are joined and brought here (:meth:`Parts.joined`). A collection in
+memory is one part, and everything then happens in this process.
+
+Functions are those of modules, not methods or closures: they are sent to workers by name. They return the same
+wherever and however often they are called, so that a result that is lost with a worker is computed again elsewhere, and
+they do not change their arguments. The model must not depend on how the graphs are divided into parts: join by content
+(sorted distinct rows, smallest keys), and sum whole numbers or in an order that content fixes.
+
+Every part finds its own distinct trees (:class:`Level`). Few are brought here and made distinct; many are cut at common
+places of the canonical order, so that each chunk has all trees between two of them, and made distinct there. The chunks
+one behind the other are the rows that a collection in memory has. No task sees more than one part, or one chunk.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import getitem
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +31,13 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
-from relaxwl.kernels.partition import NODE_BITS, Members, Tally
-from relaxwl.kernels.parts import SAMPLE_ADVICE, Handle, LocalTasks, Part, Parts, Tasks
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import canonical_order, join_rows, merge_rows
 
+# The node of a graph behind the number of the graph, in one number.
+NODE_BITS = 32
+# Members named for each cluster, the nearest to its center first.
+N_EXAMPLES = 5
 # Rows of one chunk, as the parts have them: no more, and if all threads have one no fewer.
 CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 18, 1 << 14
 # Up to this number of chunks tasks take all that parts and chunks have; of more they take pieces, made by other tasks.
@@ -34,6 +46,238 @@ FEW_CHUNKS = 4
 FEW_ROWS = 1 << 14
 # A chunk is this many times as large as the stretch between two rows of the sample that it is cut by.
 OVERSAMPLING = 32
+
+
+Prepared = TypeVar("Prepared")
+# A result of a function, or a future of it in another process.
+Handle = Any
+# Advice where shards cannot be fitted.
+SAMPLE_ADVICE = "fit it on a sample: kernel.fit(shards.sample(10_000)[0])"
+# Results that are joined at a time.
+FAN_IN = 16
+
+
+class Tasks(Protocol):
+    """Runs functions, here or on workers."""
+
+    @property
+    def n_threads(self) -> int:
+        """Number of functions that can run at the same time."""
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Have a function called; arguments may be handles, also within lists. ``name`` is shown in dashboards."""
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Wait for results, and bring them here."""
+
+    def share(self, value: Any) -> Handle:
+        """Return a handle of a value for many calls, which is sent once."""
+
+
+class LocalTasks:
+    """Functions called in this process, each at once: a handle is the result."""
+
+    n_threads = 1
+
+    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Call a function."""
+        return function(*arguments)
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Return the results."""
+        return list(handles)
+
+    def share(self, value: Any) -> Handle:
+        """Return the value itself."""
+        return value
+
+
+class Part(Protocol):
+    """Some consecutive graphs."""
+
+    @property
+    def first_graph(self) -> int:
+        """Number of the first of them among all graphs."""
+
+    def prepared(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
+        """Return a function of the graphs; in memory it is computed once."""
+
+
+class Parts:
+    """Graphs that a kernel is fitted to, in parts.
+
+    Parameters
+    ----------
+    parts : list of Part
+        All graphs, in order.
+    kind : GraphCollection
+        No graphs, but with the vocabularies of all.
+    tasks : Tasks
+        Where functions are called.
+
+    Attributes
+    ----------
+    in_memory : bool
+        Whether all graphs are one part in this process. Then ``fit_parts`` returns their counts.
+    """
+
+    in_memory = False
+
+    def __init__(self, parts: Sequence[Part], kind: GraphCollection, tasks: Tasks) -> None:
+        self.parts, self.kind, self.tasks = parts, kind, tasks
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def known(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
+        """Return, in this process, a function of the graphs if they are in memory, else of none of their kind."""
+        return prepare(self.kind)
+
+    def each(
+        self, name: str, function: Callable[..., Any], *arguments: Any, own: Sequence[Handle] | None = None
+    ) -> list[Handle]:
+        """Call ``function(part, *arguments)`` for each part; ``function(part, own[i], *arguments)`` with ``own``.
+
+        Parameters
+        ----------
+        name : str
+            Name in dashboards.
+        function : function of a module
+            Gets at the graphs by ``part.prepared``.
+        *arguments : values, or handles as :meth:`share` returns them
+        own : list of handles, optional
+            One for each part, as an earlier call has returned them.
+
+        Returns
+        -------
+        results : list of handles
+        """
+        first = [[]] * len(self.parts) if own is None else [[one] for one in own]
+        return [
+            self.tasks.submit(name, function, part, *mine, *arguments)
+            for part, mine in zip(self.parts, first, strict=True)
+        ]
+
+    def joined(self, name: str, join: Callable[[list[Any]], Any], results: Sequence[Handle]) -> Any:
+        """Return, in this process, ``join(list of results)`` of the results of all parts, a few at a time, in order."""
+        results = list(results) if len(results) > 1 else [self.tasks.submit(name, join, list(results))]
+        while len(results) > 1:
+            starts = range(0, len(results), FAN_IN)
+            results = [self.tasks.submit(name, join, results[start : start + FAN_IN]) for start in starts]
+        return self.tasks.gather(results)[0]
+
+    def share(self, value: Any) -> Handle:
+        """Return a handle of a value for many calls, which is sent to each worker once."""
+        return self.tasks.share(value)
+
+
+class Whole(Parts):
+    """A collection in memory, which is its own and only part."""
+
+    in_memory = True
+    first_graph = 0
+
+    def __init__(self, graphs: GraphCollection) -> None:
+        super().__init__([self], graphs, LocalTasks())
+        self._made: tuple[Any, Any] = None, None
+
+    def known(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
+        """Return a function of the graphs."""
+        return self.prepared(prepare)
+
+    def prepared(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
+        """Return a function of the graphs; the last one is remembered."""
+        if self._made[0] is not prepare:
+            self._made = prepare, prepare(self.kind)
+        return cast(Prepared, self._made[1])
+
+
+class PartwiseKernel(Protocol):
+    """A kernel that can be fitted to shards: ``kernel.fit(shards)`` calls ``fit_parts``, as does ``fit(graphs)``.
+
+    A kernel without this method is refused with the advice to fit it to a sample. To score shards, a fitted kernel
+    needs nothing but ``weighted_counts``.
+    """
+
+    def fit_parts(self, parts: Parts) -> list[Counts] | None:
+        """Fit to all graphs; parameters have been checked before.
+
+        Returns
+        -------
+        counts : list of Counts, or None
+            The counts of the graphs at each depth, if ``parts.in_memory``; else nothing is looked at.
+        """
+
+
+class Summary(NamedTuple):
+    """The members of clusters; see :class:`Partition`."""
+
+    sizes: Int64
+    n_trees: Int64
+    radius: Float64
+    examples: Int64
+
+
+class Tally(NamedTuple):
+    """Sizes, numbers of trees and radius of clusters, and the nearest members of each: cluster, distance, row, node.
+
+    Tallies of consecutive rows are joined to that of all.
+    """
+
+    sizes: Int64
+    n_trees: Int64
+    radius: Float64
+    clusters: Int32
+    distances: Float64
+    rows: Int64
+    nodes: Int64
+
+    @classmethod
+    def joined(cls, parts: "list[Tally]") -> "Tally":
+        """Put tallies together."""
+        sizes, n_trees, radius, *members = zip(*parts, strict=True)
+        joined = [np.concatenate(column) for column in members]
+        return cls._make([np.sum(sizes, axis=0), np.sum(n_trees, axis=0), np.max(radius, axis=0), *joined])._nearest()
+
+    def _nearest(self) -> "Tally":
+        """Keep the nearest members of each cluster only, nearest first."""
+        order = np.lexsort((self.rows, self.distances, self.clusters))
+        clusters = self.clusters[order]
+        rank = np.arange(len(order)) - np.searchsorted(clusters, clusters)
+        kept = order[rank < N_EXAMPLES]
+        return Tally._make([*self[:3], *(column[kept] for column in self[3:])])
+
+    def summary(self) -> Summary:
+        """Return the members of the clusters."""
+        examples = np.full((len(self.sizes), N_EXAMPLES, 2), -1, np.int64)
+        place = np.arange(len(self.clusters)) - np.searchsorted(self.clusters, self.clusters)
+        examples[self.clusters, place, 0] = self.nodes >> NODE_BITS
+        examples[self.clusters, place, 1] = self.nodes & ((1 << NODE_BITS) - 1)
+        return Summary(self.sizes, self.n_trees, self.radius, examples)
+
+
+class RowPlacement(NamedTuple):
+    """Consecutive distinct trees and their clusters; called, it tallies the members of each cluster.
+
+    ``first`` is the first node that has each tree (graph << 32 | node of the graph), ``number`` how many have it, and
+    ``start`` the number of the first tree.
+    """
+
+    labels: Int32
+    distances: Float64
+    first: Int64
+    number: Int64
+    start: int
+    n_clusters: int
+
+    def __call__(self) -> Tally:
+        """Count and measure the members of each cluster."""
+        sizes = np.bincount(self.labels, self.number, minlength=self.n_clusters).astype(np.int64)
+        n_trees = np.bincount(self.labels, minlength=self.n_clusters)
+        radius = np.zeros(self.n_clusters)
+        np.maximum.at(radius, self.labels, self.distances)
+        rows = self.start + np.arange(len(self.labels))
+        return Tally(sizes, n_trees, radius, self.labels, self.distances, rows, self.first)._nearest()
 
 
 @dataclass(frozen=True)
@@ -53,7 +297,7 @@ class Encoded:
     counted : tuple of GraphCollection and int32 array or None
         The graphs in which labels are counted, and the codes of their edges.
     root_costs, edge_costs : float64 array (or UniformCosts), float64 array or None
-        Costs between codes; None if nobody looks at distances.
+        Costs between codes; None if distances are not used.
     """
 
     graphs: GraphCollection
@@ -90,8 +334,8 @@ class Distinct:
         return Distinct(self.rows.take(np.arange(start, stop)), self.first[start:stop], self.number[start:stop])
 
 
-# What a part finds: its rows, and the row of each node. What a chunk has: rows, and which of them those of a part are.
-Found = tuple[Distinct, Int32]
+# Of a part: its rows, and the row of each node. Of a chunk: its rows, and which of them those of each part are.
+PartRows = tuple[Distinct, Int32]
 Chunk = tuple[Distinct, list[Any]]
 
 
@@ -99,7 +343,7 @@ class Placed(NamedTuple):
     """The cluster of each row, chunk by chunk, and the members of all clusters."""
 
     labels: list[Handle]
-    members: Members | Tally
+    members: Tally | RowPlacement
 
 
 class Level:
@@ -110,10 +354,10 @@ class Level:
     parts : Parts
         The graphs.
     encode : Encode
-        What stands at roots and on edges; as :meth:`Parts.share` returns it.
+        Encodes roots and edges; as :meth:`Parts.share` returns it.
     depth : int
     ids : list of handles
-        For each part, what its nodes have from the depth below; not looked at at depth 0.
+        For each part, the ids of its nodes at the depth below; not used at depth 0.
     n_below : int
         Number of ids.
     n_jobs : int, optional
@@ -139,13 +383,13 @@ class Level:
             self._chunks = [(self._found[0][0], [slice(None)])]
         else:
             submit = parts.tasks.submit
-            told = parts.tasks.gather([submit("sample", sample, one, FEW_ROWS // len(parts)) for one in self._found])
-            few = [whole for _, _, whole in told if whole is not None]
-            if len(few) == len(told):
+            samples = parts.tasks.gather([submit("sample", sample, one, FEW_ROWS // len(parts)) for one in self._found])
+            few = [whole for _, _, whole in samples if whole is not None]
+            if len(few) == len(samples):
                 self._chunks = [merge(few)]
             else:
                 self._tasks, self.is_here = parts.tasks, False
-                self._chunks = self._shuffled(sum(size for size, _, _ in told), [some for _, some, _ in told])
+                self._chunks = self._shuffled(sum(size for size, _, _ in samples), [some for _, some, _ in samples])
         sizes = self._tasks.gather([self._tasks.submit("count", chunk_size, chunk) for chunk in self._chunks])
         self._starts = prefix_sums(np.array(sizes, np.int64))
         self.n_rows = int(self._starts[-1])
@@ -179,35 +423,24 @@ class Level:
         return rows[0] if len(rows) == 1 else join_rows(rows)
 
     def assign(self, partitioner: Any, centers: TreeRows, ground: GroundCost) -> Placed:
-        """Ask a fitted partitioner for the cluster of every row, chunk by chunk."""
+        """Predict the cluster of every row with a fitted partitioner, chunk by chunk."""
         shared = self._tasks.share((partitioner, centers, ground))
-        return self._placed(
-            [
-                self._tasks.submit("assign", assign_chunk, chunk, shared, start, self.depth, self.is_here)
-                for chunk, start in zip(self._chunks, self._starts[:-1].tolist(), strict=True)
-            ]
-        )
+        found = [
+            self._tasks.submit("assign", assign_chunk, chunk, shared, start, self.depth, self.is_here)
+            for chunk, start in zip(self._chunks, self._starts[:-1].tolist(), strict=True)
+        ]
+        return self._placed(found)
 
     def place(self, labels: Int32, distances: Float64, n_clusters: int) -> Placed:
-        """Tell the chunks the clusters of all rows, and the distances to their centers."""
-        return self._placed(
-            [
-                self._tasks.submit(
-                    "place",
-                    place_chunk,
-                    chunk,
-                    labels[start:stop],
-                    distances[start:stop],
-                    start,
-                    n_clusters,
-                    self.is_here,
-                )
-                for chunk, (start, stop) in zip(self._chunks, pairwise(self._starts.tolist()), strict=True)
-            ]
-        )
+        """Give the chunks the clusters of all rows, and the distances to their centers."""
+        found = []
+        for chunk, (start, stop) in zip(self._chunks, pairwise(self._starts.tolist()), strict=True):
+            placed = labels[start:stop], distances[start:stop], start, n_clusters, self.is_here
+            found.append(self._tasks.submit("place", place_chunk, chunk, *placed))
+        return self._placed(found)
 
     def _placed(self, results: list[Handle]) -> Placed:
-        members = self._tasks.gather([self._tasks.submit("tell", getitem, result, 1) for result in results])
+        members = self._tasks.gather([self._tasks.submit("members", getitem, result, 1) for result in results])
         return Placed(results, members[0] if self.is_here else Tally.joined(members))
 
     def node_ids(self, placed: Placed | None = None) -> list[Handle]:
@@ -271,7 +504,9 @@ def join_counters(parts: list[tuple[Any, Counts | None]]) -> tuple[Counter, Coun
     return joined, None
 
 
-def refine_part(part: Part, ids: Int32 | None, encode: Encode, depth: int, n_below: int, n_jobs: int | None) -> Found:
+def refine_part(
+    part: Part, ids: Int32 | None, encode: Encode, depth: int, n_below: int, n_jobs: int | None
+) -> PartRows:
     """Return the distinct rows of one part, and the row of each of its nodes."""
     encoded = part.prepared(encode)
     rows, row_of_node = refined(encoded, depth, ids, n_below, n_jobs)
@@ -288,18 +523,11 @@ def refined(
     """Return the distinct rows of a depth and the row of each node, given the ids of the depth below."""
     if depth == 0 or ids is None:
         return leaves(encoded.roots)
-    return refine(
-        encoded.graphs,
-        encoded.roots,
-        ids,
-        n_below,
-        edge_codes=encoded.edges,
-        n_edge_codes=encoded.n_edge_codes,
-        n_jobs=n_jobs,
-    )
+    edges = {"edge_codes": encoded.edges, "n_edge_codes": encoded.n_edge_codes}
+    return refine(encoded.graphs, encoded.roots, ids, n_below, **edges, n_jobs=n_jobs)  # type: ignore[arg-type]
 
 
-def sample(found: Found, few: int) -> tuple[int, TreeRows, Distinct | None]:
+def sample(found: PartRows, few: int) -> tuple[int, TreeRows, Distinct | None]:
     """Return the number of rows of a part, and some of them, evenly spread; at least one, if there are any.
 
     If there are few, all that is known of them comes along.
@@ -317,17 +545,16 @@ def splitters(samples: list[TreeRows], n_chunks: int) -> TreeRows:
     return joined.take(order[np.arange(1, n_chunks) * len(order) // n_chunks])
 
 
-def cut(found: Found, borders: TreeRows) -> list[Distinct]:
+def cut(found: PartRows, borders: TreeRows) -> list[Distinct]:
     """Return the rows of each chunk; equal rows of different parts come into the same."""
     rows = found[0]
     cuts = [0, *rows.rows.count_before(borders).tolist(), len(rows)]
     return [rows.span(start, stop) for start, stop in pairwise(cuts)]
 
 
-def merge_cut(found: list[Found], borders: TreeRows, place: int) -> Chunk:
+def merge_cut(found: list[PartRows], borders: TreeRows, place: int) -> Chunk:
     """Cut the rows of all parts, and merge those of one chunk."""
-    cuts = [[0, *rows.rows.count_before(borders).tolist(), len(rows)] for rows, _ in found]
-    return merge([rows.span(*bounds[place : place + 2]) for (rows, _), bounds in zip(found, cuts, strict=True)])
+    return merge([cut(one, borders)[place] for one in found])
 
 
 def merge(parts: list[Distinct]) -> Chunk:
@@ -353,8 +580,8 @@ def take_rows(chunk: Chunk, numbers: Int64 | None) -> TreeRows:
 
 def assign_chunk(
     chunk: Chunk, shared: tuple[Any, TreeRows, GroundCost], start: int, depth: int, here: bool
-) -> tuple[Int32, Members | Tally]:
-    """Ask a partitioner for the clusters of a chunk's rows, the first of which has the number ``start``."""
+) -> tuple[Int32, Tally | RowPlacement]:
+    """Predict the clusters of a chunk's rows, the first of which has the number ``start``."""
     (partitioner, centers, ground), rows = shared, chunk[0].rows
     check_finite(largest_distance(rows, ground), depth)
     labels, distances = partitioner.predict_with_distances(rows, ground)
@@ -364,10 +591,10 @@ def assign_chunk(
 
 def place_chunk(
     chunk: Chunk, labels: Int32, distances: Float64, start: int, n_clusters: int, here: bool
-) -> tuple[Int32, Members | Tally]:
-    """Return the clusters of a chunk's rows and who is in them; summed up, unless they are to stay here."""
-    members = Members(labels, distances, chunk[0].first, chunk[0].number, start)
-    return labels, members if here else members.tally(n_clusters)
+) -> tuple[Int32, Tally | RowPlacement]:
+    """Return the clusters of a chunk's rows and their members; in this process these are tallied when needed."""
+    members = RowPlacement(labels, distances, chunk[0].first, chunk[0].number, start, n_clusters)
+    return labels, members if here else members()
 
 
 def row_numbers(start: int, stop: int) -> tuple[Int32]:
@@ -380,18 +607,18 @@ def answer(chunk: Chunk, placed: tuple[Any, ...], part: int) -> NDArray[Any]:
     return np.asarray(placed[0][chunk[1][part]])
 
 
-def spread_all(found: Found, chunks: list[Chunk], placed: list[tuple[Any, ...]], part: int) -> NDArray[Any]:
+def spread_all(found: PartRows, chunks: list[Chunk], placed: list[tuple[Any, ...]], part: int) -> NDArray[Any]:
     """Return the cluster of each node of a part, given those of all rows."""
     return spread(found, [answer(chunk, one, part) for chunk, one in zip(chunks, placed, strict=True)])
 
 
-def spread(found: Found, values: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return what each node of a part has, given what its rows have in each chunk."""
+def spread(found: PartRows, values: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the value of each node of a part, given those of its rows in each chunk."""
     return (values[0] if len(values) == 1 else np.concatenate(values))[found[1]]
 
 
 def largest_distance(rows: TreeRows, ground: GroundCost) -> float:
-    """Return a bound on all distances of trees, by deleting two of them; 0 where nobody looks at distances."""
+    """Return a bound on all distances of trees, by deleting two of them; 0 where distances are not used."""
     if ground.n_points != rows.n_points:
         return 0.0
     masses = rows.degrees if rows.counts.dtype.kind == "i" else rows.masses

@@ -21,8 +21,9 @@ from relaxwl.clustering.partitioners import (
 )
 from relaxwl.costs import Codebook, EditCost, UniformCosts
 from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.kernels.chains import LowerLevel, Partition, Trees
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
-from relaxwl.kernels.partition import LowerLevel, Partition, Summary, Trees
+from relaxwl.kernels.levels import Summary
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from relaxwl.unfolding.rows import check_rows

@@ -20,13 +20,10 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.directions import DIRECTIONS
-from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.chains import Encoder, Fitted, apply_chain, fit_chain
-from relaxwl.kernels.checking import check_graphs
+from relaxwl.kernels.base import CountKernel, check_graphs
+from relaxwl.kernels.chains import Assignment, Encoder, Fitted, Partition, apply_chain, fit_chain
 from relaxwl.kernels.counting import Counter, Counts, join_counts
-from relaxwl.kernels.levels import Encoded, check_base, fit_counter, refined
-from relaxwl.kernels.partition import Assignment, Partition
-from relaxwl.kernels.parts import SAMPLE_ADVICE, Part, Parts, Whole
+from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, Whole, check_base, fit_counter, refined
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import (
     EdgeEncoding,
@@ -201,7 +198,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
         self._check_parts(parts)
         seed = as_seed(self.random_state)
         self._fit_encodings(parts, seed)

@@ -11,11 +11,9 @@ from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection, check_same_kind, match_codes
 from relaxwl.graphs.arrays import Int32
-from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.checking import check_graphs
+from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counter, Counts
-from relaxwl.kernels.levels import Encoded, Level, check_base, fit_counter, refined
-from relaxwl.kernels.parts import Handle, Parts, Whole
+from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, Whole, check_base, fit_counter, refined
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import check_edge_labels
 
@@ -108,7 +106,7 @@ class WeisfeilerLehman(CountKernel):
         return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.parts.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
         if not parts.in_memory:
             check_base(self.base)
         self.node_vocabulary_ = parts.kind.node_vocabulary

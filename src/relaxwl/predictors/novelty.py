@@ -7,8 +7,7 @@ import numpy as np
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.kernels.levels import refined
-from relaxwl.kernels.partition import Members
+from relaxwl.kernels.levels import RowPlacement, refined
 
 # Partitions that are looked at: the distances to the centers of further ones say little more.
 N_CHAINS = 4
@@ -62,8 +61,8 @@ class Novelty:
             ids, n_below = None, 0
             for partition in levels:
                 members = partition.members_
-                if not isinstance(members, Members) or not self.kernel.approximate:
-                    return self._distances(graphs)  # somebody has looked at them, and they were summed up
+                if not isinstance(members, RowPlacement) or not self.kernel.approximate:
+                    return self._distances(graphs)  # they were tallied already
                 _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
                 ids, n_below = members.labels[row_of_node], len(partition)
                 rows += [members.distances[row_of_node]] if partition.depth else []

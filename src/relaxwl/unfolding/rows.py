@@ -182,6 +182,9 @@ class TreeRows:
     def __sizeof__(self) -> int:
         return sum(array.nbytes for array in self.arrays)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "degrees"}  # computed again when needed
+
 
 def join_rows(parts: list[TreeRows]) -> TreeRows:
     """Concatenate rows over the same points, in order and without looking for equal ones."""

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
+from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import baselines
 from relaxwl.kernels.base import CountKernel
@@ -21,7 +22,6 @@ from relaxwl.kernels.baselines import (
     WassersteinWL,
     WLOptimalAssignment,
 )
-from relaxwl.kernels.limits import TimeLimitReached, time_limit
 
 OURS = [
     VertexEdgeHistogram(),

@@ -2,7 +2,7 @@
 
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines import ShortestPath
-from relaxwl.kernels.baselines._features import label_names, n_known_labels, node_codes_in
+from relaxwl.kernels.baselines.histograms import label_names, n_known_labels, node_codes_in
 
 GRAPHS = GraphCollection.from_edges([(3, [(0, 1)], ["b", "x", "a"])])
 

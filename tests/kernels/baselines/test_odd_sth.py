@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import naive
 from kernels.baselines.graph_forms import grakel_graphs, random_graphs
+from relaxwl._deadline import TimeLimitReached, time_limit
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import load_kernel
 from relaxwl.kernels.baselines import OddSth
-from relaxwl.kernels.limits import TimeLimitReached, time_limit
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 3))

@@ -2,12 +2,10 @@
 
 from relaxwl.kernels.baselines.gradual import GradualWL
 from relaxwl.kernels.baselines.graphlet_sampling import GraphletSampling
+from relaxwl.kernels.baselines.histograms import ShortestPath, VertexEdgeHistogram, WLOptimalAssignment
 from relaxwl.kernels.baselines.odd_sth import OddSth
 from relaxwl.kernels.baselines.pwl import PersistentWL
-from relaxwl.kernels.baselines.shortest_path import ShortestPath
 from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, StatisticsForestRegressor
-from relaxwl.kernels.baselines.ve_hist import VertexEdgeHistogram
-from relaxwl.kernels.baselines.wl_oa import WLOptimalAssignment
 from relaxwl.kernels.baselines.wwl import WassersteinWL
 
 __all__ = [

@@ -6,15 +6,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._deadline import check_time
 from relaxwl._progress import report
 from relaxwl._validation import as_generator, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import CountKernel
-from relaxwl.kernels.baselines._features import label_names, n_known_labels, node_codes_in
+from relaxwl.kernels.baselines.histograms import label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts, SubtreeCounter
-from relaxwl.kernels.limits import check_time
 from relaxwl.kernels.model_schema import MAX_DEPTH, counters, fitted, labels, listed, of, vector
 from relaxwl.unfolding import TreeRows, refine
 

@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from relaxwl._execution import map_chunks, spans
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
+from relaxwl.kernels.base import watched
 from relaxwl.kernels.baselines import _compiled
-from relaxwl.kernels.baselines._features import FlatFeatures
+from relaxwl.kernels.baselines.histograms import FlatFeatures
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import watched
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}

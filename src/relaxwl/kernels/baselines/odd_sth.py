@@ -10,10 +10,10 @@ from relaxwl._execution import map_chunks
 from relaxwl._validation import check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64
+from relaxwl.kernels.base import watched
 from relaxwl.kernels.baselines import _compiled
-from relaxwl.kernels.baselines._features import FlatFeatures, label_names, node_codes_in
+from relaxwl.kernels.baselines.histograms import FlatFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.limits import watched
 from relaxwl.kernels.model_schema import fitted, labels, vector
 from relaxwl.unfolding.rows import graph_spans
 

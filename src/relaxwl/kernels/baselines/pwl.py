@@ -11,7 +11,7 @@ from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
-from relaxwl.kernels.baselines._features import DepthFeatures, label_names, node_codes_in
+from relaxwl.kernels.baselines.histograms import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import graph_spans

@@ -15,12 +15,10 @@ from relaxwl._validation import check_choice, check_integer
 from relaxwl.distances._compiled import mirror
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.kernels.base import GraphKernel, Settings
+from relaxwl.kernels.base import GraphKernel, Settings, check_graphs, check_training_graphs, watched
 from relaxwl.kernels.baselines import _compiled
-from relaxwl.kernels.checking import check_graphs, check_training_graphs
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
-from relaxwl.kernels.limits import watched
 from relaxwl.unfolding import leaves, refine
 
 SCHEMES = ("categorical", "continuous")

@@ -1,0 +1,345 @@
+"""What the baselines with one explicit block of features share."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from relaxwl._progress import report
+from relaxwl.graphs import GraphCollection, match_codes
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.kernels.base import CountKernel, Settings, watched
+from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
+from relaxwl.kernels.gram import self_similarities
+from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
+from relaxwl.unfolding.rows import graph_spans
+
+
+class DepthFeatures(CountKernel):
+    """A count kernel with a block of features for each depth, compared by the dot product, all depths alike."""
+
+    base = "subtree"
+    similarity = "dot"
+    depth_weights = None
+
+
+class FlatFeatures(DepthFeatures):
+    """A count kernel without depths: one block of features, one Gram matrix.
+
+    Subclasses give ``_fit_block`` and ``_block``.
+    """
+
+    max_depth = 0
+
+    def _fit_block(self, graphs: GraphCollection) -> Counts:
+        raise NotImplementedError
+
+    def _block(self, graphs: GraphCollection) -> Counts:
+        raise NotImplementedError
+
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
+        return [self._fit_block(graphs)]
+
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        return [self._block(graphs)]
+
+    def variations(self) -> list[Settings]:
+        """Return one setting: there is nothing to choose from."""
+        return [{}]
+
+
+def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:
+    """Return the node labels' codes in a fitted vocabulary; unseen labels get codes behind it."""
+    return matched_codes(graphs, vocabulary, None, False)[0]
+
+
+def n_known_labels(vocabulary: tuple[object, ...] | None) -> int:
+    """Return the number of codes that a vocabulary stands for; unlabeled graphs have one common label."""
+    return 1 if vocabulary is None else len(vocabulary)
+
+
+def label_names(vocabulary: tuple[object, ...] | None) -> list[str]:
+    """Return a word for each code."""
+    return ["·"] if vocabulary is None else [str(label) for label in vocabulary]
+
+
+# The γ that model selection chooses from, beside the dot product.
+GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+
+
+class VertexEdgeHistogram(FlatFeatures):
+    """Histograms of node labels and of edge labels, side by side.
+
+    k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges
+    with label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs this
+    leaves the number of nodes and the number of edges: what a structural kernel has to beat. Two numbers need more
+    than a linear kernel, so a Gaussian kernel of the same histograms x, exp(−γ·‖x − x'‖²), is offered too.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        The γ > 0 of a Gaussian kernel; None takes the dot product. model selection tries both.
+    edge_labels : bool
+        Whether edges count by their own labels where they have some.
+    normalize : bool
+        Scale histograms to length 1, and with them the dot products.
+    n_jobs : int, optional
+        Number of threads for the Gram matrix; the result does not depend on it.
+    verbose : int
+        1 logs progress.
+
+    References
+    ----------
+    Sugiyama & Borgwardt, Halting in random walk kernels, NeurIPS 2015.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], list("CNC")), (2, [(0, 1)], list("CC"))])
+    >>> kernel = VertexEdgeHistogram().fit(graphs)
+    >>> kernel.get_feature_names_out().tolist()
+    ['node C', 'node N', 'edge C–C', 'edge C–N']
+    >>> kernel.transform(graphs).toarray()
+    array([[2., 1., 0., 2.],
+           [2., 0., 1., 0.]])
+    """
+
+    def __init__(
+        self,
+        gamma: float | None = None,
+        edge_labels: bool = True,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.gamma = gamma
+        self.edge_labels = edge_labels
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        if self.gamma is not None and not 0 < self.gamma < np.inf:
+            raise ValueError(f"gamma must be a finite number > 0 or None, not {self.gamma!r}")
+
+    def variations(self) -> list[Settings]:
+        """Return the dot product (``gamma=None``) and some γ of the Gaussian kernel."""
+        return [{"gamma": gamma} for gamma in (None, *GAMMAS)]
+
+    def compare(
+        self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
+    ) -> list[Float64]:
+        """Return a Gram matrix for each ``gamma`` of the settings."""
+        self._check_settings(settings, "gamma")
+        gammas = [setting.get("gamma", self.gamma) for setting in settings]
+        products = super().compare(x, y, [{"max_depth": 0}])[0]
+        distances = products if gammas == [None] else self._distances(products, x, y)
+        return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
+
+    def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
+        """Return the similarity of each graph with itself, for each ``gamma`` of the settings."""
+        self._check_settings(settings, "gamma")
+        gammas = [setting.get("gamma", self.gamma) for setting in settings]
+        own = self._own(x, self.similarity)
+        return [own if gamma is None else np.ones_like(own) for gamma in gammas]
+
+    def _distances(self, products: Float64, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
+        """Return squared distances of histograms, given their products; what was not met in fitting counts as well."""
+        squares_x = self._squares(counts_x)
+        squares_y = squares_x if counts_y is None else self._squares(counts_y)
+        distances = np.maximum(squares_x[:, None] + squares_y - 2 * products, 0.0)
+        if counts_y is None:
+            np.fill_diagonal(distances, 0.0)
+        return distances
+
+    def _squares(self, counts: list[Counts]) -> Float64:
+        """Return the squared lengths of histograms: with ``normalize`` 1, or 0 for a graph without nodes."""
+        squares = self_similarities(counts[0])
+        return (squares > 0).astype(np.float64) if self.normalize else squares
+
+    def _fit_block(self, graphs: GraphCollection) -> Counts:
+        report(self.verbose, "histograms of %d graphs", graphs.n_graphs)
+        self.node_vocabulary_ = graphs.node_vocabulary
+        self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
+        self._nodes = SubtreeCounter()
+        self._edges: SubtreeCounter | EdgeCounter
+        n_labels = n_known_labels(self.node_vocabulary_)
+        nodes = self._nodes.fit(graphs, graphs.node_codes, n_labels)
+        if self.edge_vocabulary_ is None:
+            self._edges = EdgeCounter()
+            edges = self._edges.fit(graphs, graphs.node_codes, n_labels)
+        else:
+            self._edges = SubtreeCounter()
+            edges = self._edges.fit(*self._edges_alone(graphs), len(self.edge_vocabulary_))
+        return join_counts([nodes, edges], [1.0, 1.0])
+
+    def _block(self, graphs: GraphCollection) -> Counts:
+        codes = node_codes_in(graphs, self.node_vocabulary_)
+        nodes = self._nodes.count(graphs, codes)
+        if self.edge_vocabulary_ is None:
+            edges = self._edges.count(graphs, codes)
+        else:
+            edges = self._edges.count(*self._edges_alone(graphs))
+        return join_counts([nodes, edges], [1.0, 1.0])
+
+    def _edges_alone(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32]:
+        """Return graphs whose nodes are the edges of the given ones, and the edges' label codes."""
+        alone = GraphCollection(prefix_sums(graphs.edge_counts), np.zeros(graphs.n_edges + 1, np.int64), [])
+        if graphs.n_edges == 0:
+            return alone, np.empty(0, np.int32)
+        if graphs.edge_codes is None or graphs.edge_vocabulary is None:
+            raise ValueError("the kernel was fitted on graphs with edge labels, and these graphs have none")
+        once = np.repeat(np.arange(graphs.n_nodes), graphs.degrees) < graphs.indices
+        return alone, match_codes(graphs.edge_vocabulary, self.edge_vocabulary_ or ())[graphs.edge_codes[once]]
+
+    def _column_names(self) -> list[str]:
+        names = label_names(self.node_vocabulary_)
+        ends = names if self.edge_vocabulary_ is None else label_names(self.edge_vocabulary_)
+        nodes = [f"node {name}" for name in names]
+        return nodes + [f"edge {self._edges.describe(column, ends)}" for column in range(self._edges.n_columns)]
+
+
+# Nodes between two looks at the clock: several chunks of the counter, at most some seconds of work.
+WATCHED_NODES = 1 << 14
+
+
+class ShortestPath(FlatFeatures):
+    """The shortest-path kernel, as explicit features.
+
+    k(G, G') = number of pairs of (ordered pair of distinct connected nodes of G, the same in G') with equal labels
+    at the two ends and equal distances. A feature is (label, label', distance), found by a breadth-first search from
+    each node.
+
+    Parameters
+    ----------
+    node_labels : bool
+        Whether the labels at the ends count, where there are some; else distances alone.
+    normalize : bool
+        Scale features and Gram matrix so that every graph has similarity 1 with itself.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress every few seconds.
+
+    References
+    ----------
+    Borgwardt & Kriegel, Shortest-path kernels on graphs, ICDM 2005.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> kernel = ShortestPath().fit(graphs)
+    >>> kernel.get_feature_names_out().tolist()
+    ['·–1–·', '·–2–·']
+    >>> kernel.transform(graphs).toarray()
+    array([[4., 2.],
+           [6., 0.]])
+    """
+
+    def __init__(
+        self,
+        node_labels: bool = True,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.node_labels = node_labels
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit_block(self, graphs: GraphCollection) -> Counts:
+        self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None
+        n_known = n_known_labels(self.node_vocabulary_)
+        parts = []
+        for part, codes in self._parts(graphs):
+            counter = ShortestPathCounter()
+            parts.append((counter.fit(part, codes, n_known, self.n_jobs).matrix, counter.keys))
+        self._counter = ShortestPathCounter()
+        self._counter.n_known = n_known
+        self._counter.keys = np.unique(np.concatenate([keys for _, keys in parts]))
+        matrix = vstack([self._with_all_columns(*part) for part in parts], format="csr")
+        return Counts(csr_array(matrix), np.zeros(len(graphs)), np.zeros(len(graphs)))
+
+    def _block(self, graphs: GraphCollection) -> Counts:
+        parts = [self._counter.count(part, codes, self.n_jobs) for part, codes in self._parts(graphs)]
+        return Counts(
+            csr_array(vstack([part.matrix for part in parts], format="csr")),
+            np.concatenate([part.unknown_squares for part in parts]),
+            np.concatenate([part.unknown_sums for part in parts]),
+        )
+
+    def _parts(self, graphs: GraphCollection) -> Iterator[tuple[GraphCollection, Int32]]:
+        """Yield some graphs at a time with their nodes' codes, so that the clock can be looked at in between."""
+        codes = self._codes(graphs)
+        for start, stop in watched(graph_spans(graphs, WATCHED_NODES), "shortest paths", self.verbose):
+            yield graphs[start:stop], codes[int(graphs.offsets[start]) : int(graphs.offsets[stop])]
+
+    def _with_all_columns(self, matrix: csr_array, keys: Int64) -> csr_array:
+        """Move the columns of one part, which stand for ``keys``, to their places among those of all parts."""
+        places = np.searchsorted(self._counter.keys, keys)
+        return csr_array(
+            (matrix.data, places[matrix.indices], matrix.indptr), (matrix.shape[0], self._counter.n_columns)
+        )
+
+    def _codes(self, graphs: GraphCollection) -> Int32:
+        if not self.node_labels:
+            return np.zeros(graphs.n_nodes, np.int32)
+        return node_codes_in(graphs, self.node_vocabulary_)
+
+    def _column_names(self) -> list[str]:
+        names = label_names(self.node_vocabulary_)
+        return [self._counter.describe(column, names) for column in range(self._counter.n_columns)]
+
+
+class WLOptimalAssignment(WeisfeilerLehman):
+    """The Weisfeiler-Lehman optimal assignment kernel.
+
+    Nodes of two graphs are matched one to one so that the number of depths at which matched nodes have the same
+    label is as large as possible. Labels that differ stay different at greater depth, so they form a tree, and on a
+    tree the best matching has a closed form: k(G, G') = Σ_depth Σ_label min(count in G, count in G'), the histogram
+    intersection of Weisfeiler-Lehman counts.
+
+    Parameters
+    ----------
+    max_depth : int
+        Number of refinement steps; all depths from 0 on count.
+    edge_labels : bool
+        Whether edge labels take part in the refinement.
+    normalize : bool
+        Scale the Gram matrix so that every graph has similarity 1 with itself.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    verbose : int
+        1 logs progress.
+
+    References
+    ----------
+    Kriege, Giscard & Wilson, On valid optimal assignment kernels, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from relaxwl.graphs import GraphCollection
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> WLOptimalAssignment(max_depth=1).fit_kernel_matrix(graphs)
+    array([[6., 4.],
+           [4., 6.]])
+    """
+
+    base = "subtree"
+    similarity = "intersection"
+    depth_weights = None
+
+    def __init__(
+        self,
+        max_depth: int = 5,
+        edge_labels: bool = False,
+        normalize: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.edge_labels = edge_labels
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.verbose = verbose
