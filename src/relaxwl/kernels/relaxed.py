@@ -330,6 +330,10 @@ class RelaxedWeisfeilerLehman(CountKernel):
         chains = [[levels] for levels in partitions] if self.approximate else [partitions]
         return [[list(level) for level in zip(*chain, strict=True)] for chain in chains]
 
+    def counters(self) -> list[list[Counter]]:
+        """Return what counts the clusters of nodes, ``result[partition][depth]``."""
+        return self._counters
+
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
 

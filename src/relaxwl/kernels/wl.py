@@ -135,6 +135,10 @@ class WeisfeilerLehman(CountKernel):
         found = zip(self._counters, self._node_trees(encoded), strict=True)
         return [counter.count(graphs, ids, self.n_jobs, encoded.counted[1]) for counter, ids in found]
 
+    def counters(self) -> list[list[Counter]]:
+        """Return what counts the trees of nodes, ``result[0][depth]``: there is one partition."""
+        return [self._counters]
+
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the tree of every node, all graphs' nodes in order.
 

@@ -16,7 +16,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.learning.heads import average
-from relaxwl.predictors.portfolio import portfolio
+from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.views import Objects, View
 
 Kinds = tuple[tuple[str, ...], ...]
@@ -321,6 +321,7 @@ class AveragedKernel(GraphKernel):
     def fit_prepare(self, X: Any) -> list[Any]:
         """Fit, and return the graphs as all kernels see them."""
         kinds_of(self.combination, ())
+        check_choice("effort", self.effort, EFFORTS)
         objects = Objects(as_collection(X).with_parts(given=()))
         if not len(objects):
             raise ValueError("there are no graphs to fit")

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl._validation import check_choice
 from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
@@ -65,7 +64,6 @@ def portfolio(
     structure, and nodes with attributes vectors of these, their structure and their labels. Relaxed kernels of trees
     take the ``cost``, but for those of edge attributes.
     """
-    check_choice("effort", effort, EFFORTS)
     size, n_nodes = SIZES[effort], graphs.n_nodes
     attributed = graphs.node_attributes is not None and graphs.node_attributes.size > 0
     as_vectors = n_nodes > 0 and (attributed or len(graphs.node_vocabulary or ()) < 2)

@@ -255,12 +255,11 @@ def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
     if sizes:
         ids = ([by_depth[depth] for by_depth in clusters] for depth in range(len(sizes)))
         return [_without_own(np.array(of_depth), np.array(size)) for of_depth, size in zip(ids, sizes, strict=True)]
-    counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
     by_depth = []
     for depth in range(len(clusters[0])):
         parts = [
             _without_pairs(of_partition[depth], graph, ids[depth], kernel.n_jobs)
-            for of_partition, ids in zip(counters, clusters, strict=True)
+            for of_partition, ids in zip(kernel.counters(), clusters, strict=True)
         ]
         by_depth.append(join_counts(parts, [1.0] * len(parts)))
     return by_depth
@@ -268,9 +267,9 @@ def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
 
 def _cluster_sizes(kernel: Any) -> list[list[int]]:
     """Return how many clusters each partition has, ``result[depth][partition]``; nothing where columns are pairs."""
-    if not hasattr(kernel, "_counters"):
+    if isinstance(kernel, ContinuousWeisfeilerLehman):
         return [np.diff(bounds).tolist() for bounds in kernel.center_bounds_]
-    counters = kernel._counters if isinstance(kernel._counters[0], list) else [kernel._counters]
+    counters = kernel.counters()
     if not isinstance(counters[0][0], SubtreeCounter):
         return []
     return [[counter.n_columns for counter in of_depth] for of_depth in zip(*counters, strict=True)]
