@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from relaxwl.datasets import read_molecules
+from relaxwl.datasets.molecules import read_molecules
 from relaxwl.learning.gaussian_process import GaussianProcess
 from relaxwl.molecules import MoleculeRegressor
 

@@ -8,7 +8,7 @@ import argparse
 import time
 from pathlib import Path
 
-from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.datasets.tu import load_tu
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.registry import get_kernel, kernel_names

@@ -16,7 +16,7 @@ import numpy as np
 from rdkit import Chem, RDLogger
 
 from relaxwl import GraphIndex, WeisfeilerLehman
-from relaxwl.datasets import read_molecules
+from relaxwl.datasets.molecules import read_molecules
 from relaxwl.molecules import from_rdkit
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "molecules"

@@ -21,7 +21,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from relaxwl import GraphClassifier
 from relaxwl.datasets import load_tu
 from relaxwl.evaluation import ResultStore, cross_validate
-from relaxwl.evaluation.significance import Ranks
+from relaxwl.evaluation.tables import Ranks
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.reports.plots import ranks_figure, save_figure
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from relaxwl.datasets import load_tu
-from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation.tables import PAPER_ACCURACIES
 from relaxwl.kernels.baselines import PersistentWL
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

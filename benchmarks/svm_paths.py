@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from relaxwl import WeisfeilerLehman
 from relaxwl.datasets import load_tu
-from relaxwl.evaluation import DEFAULT_C
+from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.learning.svm import MAX_ITERATIONS, TOLERANCE, score_path, submatrix, training_scale
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from relaxwl.evaluation import Results, ResultStore, Table, results_table
-from relaxwl.evaluation.tables import Column, TableCell
+from relaxwl.evaluation import Results, ResultStore, results_table
+from relaxwl.evaluation.tables import Column, Table, TableCell
 from relaxwl.reports.plots import COLORS, MARKERS, density_figure, runtime_figure, save_figure
 
 DOCS = Path(__file__).parent

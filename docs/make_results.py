@@ -11,21 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from relaxwl.datasets import load_tu
-from relaxwl.evaluation import (
-    Cell,
-    Results,
-    ResultStore,
-    Table,
-    dataset_table,
-    mean_ranks,
-    results_table,
-    runtime_table,
-    significance_table,
-)
-from relaxwl.evaluation.paper import PAPER_ACCURACIES
-from relaxwl.evaluation.records import best_cells
+from relaxwl.evaluation import Results, ResultStore, mean_ranks, results_table, runtime_table, significance_table
+from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_graphs
-from relaxwl.evaluation.tables import Column, TableCell
+from relaxwl.evaluation.tables import PAPER_ACCURACIES, Column, Table, TableCell, dataset_table
 from relaxwl.reports.plots import ranks_figure, save_figure
 
 DOCS = Path(__file__).parent

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from kernels.models import opened
 from relaxwl import EditCost, GraphCollection
 from relaxwl.distributed import ShardedCollection, ShardWriter
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from relaxwl import GraphCollection
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 
 ATOMS = ("C", "N", "O")
 BONDS = ("double", "single")

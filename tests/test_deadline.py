@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from relaxwl._deadline import TimeLimitReached, check_time, current_deadline, time_limit
+from relaxwl._execution import TimeLimitReached, check_time, current_deadline, time_limit
 from relaxwl.kernels.base import watched
 
 

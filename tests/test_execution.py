@@ -9,8 +9,7 @@ import joblib
 import pytest
 
 from places import SOURCE
-from relaxwl._deadline import TimeLimitReached, time_limit
-from relaxwl._execution import cached_property, map_chunks, map_long, spans
+from relaxwl._execution import TimeLimitReached, cached_property, map_chunks, map_long, spans, time_limit
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 4, -1])

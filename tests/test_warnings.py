@@ -3,7 +3,7 @@
 import warnings
 
 from relaxwl import as_collection
-from relaxwl._warnings import warn_user
+from relaxwl._validation import warn_user
 
 
 def test_a_warning_names_the_line_that_called_the_package():

@@ -59,60 +59,34 @@ if TYPE_CHECKING:
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
     # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
-    _LOCATIONS = {
-        "ContinuousWeisfeilerLehman": "kernels",
-        "EditCost": "costs",
-        "Graph": "graphs",
-        "GraphClassifier": "predictors.classifier",
-        "GraphCollection": "graphs",
-        "GraphIndex": "predictors.index",
-        "GraphRegressor": "predictors.regressor",
-        "KernelDistance": "predictors.transformers",
-        "KernelMatrix": "predictors.transformers",
-        "RelaxedWeisfeilerLehman": "kernels",
-        "ToGraphs": "inputs",
-        "TreeMapping": "distances.tree",
-        "UnfoldingTree": "unfolding.tree",
-        "NodeClusters": "predictors.transformers",
-        "WassersteinKMeans": "clustering.kmeans",
-        "WeisfeilerLehman": "kernels",
-        "as_collection": "inputs",
-        "transport_barycenter": "clustering.barycenter",
-        "transport_distance": "distances.transport",
-        "tree_distances": "distances.pairwise",
-        "tree_edit_distance": "distances.tree",
-        "tree_edit_mapping": "distances.tree",
-        "unfolding_tree": "unfolding.tree",
+    _NAMES = {
+        "clustering.barycenter": ["transport_barycenter"],
+        "clustering.kmeans": ["WassersteinKMeans"],
+        "costs": ["EditCost"],
+        "distances.pairwise": ["tree_distances"],
+        "distances.transport": ["transport_distance"],
+        "distances.tree": ["TreeMapping", "tree_edit_distance", "tree_edit_mapping"],
+        "graphs": ["Graph", "GraphCollection"],
+        "inputs": ["ToGraphs", "as_collection"],
+        "kernels": ["ContinuousWeisfeilerLehman", "RelaxedWeisfeilerLehman", "WeisfeilerLehman"],
+        "predictors.classifier": ["GraphClassifier"],
+        "predictors.index": ["GraphIndex"],
+        "predictors.regressor": ["GraphRegressor"],
+        "predictors.transformers": ["KernelDistance", "KernelMatrix", "NodeClusters"],
+        "unfolding.tree": ["UnfoldingTree", "unfolding_tree"],
     }
-    _SUBPACKAGES = frozenset(
-        {
-            "clustering",
-            "costs",
-            "datasets",
-            "distances",
-            "distributed",
-            "drawing",
-            "evaluation",
-            "explanation",
-            "gp",
-            "graphs",
-            "inputs",
-            "kernels",
-            "predictors",
-            "learning",
-            "molecules",
-            "reports",
-            "unfolding",
-        }
-    )
+    _LOCATIONS = {name: module for module, names in _NAMES.items() for name in names}
 
     def __getattr__(name: str) -> object:
-        if name in _SUBPACKAGES:
-            return _import_module(f"relaxwl.{name}")
         if name in _LOCATIONS:
             value = getattr(_import_module(f"relaxwl.{_LOCATIONS[name]}"), name)
             globals()[name] = value  # so that it is looked up once
             return value
+        try:
+            return _import_module(f"relaxwl.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"relaxwl.{name}":
+                raise
         raise AttributeError(f"module 'relaxwl' has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The one place that maps a chunk function over workers.
+"""Threads and time limits: the one place that maps a chunk function over workers.
 
 Every parallel step of the package is a function that takes arrays and returns arrays, mapped over coarse
 chunks whose boundaries do not depend on the number of workers. So the answer is the same for every
@@ -7,12 +7,16 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 A process may be forked at any moment, and a child that meets a lock which a thread of its parent held waits for ever.
 So no lock is held across work: ``cached_property`` comes from here, and forks wait until nothing is being compiled
 (``relaxwl._compiling.internals``).
+
+A time limit belongs to a block of code, not to an estimator: everything called inside the block checks the same clock,
+and of nested limits the earlier one holds. It is checked before each chunk, so a limit is kept to within a chunk.
 """
 
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -20,7 +24,65 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
 
-from relaxwl._deadline import check_time
+
+class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which is no fault
+    """A computation took longer than its ``time_limit`` and was ended."""
+
+
+class Deadline:
+    """A point in time, on a clock that nobody sets back."""
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {seconds!r}")
+        self.seconds = seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def remaining(self) -> float | None:
+        """Return the seconds that are left (0 if none), or None if there is no limit."""
+        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+
+    def check(self) -> None:
+        """Raise :class:`TimeLimitReached` if the time is over."""
+        if self.remaining() == 0:
+            raise TimeLimitReached(f"the time limit of {self.seconds:g} seconds was reached")
+
+    def earlier(self, other: "Deadline") -> "Deadline":
+        """Return the one of the two that comes first."""
+        if self._end is None or other._end is None:
+            return other if self._end is None else self
+        return self if self._end <= other._end else other
+
+
+_current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline(None))  # noqa: B039
+
+
+def current_deadline() -> Deadline:
+    """Return the deadline of the block that we are in."""
+    return _current.get()
+
+
+def check_time() -> None:
+    """Raise :class:`TimeLimitReached` if the time of the block that we are in is over."""
+    _current.get().check()
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Generator[Deadline]:
+    """Give the block at most ``seconds``; None gives it as long as it needs.
+
+    >>> with time_limit(60) as deadline:
+    ...     check_time()
+    >>> deadline.seconds
+    60
+    """
+    deadline = _current.get().earlier(Deadline(seconds))
+    token = _current.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _current.reset(token)
+
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property as cached_property
@@ -60,7 +122,7 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     what it means in joblib: ``None`` is one worker (or what ``joblib.parallel_config`` says), -1 is all cores. The
     threads themselves are the standard library's: joblib's take about 10 ms a call, more than many of our calls last.
     A call from within a worker is done by that worker alone, so that nested calls neither wait for each other nor
-    crowd the cores. A time limit (see ``relaxwl._deadline``) is looked at before each chunk.
+    crowd the cores. A time limit is checked before each chunk.
     """
     chunks = list(chunks)
     # joblib counts the cores anew each time, which takes as long as many a chunk: not where there is nothing to share.
@@ -71,7 +133,7 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
     given_up = threading.Event()
     # A thread of the pool has a context of its own: the caller's, with its time limit, must be taken along.
-    futures = [pool.submit(copy_context().run, _in_worker, given_up, function, chunk) for chunk in chunks]
+    futures = [pool.submit(copy_context().run, _in_time, function, chunk, given_up) for chunk in chunks]
     try:
         return [future.result() for future in futures]
     except BaseException:  # also an interrupt: what has not begun need not be done, and what has ends at its next chunk
@@ -91,15 +153,12 @@ def map_long(function: Callable[[Chunk], Result], tasks: Sequence[Chunk], n_jobs
     return map_chunks(function, tasks[:n_even], n_jobs) + [_in_time(function, task) for task in tasks[n_even:]]
 
 
-def _in_worker(given_up: threading.Event, function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
-    _given_up.set(given_up)
-    return _in_time(function, chunk)
-
-
-def _in_time(function: Callable[[Chunk], Result], chunk: Chunk) -> Result:
+def _in_time(function: Callable[[Chunk], Result], chunk: Chunk, given_up: threading.Event | None = None) -> Result:
+    if given_up is not None:
+        _given_up.set(given_up)
     check_time()
-    given_up = _given_up.get()
-    if given_up is not None and given_up.is_set():
+    failed = _given_up.get()
+    if failed is not None and failed.is_set():
         raise CancelledError
     return function(chunk)
 

@@ -1,4 +1,4 @@
-"""How much memory there is and was used, and a clear refusal of what cannot fit."""
+"""Available and used memory, and a clear refusal of what cannot fit."""
 
 import math
 import os
@@ -39,16 +39,16 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
 def available_memory() -> float:
     """Return the bytes that this process can still have: what is free on the machine and below every limit."""
-    return max(min(_free_memory(), _container_memory(), _limited_memory()), 0.0)
-
-
-def _free_memory() -> float:
-    return min(physical_memory(), _field(MEMORY_INFO, "MemAvailable:", 1024) or math.inf)
-
-
-def _container_memory() -> float:
-    """Return what the limits leave of the containers that this process is in, one within the other."""
-    return min((_left_in(folder, limit, usage) for folder, limit, usage in _containers()), default=math.inf)
+    free = min(physical_memory(), _field(MEMORY_INFO, "MemAvailable:", 1024) or math.inf)
+    limits = [free, _limited_memory()]
+    for folder, limit, usage in _containers():
+        try:
+            most, taken = (float((folder / name).read_text()) for name in (limit, usage))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+        # Copies of files that nobody uses are given back when somebody needs the room.
+        limits.append(most - taken + _field(folder / "memory.stat", "inactive_file", 1))
+    return max(min(limits), 0.0)
 
 
 def _containers() -> Iterator[tuple[Path, str, str]]:
@@ -66,16 +66,6 @@ def _containers() -> Iterator[tuple[Path, str, str]]:
         for part in PurePosixPath(paths.get(controllers, "/")).parts[1:]:
             folder = folder / part
             yield folder, limit, usage
-
-
-def _left_in(folder: Path, limit: str, usage: str) -> float:
-    try:
-        most = float((folder / limit).read_text())
-        taken = float((folder / usage).read_text())
-    except (OSError, ValueError):  # no such file, or "max"
-        return math.inf
-    # Copies of files that nobody uses are given back when somebody needs the room.
-    return most - taken + _field(folder / "memory.stat", "inactive_file", 1)
 
 
 def _limited_memory() -> float:
@@ -123,10 +113,9 @@ def forget_peak_memory() -> None:
 
 def peak_memory() -> float | None:
     """Return the most bytes that this process has held since the peak was forgotten (elsewhere than on Linux: ever)."""
-    return _field(STATUS, "VmHWM:", 1024) or _largest_resident_set()
-
-
-def _largest_resident_set() -> float | None:
+    held = _field(STATUS, "VmHWM:", 1024)
+    if held:
+        return held
     try:
         import resource
     except ImportError:  # Windows

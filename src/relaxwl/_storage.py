@@ -53,23 +53,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            _put_in_place(temporary, target_path)
+            for wait in _WAITS:
+                try:
+                    temporary.replace(target_path)
+                    return
+                except PermissionError:
+                    time.sleep(wait)
+            temporary.replace(target_path)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
-
-
-def _put_in_place(temporary: Path, target: Path) -> None:
-    """Give a complete file its name, in place of what had it before."""
-    for wait in _WAITS:
-        try:
-            temporary.replace(target)
-        except PermissionError:
-            time.sleep(wait)
-        else:
-            return
-    temporary.replace(target)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

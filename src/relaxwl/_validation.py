@@ -6,8 +6,11 @@ ours are a ``ValueError`` and a ``TypeError`` in one.
 """
 
 import math
+import sys
+import warnings
 from collections.abc import Iterable
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -234,3 +237,11 @@ def check_sparse_output(transformer: Any) -> None:
             f"The transformer outputs a scipy sparse matrix. set_output(transform={asked!r}) makes a dense table: use "
             f"{type(transformer).__name__}(sparse_output=False)"
         )
+
+
+def warn_user(message: str) -> None:
+    """Warn of something at the first line outside this package, so that Python shows it once a place and not once."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_code.co_filename.startswith(str(Path(__file__).parent)) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level + 1)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from relaxwl.cli import main
-from relaxwl.evaluation import Cell
+from relaxwl.evaluation.records import Cell
 
 
 def test_demo_names_all_that_tie():

@@ -10,7 +10,8 @@ from inputs.one_graph_of_each_kind import EXPECTED
 from relaxwl import GraphCollection
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, Source, check_source, is_table, open_source
-from relaxwl.datasets import EGONET_MODELS, make_egonets, write_parquet, write_tu
+from relaxwl.datasets import make_egonets, write_parquet, write_tu
+from relaxwl.datasets.synthetic import EGONET_MODELS
 
 QUIET = Console(quiet=True)
 

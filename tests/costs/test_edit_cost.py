@@ -61,9 +61,9 @@ def test_costs_are_numbers():
 
 def test_cannot_be_changed():
     cost = EditCost()
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match=r"cannot (assign|delete)"):
         cost.edge_blank = 3
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match=r"cannot (assign|delete)"):
         del cost.edge_blank
 
 

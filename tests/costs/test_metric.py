@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from costs.examples import THREE, is_metric
 from relaxwl._memory import MemoryRefusal
-from relaxwl.costs import EditCost, UniformCosts, cost_text
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import UniformCosts, cost_text
 
 
 @settings(deadline=None)

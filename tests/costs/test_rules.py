@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from costs.examples import THREE, absolute_difference, is_metric, rows
 from relaxwl.costs import EditCost
-from relaxwl.costs.rules import DIRECTION_MARKS
-from relaxwl.graphs.directions import ENTERS, LEAVES
+from relaxwl.costs.edit_cost import DIRECTION_MARKS
+from relaxwl.graphs.building import ENTERS, LEAVES
 from strategies import metric_matrices
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from relaxwl.datasets import MoleculeTableError, load_molecules, read_molecules
+from relaxwl.datasets import load_molecules
+from relaxwl.datasets.molecules import MoleculeTableError, read_molecules
 from relaxwl.molecules import from_smiles
 
 Chem = pytest.importorskip("rdkit.Chem")

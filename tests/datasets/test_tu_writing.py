@@ -5,7 +5,7 @@ import pytest
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import load_tu, read_tu, write_tu
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 
 
 def collection(directed=False, node_label=int, edge_label=int):
@@ -30,7 +30,7 @@ def collection(directed=False, node_label=int, edge_label=int):
 def test_all_is_read_back(directed, target, tmp_path):
     graphs = collection(directed, edge_label=lambda value: (int(value), 7))
     write_tu(tmp_path / target, graphs, [5, -1, 5, 5])
-    found = read_tu(tmp_path / target, symmetrize=not directed)
+    found = read_tu(tmp_path / target, directed=directed)
     assert found.graphs == graphs
     assert (found.name, found.classes, found.y.tolist()) == ("SET", (-1, 5), [1, 0, 1, 1])
     assert [path.name for path in tmp_path.iterdir()] == [target]

@@ -8,7 +8,7 @@ import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering import WassersteinKMeans
-from relaxwl.costs import UniformCosts
+from relaxwl.costs.codebook import UniformCosts
 from relaxwl.distances.pairwise import blank_distances, level_distances, paired_distances, row_distances
 from relaxwl.distances.transport import GroundCost, leaf_costs, point_parts
 

@@ -11,7 +11,7 @@ import pytest
 from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMedoidsPartitioner, RadiusPartitioner
 from relaxwl.evaluation import cross_validate
-from relaxwl.evaluation.estimators import identity, require_recognisable, resolve
+from relaxwl.evaluation.selection import identity, require_recognisable, resolve
 
 
 def of(kernel, name=None):
@@ -129,7 +129,7 @@ def test_without_a_store_code_needs_no_name(toy):
 def test_identity_is_the_same_in_another_process():
     program = """
 from relaxwl import EditCost, RelaxedWeisfeilerLehman
-from relaxwl.evaluation.estimators import identity, resolve
+from relaxwl.evaluation.selection import identity, resolve
 kernel = RelaxedWeisfeilerLehman(n_clusters=lambda n: 3, cost=EditCost(2.0))
 print(*[identity(entry) for entry in [*resolve("wl,rwl-star,auto"), *resolve({"mine": kernel})]])
 """

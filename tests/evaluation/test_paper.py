@@ -2,7 +2,7 @@
 
 import re
 
-from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
+from relaxwl.evaluation.tables import PAPER_ACCURACIES, PAPER_DATASETS
 
 
 def test_published_numbers_are_those_of_the_paper(shared):

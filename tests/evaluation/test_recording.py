@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 from evaluation.toy_kernels import QUICK, Huge, Noise, Slow, Spy, comparable
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
-from relaxwl.evaluation.recording import SKETCH_SIDE, kernel_pca, sketch_gram
+from relaxwl.evaluation.protocol import SKETCH_SIDE, kernel_pca, sketch_gram
 from relaxwl.evaluation.records import FailedRun
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.learning.svm import training_scale

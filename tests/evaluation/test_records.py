@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluation.records import SETTINGS, changed, described, fold, given_up, repetitions, signed, sketch, table_of_four
-from relaxwl.evaluation import Cell, Results, ResultStore
-from relaxwl.evaluation.records import best_cells, record_from_json, record_to_json
+from evaluation.records import changed, described, fold, given_up, repetitions, signed, sketch, table_of_four
+from relaxwl.evaluation import Results, ResultStore
+from relaxwl.evaluation.records import Cell, best_cells, record_from_json, record_to_json
 
 
 @pytest.mark.parametrize("record", [fold(0, 0, 0.5), given_up(), described(), sketch()])
@@ -31,29 +31,9 @@ def test_lines_that_are_no_records_say_why(line, words):
         record_from_json(line)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"repetition": [0]},
-        {"repetition": -1},
-        {"fold": 2},
-        {"accuracy": "high"},
-        {"accuracy": 1.5},
-        {"accuracy": True},
-        {"settings": {}},
-        {"settings": {"protocol": "transductive"}},
-        {"settings": SETTINGS | {"n_folds": "2"}},
-        {"predictions": ["a"]},
-        {"parameters": 3},
-        {"key": {"dataset": "x"}},
-        {"key": {"dataset": ["x"], "kernel": "wl", "data": "d", "fingerprint": "f"}},
-        {"type": ["fold"]},
-        {"offered": {"C": 1.0}},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("change", [{"type": ["fold"]}, {"unknown": 1}], ids=str)
 def test_damage_that_is_still_json_is_named(change, tmp_path):
-    """Lines with a right checksum: what is not of the right type or makes no sense is no record."""
+    """Lines with a right checksum whose fields are not those of a record."""
     store = ResultStore(tmp_path / "results.jsonl")
     store.path.write_text(changed(fold(0, 0, 0.5), change))
     with pytest.warns(UserWarning, match="line 1: left out, because"):

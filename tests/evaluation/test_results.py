@@ -135,7 +135,7 @@ def test_of_many_lines_that_are_no_records_the_first_are_named(tmp_path):
 def test_a_record_with_a_strange_key_is_dropped(tmp_path):
     store = ResultStore(tmp_path / "results.jsonl")
     store.path.write_text(changed(repetitions((0.5, 1.0))[0], {"key": "wl"}))
-    with pytest.warns(UserWarning, match="line 1: left out, because its field key"):
+    with pytest.warns(UserWarning, match="line 1: left out, because its key"):
         assert list(store.load()) == []
 
 

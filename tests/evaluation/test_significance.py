@@ -6,7 +6,7 @@ from scipy import stats
 
 from evaluation.records import fold, given_up, repetitions, table_of_four
 from relaxwl.evaluation import Results, compare, mean_ranks, significance_table
-from relaxwl.evaluation.significance import corrected_p_value, holm
+from relaxwl.evaluation.tables import corrected_p_value, holm
 
 
 def test_without_correction_it_is_the_paired_t_test():

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from evaluation.small_data import random_graphs
-from relaxwl.evaluation import describe_dataset
-from relaxwl.evaluation.statistics import accuracy_bound, densities, indistinguishable_graphs
+from relaxwl.evaluation.statistics import accuracy_bound, densities, describe_dataset, indistinguishable_graphs
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import WeisfeilerLehman
 

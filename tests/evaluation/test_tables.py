@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from evaluation.records import SETTINGS, described, given_up, key, repetitions, table_of_four
-from relaxwl.evaluation import Results, dataset_table, results_table, runtime_table
-from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation import Results, results_table, runtime_table
+from relaxwl.evaluation.tables import PAPER_ACCURACIES, dataset_table
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relaxwl._deadline import TimeLimitReached
+from relaxwl._execution import TimeLimitReached
 from relaxwl.kernels.base import GraphKernel
 
 QUICK = {"n_folds": 4, "n_repeats": 2, "C": (0.125, 8.0), "dataset": "toy"}

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.graphs.building import CollectionBuilder
 
 
 def build(*graphs):

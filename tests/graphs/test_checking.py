@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from relaxwl import GraphCollection
-from relaxwl.graphs.checking import check_clean
+from relaxwl.graphs.building import check_clean
 from small_graphs import BONDS, collection, random_graphs
 
 PATH = {"offsets": [0, 3], "indptr": [0, 1, 3, 4], "indices": [1, 0, 2, 1]}

@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold, train_test_split
 from sklearn.utils import _safe_indexing
 
 from relaxwl import as_collection
-from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.graphs.building import CollectionBuilder
 
 NODE_LABELS = st.one_of(st.integers(-2, 12), st.sampled_from(["a", "b", "10", 0.5, (1, "x")]))
 NUMBERS = st.sampled_from([0.0, -1.5, 2.0])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxwl.graphs.directions import arc_adjacency, both_ways, reversed_arcs, symmetric
+from relaxwl.graphs.building import arc_adjacency, both_ways, reversed_arcs, symmetric
 
 N_NODES = 5
 NODES = st.integers(0, N_NODES - 1)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import read_parquet, read_tu, write_parquet
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 
 COLUMNS = ("labels", "attributes", "weights", "direction", "isolated nodes", "names")
 NAMES = {"node_label": "label", "edge_label": "label", "node_attributes": "attributes", "edge_attributes": "attributes"}
@@ -163,7 +163,7 @@ def from_tu(graphs, folder):
         if rows is not None:
             lines = [", ".join(repr(value) for value in row) for row in rows.tolist()]
             (folder / f"T_{kind}.txt").write_text("\n".join(lines) + "\n")
-    return read_tu(folder, symmetrize=not graphs.directed).graphs
+    return read_tu(folder, directed=graphs.directed).graphs
 
 
 # The table: which source keeps what. A source that keeps weights keeps them as an edge attribute.

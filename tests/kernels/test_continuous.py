@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import naive
 from kernels.baselines.graph_forms import is_psd
 from relaxwl import ContinuousWeisfeilerLehman, NodeClusters, as_collection
-from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels import continuous, load_kernel
 from relaxwl.kernels.continuous import STRUCTURE, Vectors, structural_features
 from small_graphs import collection, random_graphs

@@ -88,7 +88,7 @@ def test_settings_of_the_protocol(name):
     entry = get_kernel(name)
     variants = entry.variants(random_state=0)
     assert len(variants) == n_variants
-    assert len(fit_variant(variants[0], small_graphs()).candidates) == n_candidates
+    assert len(fit_variant(variants[0], small_graphs()).matrices) == n_candidates
 
 
 def test_seeds_and_threads_reach_the_kernels_that_know_them():

@@ -8,7 +8,7 @@ import naive
 from kernels.variants import ATTRIBUTES, TEST, TRAIN, VARIANTS, as_nested, kernel_of, nested
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMedoidsPartitioner, RadiusPartitioner
-from relaxwl.costs import UniformCosts
+from relaxwl.costs.codebook import UniformCosts
 from relaxwl.datasets import load_tu, make_egonets
 from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from relaxwl._deadline import Deadline
+from relaxwl._execution import Deadline
 from relaxwl.learning import heads
 from relaxwl.learning.heads import Options
 

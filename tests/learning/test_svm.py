@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from learning.grams import gram_and_classes
-from relaxwl.evaluation import DEFAULT_C
+from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.learning.svm import SOLVERS, predict, score_path, training_scale
 
 

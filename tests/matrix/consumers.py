@@ -33,7 +33,7 @@ from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.evaluation import cross_validate
 from relaxwl.explanation import explain
 from relaxwl.gp import GraphKernel as ProcessKernel
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels import load_kernel
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import get_kernel, kernel_names

@@ -16,7 +16,7 @@ from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import load_tu, read_parquet, write_parquet, write_tu
 from relaxwl.datasets.smiles import from_rdkit, from_smiles
 from relaxwl.distributed import ShardedCollection, ShardWriter
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 
 N_GRAPHS = 12
 SMILES = ["CCO", "CCN", "c1ccccc1O", "c1ccccc1N", "CC(C)O", "CC(C)N", "CCCO", "CCCN", "OCC=O", "NCC=O", "COC", "CNC"]

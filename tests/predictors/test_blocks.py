@@ -3,7 +3,7 @@ import pytest
 
 from predictors.small_data import TEST, TRAIN
 from relaxwl import GraphCollection
-from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl.molecules import from_smiles
 from relaxwl.predictors import AveragedKernel

@@ -13,7 +13,7 @@ import pytest
 import relaxwl
 from evaluation.records import SETTINGS, described, repetitions, sketch, table_of_four
 from relaxwl.evaluation import Results
-from relaxwl.evaluation.paper import PAPER_ACCURACIES
+from relaxwl.evaluation.tables import PAPER_ACCURACIES
 from relaxwl.reports import render_report, write_report
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}

@@ -11,7 +11,7 @@ from evaluation.records import described, repetitions, sketch, table_of_four
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import Results
-from relaxwl.evaluation.significance import Ranks
+from relaxwl.evaluation.tables import Ranks
 from relaxwl.explanation import explain
 from relaxwl.reports import plots
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from relaxwl import EditCost, GraphCollection
-from relaxwl.graphs import CollectionBuilder
+from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.unfolding.encoding import COPIES, EdgeEncoding, RootEncoding, check_edge_labels
 from small_graphs import collection, random_graphs
 

@@ -178,7 +178,7 @@ class LinkedLibrary(_Library):
 
     @property
     def codegen(self) -> Any:
-        """What writes environments into machine code, once there is some."""
+        """The writer of environments into machine code, once there is some."""
         return self._codegen if self._made else _NoMachineCode
 
 

@@ -30,7 +30,7 @@ from relaxwl.clustering._compiled import (
     spread_seeds,
 )
 from relaxwl.clustering.barycenter import SOLVERS, better_centers
-from relaxwl.costs import UniformCosts
+from relaxwl.costs.codebook import UniformCosts
 from relaxwl.distances.pairwise import paired_distances
 from relaxwl.distances.transport import GroundCost, as_square, check_ground
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums

@@ -21,17 +21,11 @@ from relaxwl.commands.sources import (
     open_source,
     whole_numbers,
 )
-from relaxwl.evaluation import (
-    DEFAULT_C,
-    Cell,
-    Results,
-    ResultStore,
-    cross_validate,
-    results_table,
-    runtime_table,
-)
-from relaxwl.evaluation.estimators import is_kernel, resolve
-from relaxwl.evaluation.paper import PAPER_ACCURACIES, PAPER_DATASETS
+from relaxwl.evaluation import Results, ResultStore, cross_validate, results_table, runtime_table
+from relaxwl.evaluation.folds import DEFAULT_C
+from relaxwl.evaluation.records import Cell
+from relaxwl.evaluation.selection import is_kernel, resolve
+from relaxwl.evaluation.tables import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"

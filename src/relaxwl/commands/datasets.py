@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, open_source
-from relaxwl.datasets import cache_directory, download_tu, write_parquet, write_tu
-from relaxwl.evaluation import dataset_table, describe_dataset
-from relaxwl.evaluation.statistics import accuracy_bound, indistinguishable_graphs
+from relaxwl.datasets import write_parquet, write_tu
+from relaxwl.datasets.fetch import cache_directory, download_tu
+from relaxwl.evaluation.statistics import accuracy_bound, describe_dataset, indistinguishable_graphs
+from relaxwl.evaluation.tables import dataset_table
 from relaxwl.graphs import GraphCollection
 
 # A few of the many data sets of the TU collection, as a start.

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from relaxwl.commands.console import Console
-from relaxwl.datasets import EGONET_MODELS, make_egonets
-from relaxwl.evaluation import Cell, Results, cross_validate, results_table
-from relaxwl.evaluation.records import Record, best_cells
+from relaxwl.datasets import make_egonets
+from relaxwl.datasets.synthetic import EGONET_MODELS
+from relaxwl.evaluation import Results, cross_validate, results_table
+from relaxwl.evaluation.records import Cell, Record, best_cells
 from relaxwl.predictors import GraphClassifier
 from relaxwl.reports.effects import write_effects
 

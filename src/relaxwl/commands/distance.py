@@ -5,7 +5,7 @@ from argparse import Namespace
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Columns, Source, open_source
-from relaxwl.costs import cost_text
+from relaxwl.costs.codebook import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 

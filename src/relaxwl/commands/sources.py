@@ -12,18 +12,11 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import cached_property
 from relaxwl.commands.console import OPTIONS, Console, UserError
-from relaxwl.datasets import (
-    EGONET_MODELS,
-    DownloadError,
-    MoleculeTable,
-    download_tu,
-    make_egonets,
-    read_molecules,
-    read_parquet,
-    read_tu,
-)
-from relaxwl.datasets.molecules import read_columns, read_targets
+from relaxwl.datasets import make_egonets, read_parquet, read_tu
+from relaxwl.datasets.fetch import DownloadError, download_tu
+from relaxwl.datasets.molecules import MoleculeTable, read_columns, read_molecules, read_targets
 from relaxwl.datasets.smiles import MAX_ATOMS, MoleculeCollection
+from relaxwl.datasets.synthetic import EGONET_MODELS
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection

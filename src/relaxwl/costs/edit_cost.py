@@ -1,4 +1,4 @@
-"""What an edit costs: γ on labels and the blank ⊥, validated to be a metric.
+"""Costs of edits: γ on labels and the blank ⊥, validated to be a metric.
 
 Everything exact in this package (canceling equal children, pruning, memoizing) rests on γ being a metric, so
 a γ that is not one is refused with the labels that break it. The blank stands for "no node": the distance
@@ -7,38 +7,276 @@ of a label from the blank is what inserting or deleting a node with this label c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from relaxwl._validation import RandomState, check_choice, check_integer, check_number
-from relaxwl.costs.codebook import METRICS, Codebook, Metric, Sketch, checked_scale, quantize
-from relaxwl.costs.metric import (
+from relaxwl.costs.codebook import (
+    GAP,
+    METRICS,
+    Codebook,
     FloatArray,
     Label,
+    Metric,
+    Scale,
+    Sketch,
     UniformCosts,
+    attribute_rows,
+    capped_matrix,
     check_metric,
+    checked_scale,
     distinct_labels,
     exceeds,
     label_from_data,
+    label_to_data,
+    listing,
+    quantize,
+    scaled,
     uniform_matrix,
-)
-from relaxwl.costs.rules import (
-    MANY_LABELS,
-    AttributeRule,
-    CallableRule,
-    EdgeAttributes,
-    MatrixRule,
-    NodeCost,
-    Rule,
-    UniformRule,
-    scale_to_data,
+    vector_distances,
 )
 
+# What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
+DIRECTION_MARKS = ("→", "←")
 
+# More labels than this that cost all the same are kept as a rule; fewer as a matrix, which compiled code knows already.
+MANY_LABELS = 2048
+
+NodeCost = Callable[[Label, Label], float]
+
+
+class Rule:
+    """Costs γ over a set of labels; one frozen, hashable class for each way to state costs."""
+
+    needs_check = False  # whether γ may fail to be a metric
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over the labels and, last, the blank."""
+        raise NotImplementedError
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return labels that stand for all that may occur; empty if nothing is known about them."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of the constructor named by ``kind``."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """Return the constructor call, its bracket left open."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class UniformRule(Rule):
+    """One cost for all relabeling and one for all inserting and deleting."""
+
+    relabel: float
+    insert_delete: float
+
+    def __post_init__(self) -> None:
+        if self.relabel > 2 * self.insert_delete:
+            raise ValueError(
+                f"relabel={self.relabel} is more than deleting and inserting (2 * insert_delete = "
+                f"{2 * self.insert_delete}): γ would not be a metric"
+            )
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over the labels and the blank."""
+        return uniform_matrix(len(labels), self.relabel, self.insert_delete)
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return two labels: uniform costs treat all alike."""
+        return ("any", "other")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost."""
+        return {"kind": "uniform", "relabel": self.relabel, "insert_delete": self.insert_delete}
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return f"(relabel={self.relabel}, insert_delete={self.insert_delete}"
+
+
+@dataclass(frozen=True)
+class MatrixRule(Rule):
+    """Costs listed for every pair of known labels."""
+
+    labels: tuple[Label, ...]
+    rows: tuple[tuple[float, ...], ...]
+    needs_check = True
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return the rows and columns of the labels and of the blank."""
+        position = {label: i for i, label in enumerate(self.labels)}
+        missing = [label for label in labels if label not in position]
+        if missing:
+            raise ValueError(
+                f"the cost matrix has no row for the label {missing[0]!r}"
+                + (f" (nor for {len(missing) - 1} more)" if len(missing) > 1 else "")
+                + f"; it knows {listing(self.labels)}"
+            )
+        chosen = [*(position[label] for label in labels), len(self.labels)]
+        return np.array(self.rows, dtype=np.float64)[np.ix_(chosen, chosen)]
+
+    def known_labels(self) -> tuple[Label, ...]:
+        """Return all labels of the matrix."""
+        return self.labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost.from_matrix."""
+        return {
+            "kind": "matrix",
+            "labels": [label_to_data(label) for label in self.labels],
+            "matrix": [list(row) for row in self.rows],
+        }
+
+    def describe(self) -> str:
+        """Return the open constructor call; a large matrix is not written out."""
+        return f".from_matrix({listing(self.labels)}, <{len(self.rows)} x {len(self.rows)} matrix>"
+
+
+@dataclass(frozen=True)
+class CallableRule(Rule):
+    """Costs that the user's function tells."""
+
+    function: NodeCost
+    needs_check = True
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Call the function for all ordered pairs, so that an asymmetric one is noticed."""
+        points = [*labels, None]
+        return np.array([[self._call(a, b) for b in points] for a in points], dtype=np.float64)
+
+    def _call(self, a: Label, b: Label) -> float:
+        cost = self.function(a, b)
+        try:
+            return float(cost)
+        except (TypeError, ValueError):
+            raise TypeError(f"function must return a number, but function({a!r}, {b!r}) is {cost!r}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refuse: code is not data."""
+        raise ValueError(
+            "edit costs made from a callable cannot be written as data: only pickle can keep them, or use "
+            "EditCost.from_matrix"
+        )
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return f".from_callable({getattr(self.function, '__qualname__', repr(self.function))}"
+
+
+@dataclass(frozen=True)
+class EdgeAttributes:
+    """Distances between attribute vectors of edges, and into how many codes the vectors are quantized."""
+
+    metric: Metric
+    n_codes: int | None
+    missing: float | None = None
+    scale: Scale = None
+
+    def matrix(self, edges: tuple[Label, ...], relabel: float) -> FloatArray:
+        """Return the costs between edges, each a vector or a pair (label, vector).
+
+        Differing labels add ``relabel``. Arcs that point another way cost at least ``relabel``: the larger of the two,
+        as their sum could exceed deleting and inserting. A maximum of metrics is a metric.
+        """
+        try:
+            rows = scaled(_rows(edges, self.missing), self.scale)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"edge_metric needs edges with attribute vectors, not {listing(edges)}") from error
+        costs = vector_distances(rows, rows, self.metric, self.missing)
+        # What stands on the edges of a tree beside vectors, as ``relaxwl.graphs`` puts it together.
+        directions, labels = [], []
+        for edge in edges:
+            symbol = edge[0] if _is_pair(edge) else None
+            split = (symbol[0], symbol[1]) if isinstance(symbol, tuple) and len(symbol) == 2 else (symbol, None)
+            direction, label = split if split[0] in DIRECTION_MARKS else (None, symbol)
+            directions.append(direction)
+            labels.append(label)
+        costs += relabel * _differ(labels)
+        return np.asarray(np.maximum(costs, relabel * _differ(directions)), dtype=np.float64)
+
+
+def _is_pair(label: Label) -> bool:
+    return isinstance(label, tuple) and len(label) == 2 and isinstance(label[1], tuple)
+
+
+def _rows(labels: tuple[Label, ...], missing: float | None) -> FloatArray:
+    """Return the vectors of labels, each a number, a vector or a pair (label, vector), as rows of a table."""
+    vectors = [label[1] if _is_pair(label) else label for label in labels]
+    tuples = [vector if isinstance(vector, tuple) else (vector,) for vector in vectors]
+    if missing is not None:
+        tuples = [tuple(math.nan if value == GAP else value for value in vector) for vector in tuples]
+    return attribute_rows(tuples or np.empty((0, 1)), missing)
+
+
+def _differ(values: list[Label]) -> FloatArray:
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    which = np.array([numbers[value] for value in values], dtype=np.int64)
+    differ: FloatArray = (which[:, None] != which[None, :]).astype(np.float64)
+    return differ
+
+
+@dataclass(frozen=True)
+class AttributeRule(Rule):
+    """Capped distances between attribute vectors."""
+
+    metric: Metric
+    blank: float
+    n_codes: int | None
+    relabel: float | EditCost
+    missing: float | None = None
+    scale: Scale = None
+
+    def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
+        """Return γ over attribute vectors, or over pairs (label, attribute vector)."""
+        paired = [_is_pair(label) for label in labels]
+        if any(paired) and not all(paired):
+            raise ValueError("attribute costs: some nodes have a label beside their attributes, some have none")
+        try:
+            rows = _rows(labels, self.missing)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "attribute costs need labels that are numbers, tuples of as many numbers each, or pairs (label, "
+                f"tuple of numbers), not {listing(labels)}"
+            ) from error
+        names = [label[0] for label in labels] if any(paired) else None
+        rows = scaled(rows, self.scale)
+        distances = vector_distances(rows, rows, self.metric, self.missing)
+        return capped_matrix(distances, names, self.blank, self.relabel)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments of EditCost.from_attributes."""
+        return {
+            "kind": "attributes",
+            "metric": self.metric,
+            "blank": self.blank,
+            "n_codes": self.n_codes,
+            "relabel": self.relabel.to_dict() if hasattr(self.relabel, "to_dict") else self.relabel,
+            "scale": scale_to_data(self.scale),
+        }
+
+    def describe(self) -> str:
+        """Return the open constructor call."""
+        return (
+            f".from_attributes(metric={self.metric!r}, blank={self.blank}, n_codes={self.n_codes}, "
+            f"relabel={self.relabel}, scale={scale_to_data(self.scale)!r}"
+        )
+
+
+def scale_to_data(scale: Scale) -> list[float] | str | None:
+    """Return a scale as JSON can hold it."""
+    return list(scale) if isinstance(scale, tuple) else scale
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class EditCost:
     """The costs of relabeling, inserting and deleting nodes, and of relabeling edges.
 
@@ -57,6 +295,11 @@ class EditCost:
     edge_blank : float, default=0.0
         What the edge to its parent adds to the cost of inserting or deleting a node, where edge labels are used.
 
+    See Also
+    --------
+    relaxwl.tree_edit_distance : Distance of two trees.
+    relaxwl.RelaxedWeisfeilerLehman : Kernel that clusters trees by these costs.
+
     Examples
     --------
     >>> EditCost().node_matrix(["C", "O"])
@@ -69,11 +312,10 @@ class EditCost:
     ValueError: relabel=5.0 is more than deleting and inserting (2 * insert_delete = 2.0): γ would not be a metric
     """
 
-    __slots__ = ("_edges", "_rule", "edge_blank", "edge_relabel")
     _rule: Rule
-    _edges: EdgeAttributes | None
     edge_relabel: float
     edge_blank: float | None
+    _edges: EdgeAttributes | None
 
     def __init__(
         self,
@@ -82,27 +324,17 @@ class EditCost:
         edge_relabel: float = 1.0,
         edge_blank: float = 0.0,
     ) -> None:
-        self._fill(
-            UniformRule(check_number("relabel", relabel), check_number("insert_delete", insert_delete)),
-            edge_relabel,
-            edge_blank,
-        )
-
-    def _fill(
-        self, rule: Rule, edge_relabel: float, edge_blank: float | None, edges: EdgeAttributes | None = None
-    ) -> None:
-        blank = None if edge_blank is None else check_number("edge_blank", edge_blank, zero=True)
-        object.__setattr__(self, "_rule", rule)
-        object.__setattr__(self, "_edges", edges)
-        object.__setattr__(self, "edge_relabel", check_number("edge_relabel", edge_relabel))
-        object.__setattr__(self, "edge_blank", blank)
+        rule = UniformRule(check_number("relabel", relabel), check_number("insert_delete", insert_delete))
+        vars(self).update(vars(EditCost._of(rule, edge_relabel, edge_blank)))
 
     @classmethod
     def _of(
         cls, rule: Rule, edge_relabel: float, edge_blank: float | None, edges: EdgeAttributes | None = None
     ) -> EditCost:
+        blank = None if edge_blank is None else check_number("edge_blank", edge_blank, zero=True)
         cost = cls.__new__(cls)
-        cost._fill(rule, edge_relabel, edge_blank, edges)
+        values = {"_rule": rule, "edge_relabel": check_number("edge_relabel", edge_relabel), "edge_blank": blank}
+        vars(cost).update(values, _edges=edges)
         return cost
 
     @classmethod
@@ -125,6 +357,11 @@ class EditCost:
         edge_relabel, edge_blank : float
             As in :class:`EditCost`.
 
+        Returns
+        -------
+        EditCost
+            The costs.
+
         Examples
         --------
         >>> cost = EditCost.from_matrix(["C", "N"], [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]])
@@ -144,6 +381,18 @@ class EditCost:
     @classmethod
     def from_callable(cls, function: NodeCost, *, edge_relabel: float = 1.0, edge_blank: float = 0.0) -> EditCost:
         """Return costs given as a function of two labels, ``None`` being the blank.
+
+        Parameters
+        ----------
+        function : callable
+            Function of two labels that returns a number.
+        edge_relabel, edge_blank : float
+            As in :class:`EditCost`.
+
+        Returns
+        -------
+        EditCost
+            The costs; they can be pickled if the function can, and are not stored in model files.
 
         Examples
         --------
@@ -207,6 +456,11 @@ class EditCost:
             largest cost between edges, which is the least that fits all costs of nodes. No two edges cost more
             than twice a given ``edge_blank``.
 
+        Returns
+        -------
+        EditCost
+            The costs.
+
         Examples
         --------
         Weights of 0.5, 1 and 4 on edges, and nodes with labels:
@@ -259,7 +513,18 @@ class EditCost:
         return cls._of(rule, edge_relabel, edge_blank, edges)
 
     def fitted(self, vectors: Sketch | None = None, edge_vectors: Sketch | None = None) -> EditCost:
-        """Return these costs with the standard deviations of attribute vectors in place of ``scale="auto"``."""
+        """Return these costs with the standard deviations of attribute vectors in place of ``scale="auto"``.
+
+        Parameters
+        ----------
+        vectors, edge_vectors : Sketch, optional
+            Attribute vectors of nodes and of edges.
+
+        Returns
+        -------
+        EditCost
+            The costs.
+        """
         rule, edges = self._rule, self._edges
         if vectors is not None and isinstance(rule, AttributeRule) and rule.scale == "auto":
             rule = replace(rule, scale=vectors.deviations())
@@ -273,6 +538,16 @@ class EditCost:
         A missing value is at distance ``missing`` from every value of its column, and at 0 from another missing one.
         Two values of a column are then never farther apart than ``2 * missing``, so that γ stays a metric.
         ``as_collection(…, missing=…)`` reads graphs of which some nodes or edges lack an attribute.
+
+        Parameters
+        ----------
+        missing : float
+            Distance of a missing value.
+
+        Returns
+        -------
+        EditCost
+            The costs.
 
         Examples
         --------
@@ -312,9 +587,17 @@ class EditCost:
         return self._rule.function if isinstance(self._rule, CallableRule) else None
 
     def node_matrix(self, labels: Iterable[Label]) -> FloatArray:
-        """Return γ over the given distinct labels and, last, the blank: float64 of shape (k + 1, k + 1).
+        """Return γ over the given distinct labels and, last, the blank.
 
-        With attribute costs a label is an attribute vector, or a pair (label, attribute vector).
+        Parameters
+        ----------
+        labels : iterable of k distinct labels
+            The labels; with attribute costs, attribute vectors or pairs (label, attribute vector).
+
+        Returns
+        -------
+        float64 array of shape (k + 1, k + 1)
+            The costs.
 
         Raises
         ------
@@ -328,7 +611,18 @@ class EditCost:
         return matrix
 
     def uniform_costs(self, n_labels: int) -> UniformCosts | None:
-        """Return γ over many labels that cost all the same, as a rule; None where a matrix is made of the labels."""
+        """Return uniform γ over many labels without a matrix.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        UniformCosts or None
+            The costs; None where they are not uniform, or so few that :meth:`node_matrix` is used.
+        """
         if not isinstance(self._rule, UniformRule) or n_labels <= MANY_LABELS:
             return None
         return UniformCosts(n_labels, self._rule.relabel, self._rule.insert_delete)
@@ -340,7 +634,7 @@ class EditCost:
         *,
         node_costs: FloatArray | None = None,
     ) -> FloatArray:
-        """Return γ over the given distinct edge labels and, last, the blank: float64 of shape (e + 1, e + 1).
+        """Return γ over the given distinct edge labels and, last, the blank.
 
         A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
         ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabeling an edge
@@ -358,6 +652,11 @@ class EditCost:
             γ over the node labels or codes in use, the blank last, where the caller has it already. Costs made
             from a callable or from attributes are checked against edges only if this or ``node_labels`` is given.
 
+        Returns
+        -------
+        float64 array of shape (e + 1, e + 1)
+            The costs.
+
         Examples
         --------
         >>> EditCost(edge_blank=0.5).edge_matrix(["-", "="])
@@ -366,57 +665,57 @@ class EditCost:
                [0.5, 0.5, 0. ]])
         """
         names = distinct_labels(labels)
-        costs = self._edge_costs(names)
-        if len(names) > 1:
-            nodes = self._rule.known_labels() if node_labels is None else distinct_labels(node_labels)
-            if node_costs is None:
-                node_costs = self._rule.matrix(nodes)
-            elif node_labels is None:
-                nodes = tuple(f"code {code}" for code in range(len(node_costs) - 1))
-            self._check_edges(names, costs, nodes, node_costs)
-        return costs
-
-    def _edge_costs(self, edges: tuple[Label, ...]) -> FloatArray:
-        """Return the costs between edges and, last, the blank."""
         if self._edges is None:
-            blank = self.edge_relabel / 2 * (len(edges) > 1) if self.edge_blank is None else self.edge_blank
-            return uniform_matrix(len(edges), self.edge_relabel, blank)
-        between = self._edges.matrix(edges, self.edge_relabel)
-        blank = float(between.max(initial=0.0)) / 2 if self.edge_blank is None else self.edge_blank
-        costs = np.full((len(edges) + 1, len(edges) + 1), blank)
-        costs[:-1, :-1] = np.minimum(between, 2 * blank) if blank > 0 else between
-        costs[-1, -1] = 0.0
-        return costs
-
-    def _check_edges(
-        self, edges: tuple[Label, ...], costs: FloatArray, nodes: tuple[Label, ...], node_costs: FloatArray
-    ) -> None:
-        """Raise unless replacing an edge and its node costs at most deleting and inserting them."""
-        e, f = np.unravel_index(int(np.argmax(costs[:-1, :-1])), (len(edges), len(edges)))
-        dearest, edge_blank = float(costs[e, f]), float(costs[e, -1])
-        blank = node_costs[:-1, -1]
-        slack = blank[:, None] + blank[None, :] - node_costs[:-1, :-1]
+            blank = self.edge_relabel / 2 * (len(names) > 1) if self.edge_blank is None else self.edge_blank
+            costs = uniform_matrix(len(names), self.edge_relabel, blank)
+        else:
+            between = self._edges.matrix(names, self.edge_relabel)
+            blank = float(between.max(initial=0.0)) / 2 if self.edge_blank is None else self.edge_blank
+            costs = np.full((len(names) + 1, len(names) + 1), blank)
+            costs[:-1, :-1] = np.minimum(between, 2 * blank) if blank > 0 else between
+            costs[-1, -1] = 0.0
+        if len(names) < 2:
+            return costs
+        nodes = self._rule.known_labels() if node_labels is None else distinct_labels(node_labels)
+        if node_costs is None:
+            node_costs = self._rule.matrix(nodes)
+        elif node_labels is None:
+            nodes = tuple(f"code {code}" for code in range(len(node_costs) - 1))
+        e, f = np.unravel_index(int(np.argmax(costs[:-1, :-1])), (len(names), len(names)))
+        dearest, deleting = float(costs[e, f]), node_costs[:-1, -1]
+        slack = deleting[:, None] + deleting[None, :] - node_costs[:-1, :-1]
         if not slack.size:
-            return
+            return costs
         a, b = np.unravel_index(int(np.argmin(slack)), slack.shape)
-        allowed = 2 * edge_blank + float(slack[a, b])
+        allowed, both = 2 * blank + float(slack[a, b]), 2 * blank + deleting[a] + deleting[b]
         # Sums are compared, not their differences: what is left of 1 + 0.1 - 1 is not 0.1 to the last digits.
-        if exceeds(dearest + node_costs[a, b], 2 * edge_blank + blank[a] + blank[b]):
-            needed = edge_blank + (dearest - allowed) / 2
+        if exceeds(dearest + node_costs[a, b], both):
             cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
             raise ValueError(
-                f"edge costs: replacing the edge label {edges[e]!r} by {edges[f]!r} costs {dearest:g} and "
+                f"edge costs: replacing the edge label {names[e]!r} by {names[f]!r} costs {dearest:g} and "
                 f"the node label {nodes[a]!r} by {nodes[b]!r} costs {node_costs[a, b]:g}, together more than "
-                f"deleting and inserting both ({2 * edge_blank + blank[a] + blank[b]:g}); use {cheaper}"
-                f"edge_blank ≥ {needed:g}"
+                f"deleting and inserting both ({both:g}); use {cheaper}edge_blank ≥ {blank + (dearest - allowed) / 2:g}"
             )
+        return costs
 
     def codebook(
         self,
         attributes: ArrayLike | Sketch,
         random_state: RandomState = None,
     ) -> Codebook:
-        """Quantize attribute vectors, one a row, into the codes that stand for them from then on.
+        """Quantize attribute vectors of nodes into codes.
+
+        Parameters
+        ----------
+        attributes : array-like (n, d) or Sketch
+            The attribute vectors.
+        random_state : int, Generator or None
+            Seed of k-means.
+
+        Returns
+        -------
+        Codebook
+            The codes and the costs between them.
 
         Examples
         --------
@@ -437,29 +736,40 @@ class EditCost:
         """
         if not isinstance(self._rule, AttributeRule):
             raise ValueError("only costs made by EditCost.from_attributes have a codebook of attributes")
-        rule = self._rule
-        sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, rule.missing)
-        scale = sketch.deviations() if rule.scale == "auto" else rule.scale
-        centers = quantize(sketch, rule.n_codes, random_state, rule.missing, scale)
-        return Codebook(centers, rule.metric, rule.blank, rule.relabel, rule.missing, scale)
+        book = _codebook(self._rule, attributes, random_state)
+        return replace(book, blank=self._rule.blank, relabel=self._rule.relabel)
 
     def edge_codebook(self, attributes: ArrayLike | Sketch, random_state: RandomState = None) -> Codebook:
-        """Quantize the attribute vectors of edges, one a row, into the codes that stand for them from then on."""
+        """Quantize attribute vectors of edges into codes.
+
+        Parameters
+        ----------
+        attributes : array-like (n, d) or Sketch
+            The attribute vectors.
+        random_state : int, Generator or None
+            Seed of k-means.
+
+        Returns
+        -------
+        Codebook
+            The codes and the costs between them.
+        """
         if self._edges is None:
             raise ValueError("only costs made by EditCost.from_attributes(edge_metric=…) have a codebook of edges")
-        edges = self._edges
-        sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, edges.missing)
-        scale = sketch.deviations() if edges.scale == "auto" else edges.scale
-        centers = quantize(sketch, edges.n_codes, random_state, edges.missing, scale)
-        return Codebook(centers, edges.metric, missing=edges.missing, scale=scale)
+        return _codebook(self._edges, attributes, random_state)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back."""
+        """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back.
+
+        Returns
+        -------
+        dict
+            The costs.
+        """
         edges: dict[str, Any] = {}
         if self._edges is not None:
             edges = {"edge_metric": self._edges.metric, "n_edge_codes": self._edges.n_codes}
             edges["edge_scale"] = scale_to_data(self._edges.scale)
-        # What was written before there were missing values reads as it did.
         missing = {} if self.missing is None else {"missing": self.missing}
         blanks = {"edge_relabel": self.edge_relabel, "edge_blank": self.edge_blank}
         return {**self._rule.to_dict(), **blanks, **edges, **missing}
@@ -468,42 +778,38 @@ class EditCost:
     def from_dict(cls, data: Mapping[str, Any]) -> EditCost:
         """Return the costs that :meth:`to_dict` described.
 
+        Parameters
+        ----------
+        data : mapping
+            What :meth:`to_dict` returned.
+
+        Returns
+        -------
+        EditCost
+            The costs.
+
         Examples
         --------
         >>> EditCost.from_dict(EditCost(relabel=0.5).to_dict())
         EditCost(relabel=0.5, insert_delete=1.0, edge_relabel=1.0, edge_blank=0.0)
         """
-        options = dict(data)
-        if "missing" in options:
-            missing = options.pop("missing")
-            return cls.from_dict(options).with_missing(missing)
-        if "edge_scale" in options:
-            edge_scale = checked_scale("edge_scale", options.pop("edge_scale"))
-            cost = cls.from_dict(options)
-            edges = None if cost._edges is None else replace(cost._edges, scale=edge_scale)
-            return cls._of(cost._rule, cost.edge_relabel, cost.edge_blank, edges)
-        kind = options.pop("kind", None)
-        if kind == "attributes" or "edge_metric" in options:
-            options.setdefault("scale", None)  # what was written before there were scales reads as it did
-        if kind == "uniform" and "edge_metric" in options:
-            return cls.from_attributes(blank=options.pop("insert_delete"), **options)
-        if kind == "matrix" and "edge_metric" in options:
-            labels = {"kind": kind, "labels": options.pop("labels"), "matrix": options.pop("matrix")}
-            return cls.from_attributes(relabel=cls.from_dict(labels), **options)
-        if kind == "attributes" and isinstance(options.get("relabel"), Mapping):
-            options["relabel"] = cls.from_dict(options["relabel"])
-        if kind == "attributes" and "edge_blank" not in options:
-            options["edge_blank"] = 0.0
-        makers: dict[Any, Callable[..., EditCost]] = {
-            "uniform": cls,
-            "matrix": cls.from_matrix,
-            "attributes": cls.from_attributes,
-        }
-        if kind not in makers:
+        kind, edges = data.get("kind"), None
+        if kind == "uniform":
+            rule: Rule = cls(data["relabel"], data["insert_delete"])._rule
+        elif kind == "matrix":
+            rule = cls.from_matrix(map(label_from_data, data["labels"]), data["matrix"])._rule
+        elif kind == "attributes":
+            relabel = cls.from_dict(data["relabel"]) if isinstance(data["relabel"], Mapping) else data["relabel"]
+            given = {name: data[name] for name in ("metric", "blank", "n_codes", "scale")}
+            rule = cls.from_attributes(**given, relabel=relabel)._rule
+        else:
             raise ValueError(f"data describes no edit costs: kind is {kind!r}")
-        if kind == "matrix":
-            options["labels"] = [label_from_data(label) for label in options["labels"]]
-        return makers[kind](**options)
+        if "edge_metric" in data:
+            scale = checked_scale("edge_scale", data["edge_scale"])
+            n_codes = _n_codes("n_edge_codes", data["n_edge_codes"])
+            edges = EdgeAttributes(_metric("edge_metric", data["edge_metric"]), n_codes, scale=scale)
+        cost = cls._of(rule, data["edge_relabel"], data["edge_blank"], edges)
+        return cost.with_missing(data["missing"]) if "missing" in data else cost
 
     def __repr__(self) -> str:
         edges = ""
@@ -516,25 +822,14 @@ class EditCost:
             + ("" if self.missing is None else f".with_missing({self.missing})")
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, EditCost):
-            return NotImplemented
-        return self._content() == other._content()
 
-    def __hash__(self) -> int:
-        return hash(self._content())
-
-    def _content(self) -> tuple[Any, ...]:
-        return (self._rule, self.edge_relabel, self.edge_blank, self._edges)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"EditCost cannot be changed: make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"EditCost cannot be changed: {name} cannot be deleted")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (EditCost._of, self._content())
+def _codebook(
+    rule: AttributeRule | EdgeAttributes, attributes: ArrayLike | Sketch, random_state: RandomState
+) -> Codebook:
+    sketch = attributes if isinstance(attributes, Sketch) else Sketch.of(attributes, rule.missing)
+    scale = sketch.deviations() if rule.scale == "auto" else rule.scale
+    centers = quantize(sketch, rule.n_codes, random_state, rule.missing, scale)
+    return Codebook(centers, rule.metric, missing=rule.missing, scale=scale)
 
 
 def _metric(name: str, value: str) -> Metric:

@@ -32,7 +32,7 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from relaxwl._deadline import Deadline, current_deadline
+from relaxwl._execution import Deadline, current_deadline
 from relaxwl._progress import ProgressBar, is_watched
 from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular, sha256
 from relaxwl.datasets.tu import ZIP_ERRORS, find_data_sets, load_tu
@@ -98,6 +98,10 @@ def fetch_tu(
         The name is not one of a data set of the collection.
     DownloadError
         The server cannot be reached, or what it sends is incomplete or unsafe. Nothing is left in the cache.
+
+    See Also
+    --------
+    load_tu : Read a local data set.
 
     Examples
     --------

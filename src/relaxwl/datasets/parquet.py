@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,17 @@ from numpy.typing import NDArray
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
 from relaxwl._validation import check_choice, check_integer, plain_targets
-from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, common_direction, common_names, join_labels, join_vectors, there_are
-from relaxwl.graphs.directions import symmetric
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.graphs.building import (
+    CollectionBuilder,
+    as_names,
+    common_direction,
+    common_names,
+    join_labels,
+    join_vectors,
+    symmetric,
+    there_are,
+)
 from relaxwl.graphs.labels import Label, Vocabulary, plain_label
 
 Batch = tuple[GraphCollection, NDArray[Any] | None]
@@ -49,14 +57,6 @@ STRUCT, BYTE_ARRAY = 12, 6
 BARE_NODES = 2**20
 
 
-@overload
-def read_parquet(
-    path: str | os.PathLike[str], *, target: str | None = "y", batch_size: None = None, **options: Any
-) -> Batch: ...
-@overload
-def read_parquet(
-    path: str | os.PathLike[str], *, target: str | None = "y", batch_size: int, **options: Any
-) -> Iterator[Batch]: ...
 def read_parquet(
     path: str | os.PathLike[str],
     *,
@@ -65,8 +65,11 @@ def read_parquet(
     directed: bool | None = None,
     missing: Label | None = None,
     edge_form: str | None = None,
-    **columns: Any,
-) -> Batch | Iterator[Batch]:
+    node_label: str | Sequence[str] | None = None,
+    edge_label: str | Sequence[str] | None = None,
+    node_attributes: str | Sequence[str] | None = None,
+    edge_attributes: str | Sequence[str] | None = None,
+) -> Any:
     """Read graphs from a Parquet file with a row for each; needs the extra ``parquet``.
 
     Parameters
@@ -93,11 +96,24 @@ def read_parquet(
     Returns
     -------
     graphs : GraphCollection
+        The graphs; with ``batch_size``, an iterator over pairs ``(graphs, y)`` is returned instead.
     y : array or None
+        The targets.
+
+    See Also
+    --------
+    write_parquet : Write such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet(Path(folder, "two.parquet"), GraphCollection.from_edges([(2, [(0, 1)]), (1, [])]))
+    ...     read_parquet(Path(folder, "two.parquet"))
+    (GraphCollection(2 graphs, 3 nodes, 1 edges), None)
     """
-    unknown = set(columns) - {"node_label", "edge_label", "node_attributes", "edge_attributes"}
-    if unknown:
-        raise TypeError(f"read_parquet has no argument {min(unknown)!r}")
+    columns = {"node_label": node_label, "edge_label": edge_label}
+    columns |= {"node_attributes": node_attributes, "edge_attributes": edge_attributes}
     if edge_form is not None:
         check_choice("edge_form", edge_form, EDGE_FORMS)
     asked = _Asked(target, directed, missing, edge_form, columns)
@@ -124,6 +140,11 @@ def write_parquet(
         The graphs, or batches of them (all directed or none, with the same labels and attributes), taken one by one.
     y : sequence, optional
         A value for each graph, where ``graphs`` is a collection.
+
+    See Also
+    --------
+    read_parquet : Read such a file.
+    write_tu : Write the TU layout.
 
     Examples
     --------
@@ -297,7 +318,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
 
 
 class _Chunk(NamedTuple):
-    """What the end of the file says of one column of a group of rows."""
+    """Description of one column of a group of rows, from the end of the file."""
 
     name: str
     path: str

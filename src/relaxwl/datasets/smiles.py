@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from relaxwl._validation import check_choice, check_integer
-from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.graphs.building import common_names
+from relaxwl.graphs.building import CollectionBuilder, common_names
 
 # What an atom can be labeled by, in the order in which it stands in the label.
 ATOM_FEATURES: dict[str, Callable[[Any], str]] = {

@@ -12,32 +12,25 @@ alone. No kernel was run to choose them; please keep it so, or the benchmark say
 
 import random
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._validation import RandomState, as_generator, check_integer, check_number
-from relaxwl.graphs import GraphCollection, assemble
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.graphs.building import assemble
 
 EGONET_MODELS = ("triads", "communities", "geometry", "activity")
 """Names of the classes of :func:`make_egonets`, in the order of their numbers in ``y``."""
 
-
-class _Level(NamedTuple):
-    """Ranges from which the counts of a density level are drawn uniformly."""
-
-    n_nodes: tuple[int, int]
-    density: tuple[float, float]
-
-
-# Level 1 has the ranges of the published EGONETS-1 (130 to 150 nodes, density 0.03 to 0.09).
+# Ranges of nodes and densities from which the counts of a level are drawn; level 1 is the published EGONETS-1.
 _LEVELS = {
-    1: _Level((130, 150), (0.03, 0.09)),
-    2: _Level((170, 190), (0.07, 0.11)),
-    3: _Level((210, 230), (0.11, 0.15)),
-    4: _Level((250, 270), (0.15, 0.19)),
+    1: ((130, 150), (0.03, 0.09)),
+    2: ((170, 190), (0.07, 0.11)),
+    3: ((210, 230), (0.11, 0.15)),
+    4: ((250, 270), (0.15, 0.19)),
 }
 
 # Below this size the lowest density would leave less than one edge a node, and the levels would be the same.
@@ -96,7 +89,12 @@ def make_egonets(
     graphs : GraphCollection
         Unlabeled graphs in random order, with their nodes in random order.
     y : int array, shape (n_graphs,)
-        The class of each graph, a position in ``EGONET_MODELS``.
+        The class of each graph: 0 ``triads``, 1 ``communities``, 2 ``geometry``, 3 ``activity``.
+
+    See Also
+    --------
+    make_perturbed : Noisy copies of template graphs.
+    make_block_graphs : Classes that differ in large-scale structure.
 
     Notes
     -----
@@ -168,9 +166,17 @@ def make_egonets(
     """
     check_integer("n_graphs", n_graphs, 1)
     check_integer("level", level, min(_LEVELS), max(_LEVELS))
-    nodes = _LEVELS[level].n_nodes if n_nodes is None else _node_range(n_nodes)
+    nodes: Any = _LEVELS[level][0]
+    if n_nodes is not None:
+        nodes = tuple(n_nodes) if isinstance(n_nodes, (tuple, list)) else (n_nodes, n_nodes)
+        if len(nodes) != 2 or nodes[0] > nodes[1]:
+            raise ValueError(f"n_nodes must be a number of nodes or a pair (lowest, highest), not {n_nodes!r}")
+        for bound in nodes:
+            check_integer("n_nodes", bound, _FEWEST_NODES)
     rng = as_generator(random_state)
-    sizes, edge_counts = _draw_counts(n_graphs, nodes, _LEVELS[level].density, rng)
+    sizes = rng.integers(nodes[0], nodes[1] + 1, n_graphs)
+    drawn = np.rint(rng.uniform(*_LEVELS[level][1], n_graphs) * sizes * (sizes - 1) / 2).astype(np.int64)
+    edge_counts = np.maximum(drawn, sizes)  # one edge a node is what it takes to leave no node isolated
     if twins:
         draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
         sizes, edge_counts = sizes[draw], edge_counts[draw]
@@ -224,6 +230,10 @@ def make_perturbed(
     y : int array, shape (n_graphs,)
         The class of each graph, from 0 to ``n_classes - 1``.
 
+    See Also
+    --------
+    make_egonets : Ego networks of four random network models.
+
     Examples
     --------
     >>> graphs, y = make_perturbed(6, n_classes=3, n_nodes=10, rewired=0.2, n_labels=4, random_state=0)
@@ -236,13 +246,26 @@ def make_perturbed(
         check_integer(name, value, least)
     if n_labels is not None:
         check_integer("n_labels", n_labels, 1)
-    n_edges, n_moved = _edge_numbers(n_nodes, n_edges, rewired)
+    n_pairs = n_nodes * (n_nodes - 1) // 2
+    n_edges = min(2 * n_nodes, n_pairs) if n_edges is None else check_integer("n_edges", n_edges, 0)
+    if n_edges > n_pairs:
+        raise ValueError(f"n_edges is {n_edges}, but {n_nodes} nodes have only {n_pairs} pairs")
+    n_moved = round(check_number("rewired", rewired, zero=True, most=1) * n_edges)
+    if n_moved > n_pairs - n_edges:
+        raise ValueError(
+            f"rewired={rewired} moves {n_moved} of {n_edges} edges, but only {n_pairs - n_edges} node pairs "
+            "are free; lower rewired or n_edges"
+        )
     rng = as_generator(random_state)
     pairs = _all_pairs(n_nodes)
     templates = [rng.permutation(len(pairs)) for _ in range(n_classes)]
     labels = [rng.permutation(np.arange(n_nodes) % n_labels) for _ in range(n_classes)] if n_labels else None
     y = rng.permutation(n_graphs) % n_classes
-    edges = [pairs[_moved(templates[c], n_edges, n_moved, rng)] for c in y]
+    edges = []
+    for c in y:  # the first pairs of a template are its edges, some of which are exchanged for others
+        kept = rng.permutation(n_edges)[n_moved:]
+        added = n_edges + rng.choice(len(pairs) - n_edges, n_moved, replace=False)
+        edges.append(pairs[templates[c][np.concatenate([kept, added])]])
     return _collect(np.full(n_graphs, n_nodes), edges, rng, None if labels is None else [labels[c] for c in y]), y
 
 
@@ -284,6 +307,10 @@ def make_block_graphs(
     y : int array, shape (n_graphs,)
         The class of each graph, 0 or 1.
 
+    See Also
+    --------
+    make_egonets : Ego networks of four random network models.
+
     Examples
     --------
     >>> graphs, y = make_block_graphs(10, random_state=0)
@@ -311,7 +338,7 @@ def make_block_graphs(
     return _collect(np.full(n_graphs, n_blocks * block_size), edges, rng), y
 
 
-def _block_plans(n_blocks: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _block_plans(n_blocks: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which blocks are joined in either class: a random tree and one more edge, with equal degree multisets.
 
     The two edges close cycles of different lengths, so that the plans are not the same in another order.
@@ -327,7 +354,10 @@ def _block_plans(n_blocks: int, rng: np.random.Generator) -> tuple[NDArray[np.bo
             lengths = found.setdefault(ends, {})
             lengths.setdefault(_tree_distance(tree, *pair.tolist()), pair)
             if len(lengths) == 2:
-                return tuple(_with_edge(tree, pair) for pair in lengths.values())  # type: ignore[return-value]
+                plans = np.stack([tree, tree])
+                for plan, (a, b) in zip(plans, lengths.values(), strict=True):
+                    plan[a, b] = plan[b, a] = True
+                return plans
 
 
 def _tree_distance(joined: NDArray[np.bool_], source: int, target: int) -> int:
@@ -336,12 +366,6 @@ def _tree_distance(joined: NDArray[np.bool_], source: int, target: int) -> int:
     while not reached[target]:
         reached, steps = joined[reached].any(axis=0), steps + 1
     return steps
-
-
-def _with_edge(joined: NDArray[np.bool_], pair: Int64) -> NDArray[np.bool_]:
-    plan = joined.copy()
-    plan[pair[0], pair[1]] = plan[pair[1], pair[0]] = True
-    return plan
 
 
 # ----------------------------------------------------------------------------------------------- network models
@@ -501,16 +525,6 @@ def _squared_distances(a: Float64, b: Float64) -> Float64:
 # ------------------------------------------------------------------------------------------ counts and assembly
 
 
-def _draw_counts(
-    number: int, nodes: tuple[int, int], density: tuple[float, float], rng: np.random.Generator
-) -> tuple[Int64, Int64]:
-    """Draw numbers of nodes and of edges."""
-    sizes = rng.integers(nodes[0], nodes[1] + 1, number)
-    edges = np.rint(rng.uniform(*density, number) * sizes * (sizes - 1) / 2).astype(np.int64)
-    # One edge a node is what it takes to leave no node isolated.
-    return sizes, np.maximum(edges, sizes)
-
-
 def _balanced_classes(values: Float64, n_classes: int, rng: np.random.Generator) -> Int64:
     """Deal out classes until the class means of every column differ by no more than they do on average."""
     variance = values.var(axis=0, ddof=min(1, len(values) - 1))
@@ -522,14 +536,6 @@ def _balanced_classes(values: Float64, n_classes: int, rng: np.random.Generator)
         if ((sums**2 / sizes).sum(axis=0) <= (n_classes - 1) * variance).all():
             break
     return y
-
-
-def _moved(template: Int64, n_edges: int, n_moved: int, rng: np.random.Generator) -> Int64:
-    """Return pair numbers: the first ``n_edges`` of the template, ``n_moved`` exchanged for some of the others."""
-    kept = rng.permutation(n_edges)[n_moved:]
-    added = n_edges + rng.choice(len(template) - n_edges, n_moved, replace=False)
-    moved: Int64 = template[np.concatenate([kept, added])]
-    return moved
 
 
 def _collect(
@@ -544,37 +550,3 @@ def _collect(
         node_labels = np.empty(int(offsets[-1]), np.int64)
         node_labels[np.concatenate(numbers)] = np.concatenate(labels)
     return GraphCollection(**assemble(offsets, joined, node_labels=node_labels))
-
-
-# ------------------------------------------------------------------------------------------------------ arguments
-
-
-def _node_range(n_nodes: Any) -> tuple[int, int]:
-    """Return the lowest and the highest number of nodes that a user asks for."""
-    bounds = tuple(n_nodes) if isinstance(n_nodes, (tuple, list)) else (n_nodes, n_nodes)
-    if len(bounds) != 2:
-        raise ValueError(f"n_nodes must be a number of nodes or a pair (lowest, highest), not {n_nodes!r}")
-    for bound in bounds:
-        check_integer("n_nodes", bound, _FEWEST_NODES)
-    if bounds[0] > bounds[1]:
-        raise ValueError(f"n_nodes must be a pair (lowest, highest), but {bounds[0]} is more than {bounds[1]}")
-    return int(bounds[0]), int(bounds[1])
-
-
-def _edge_numbers(n_nodes: int, n_edges: int | None, rewired: float) -> tuple[int, int]:
-    """Return how many edges a sample has and how many of them are moved."""
-    n_pairs = n_nodes * (n_nodes - 1) // 2
-    if n_edges is None:
-        n_edges = min(2 * n_nodes, n_pairs)
-    check_integer("n_edges", n_edges, 0)
-    if n_edges > n_pairs:
-        raise ValueError(f"n_edges is {n_edges}, but {n_nodes} nodes have only {n_pairs} pairs")
-    if isinstance(rewired, bool) or not 0 <= rewired <= 1:
-        raise ValueError(f"rewired must be a fraction from 0 to 1, not {rewired!r}")
-    n_moved = round(rewired * n_edges)
-    if n_moved > n_pairs - n_edges:
-        raise ValueError(
-            f"rewired={rewired} moves {n_moved} of {n_edges} edges, but only {n_pairs - n_edges} node pairs "
-            "are free; lower rewired or n_edges"
-        )
-    return n_edges, n_moved

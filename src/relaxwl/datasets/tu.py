@@ -1,28 +1,35 @@
 """Reading data sets in the layout of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and their kin."""
 
 import contextlib
+import io
 import logging
 import lzma
 import os
+import secrets
+import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._storage import is_readable, member_pieces, require_regular
-from relaxwl.datasets._compiled import parse_floats, parse_integers
-from relaxwl.graphs import GraphCollection, GraphError, assemble
+from relaxwl._storage import atomic_write, is_readable, member_pieces, naming_file, require_regular
+from relaxwl._validation import plain_targets, warn_user
+from relaxwl.datasets._compiled import parse_integers
+from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.graphs.building import assemble
+from relaxwl.graphs.labels import Label, plain_label
 
 logger = logging.getLogger(__name__)
-Found = TypeVar("Found")
 
 OPTIONAL = ("graph_labels", "graph_attributes", "node_labels", "node_attributes", "edge_labels", "edge_attributes")
 # What the zip reader raises on damaged, cut or encrypted files; it seeks to wherever a damaged directory points.
@@ -34,8 +41,6 @@ ZIP_ERRORS = (
 BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
 # More columns of labels than anybody has, and few enough to be compared as one value.
 MAX_LABEL_COLUMNS = 2**20
-# Cells that need Python's own reading of numbers are read so many at a time: as objects they are large.
-DECIDED_AT_ONCE = 2**14
 # Beyond this, neighboring integers share a double.
 MAX_EXACT_INTEGER = 2**53
 
@@ -46,7 +51,7 @@ class TUFormatError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class TUDataset:
-    """All that the files of a TU data set say.
+    """Content of the files of a TU data set.
 
     Attributes
     ----------
@@ -74,7 +79,7 @@ class TUDataset:
 
 
 def load_tu(
-    path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False, symmetrize: bool = True
+    path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False
 ) -> tuple[GraphCollection, NDArray[Any]]:
     r"""Read a data set in TU layout from a folder or a zip file.
 
@@ -87,8 +92,6 @@ def load_tu(
         Optional files to leave unread, such as ``{"edge_attributes"}``.
     directed : bool
         Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
-    symmetrize : bool
-        ``symmetrize=False`` is another way to say ``directed=True``.
 
     Returns
     -------
@@ -104,6 +107,12 @@ def load_tu(
     TUFormatError
         A ValueError that names the file and the line.
 
+    See Also
+    --------
+    read_tu : Also return the values of classes, graph attributes and the names of the files.
+    fetch_tu : Download a data set of the public collection.
+    write_tu : Write a data set.
+
     Examples
     --------
     >>> import tempfile
@@ -118,7 +127,7 @@ def load_tu(
     array([1, 0])
     >>> folder.cleanup()
     """
-    dataset = read_tu(path, ignore=ignore, directed=directed, symmetrize=symmetrize)
+    dataset = read_tu(path, ignore=ignore, directed=directed)
     if dataset.y is None:
         raise TUFormatError(
             f"{os.fspath(path)}: neither {dataset.name}_graph_labels.txt nor {dataset.name}_graph_attributes.txt is "
@@ -127,16 +136,45 @@ def load_tu(
     return dataset.graphs, dataset.y
 
 
-def read_tu(
-    path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False, symmetrize: bool = True
-) -> TUDataset:
-    """Read a data set in TU layout with everything that its files say; see :func:`load_tu` for the parameters."""
+def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), directed: bool = False) -> TUDataset:
+    r"""Read a data set in TU layout with everything that its files contain.
+
+    Parameters
+    ----------
+    path : path
+        A folder or a zip file, as in :func:`load_tu`.
+    ignore : collection of str
+        Optional files to leave unread, such as ``{"edge_attributes"}``.
+    directed : bool
+        Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
+
+    Returns
+    -------
+    TUDataset
+        ``name``, ``graphs``, ``y`` (None without targets), ``classes`` (values of the classes in the file),
+        ``graph_attributes`` and ``optional_files``.
+
+    See Also
+    --------
+    load_tu : Return graphs and targets alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tu(f"{folder}/TWO.zip", GraphCollection.from_edges([(2, [(0, 1)]), (1, [])]), [5, 7])
+    ...     read_tu(f"{folder}/TWO.zip").classes
+    (5, 7)
+    """
     unknown = sorted(set(ignore) - set(OPTIONAL))
     if unknown:
         raise ValueError(f"ignore names {unknown[0]!r}, which is none of {', '.join(OPTIONAL)}")
     with _open_files(Path(path)) as files:
-        files.check_memory(ignore)
-        files.warn_misnamed_files()
+        size = sum(size for kind, (size, _) in files.readers.items() if kind not in ignore)
+        _check_memory(2 * size, f"reading {files.place} ({size} bytes)")
+        for name in files.misnamed:  # a letter wrong, and labels would be missing
+            other = "is no file of the TU layout and is left unread; is its name right?"
+            logger.warning("%s: %s %s", files.place, name, other)
         indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
         edges = _Table(files, "A", integers=True, n_columns=2)
         optional = {
@@ -153,11 +191,28 @@ def read_tu(
     counted_in = {"graph": "graph_labels", "node": "graph_indicator", "edge": "A"}
     for kind, table in optional.items():
         what = kind.split("_")[0]
-        table.check_length(counts[what], f"{files.name}_{counted_in[what]}.txt")
-        table.check_finite(allow_nan=what == "graph")
-    graphs = _collection(
-        offsets, pairs, optional, lambda row: f"{edges.path}, line {row + 1}", directed or not symmetrize
-    )
+        table.check(counts[what], f"{files.name}_{counted_in[what]}.txt", allow_nan=what == "graph")
+    node_labels, node_tuples = _label_codes(optional.get("node_labels"))
+    edge_labels, edge_tuples = _label_codes(optional.get("edge_labels"))
+    try:
+        arguments = assemble(
+            offsets,
+            pairs,
+            directed=directed,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            node_attributes=optional["node_attributes"].rows if "node_attributes" in optional else None,
+            edge_attributes=optional["edge_attributes"].rows if "edge_attributes" in optional else None,
+            where=lambda row: f"{edges.path}, line {row + 1}",
+        )
+    except GraphError as error:
+        advice = "directed=True reads them as arcs, ignore={'edge_labels', 'edge_attributes'} the edges alone"
+        raise TUFormatError(f"{error}; {advice}") from None
+    if node_tuples is not None:
+        arguments["node_vocabulary"] = node_tuples
+    if edge_tuples is not None:
+        arguments["edge_vocabulary"] = edge_tuples
+    graphs = GraphCollection(**arguments)
     classes, y = None, None
     attributes = optional["graph_attributes"].rows if "graph_attributes" in optional else None
     if "graph_labels" in optional:
@@ -177,43 +232,38 @@ def _check_memory(needed: int, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file that is there: its size, and a function that reads its bytes."""
-
-    size: int
-    read: Callable[[], bytes]
-
-
-@dataclass(frozen=True)
 class _Files:
-    """The files of one data set by kind, where they are, and the names of others beside them."""
+    """The files of one data set by kind (their sizes, and functions that read them), their place, and other names."""
 
     name: str
     place: str
-    readers: dict[str, _File]
-    misnamed: tuple[str, ...]
+    readers: dict[str, tuple[int, Callable[[], bytes]]]
+    misnamed: list[str]
 
-    def path(self, kind: str) -> str:
-        """Return what to call a file in a message."""
-        return f"{self.place}/{self.name}_{kind}.txt"
+    @classmethod
+    def of(cls, path: Path, found: dict[str, tuple[int, Callable[[], bytes]]]) -> "_Files":
+        """Return the files of the one data set among relative paths."""
+        stems = find_data_sets(found)
+        if not stems:
+            raise TUFormatError(f"{path} holds no data set in TU layout: there is no file NAME_A.txt in it")
+        if len(stems) > 1:
+            names = ", ".join(stems[:10]) + (", ..." if len(stems) > 10 else "")
+            raise TUFormatError(f"{path} holds {len(stems)} data sets ({names}); give the path of one of them")
+        kinds = {f"{stems[0]}_{kind}.txt": kind for kind in ("A", "graph_indicator", *OPTIONAL)}
+        folder, name = PurePosixPath(stems[0]).parent, PurePosixPath(stems[0]).name
+        others = {PurePosixPath(file) for file in found.keys() - kinds.keys()}
+        beside = sorted(file.name for file in others if file.parent == folder)
+        return cls(
+            name,
+            str(path) if str(folder) == "." else f"{path}/{folder}",
+            {kind: found[file] for file, kind in kinds.items() if file in found},
+            [file for file in beside if _looks_like_data(file.lower(), name.lower())],
+        )
 
-    def read(self, kind: str) -> bytes:
-        """Return the bytes of a file."""
-        if kind not in self.readers:
-            raise TUFormatError(f"{self.path(kind)} is missing; the TU layout requires it")
-        return self.readers[kind].read()
 
-    def check_memory(self, ignore: Collection[str]) -> None:
-        """Refuse files that would fill the memory, before any of them is read."""
-        size = sum(file.size for kind, file in self.readers.items() if kind not in ignore)
-        _check_memory(2 * size, f"reading {self.place} ({size} bytes)")
-
-    def warn_misnamed_files(self) -> None:
-        """Warn about files whose names are nearly those of the layout: a letter wrong, and labels would be missing."""
-        for name in self.misnamed:
-            logger.warning(
-                "%s: %s is no file of the TU layout and is left unread; is its name right?", self.place, name
-            )
+def _looks_like_data(file: str, name: str) -> bool:
+    related = file.startswith(f"{name}_") or "label" in file or "attribute" in file
+    return related and "readme" not in file and not file.startswith(".")
 
 
 @contextlib.contextmanager
@@ -223,8 +273,14 @@ def _open_files(path: Path) -> Iterator[_Files]:
         names = {file.name: file for file in path.glob("*.txt")}
         if not find_data_sets(names):
             names = {f"{file.parent.name}/{file.name}": file for file in path.glob("*/*.txt")}
-        stem = _only_data_set(path, find_data_sets(names))
-        yield _files(path, stem, {name: _file_in_folder(file) for name, file in _of_set(stem, names).items()})
+
+        def read(file: Path) -> bytes:
+            size = require_regular(file)
+            with file.open("rb") as opened:
+                return opened.read(size)  # not more, should it grow
+
+        sizes = {name: file.stat().st_size if file.is_file() else 0 for name, file in names.items()}
+        yield _Files.of(path, {name: (sizes[name], partial(read, file)) for name, file in names.items()})
         return
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}")
@@ -234,28 +290,20 @@ def _open_files(path: Path) -> Iterator[_Files]:
     with path.open("rb") as file:
         with _damage_reported(path):
             archive = zipfile.ZipFile(file)
-        members = _distinct_members(path, archive)
-        stem = _only_data_set(path, find_data_sets(members))
-        yield _files(
-            path, stem, {name: _file_in_zip(path, archive, info) for name, info in _of_set(stem, members).items()}
-        )
+        members: dict[str, tuple[int, Callable[[], bytes]]] = {}
 
+        def unpack(info: zipfile.ZipInfo) -> bytes:
+            if not is_readable(info):
+                raise TUFormatError(f"{path}: {info.filename} is packed in a way that is not read here; use deflate")
+            with _damage_reported(path):
+                return b"".join(member_pieces(archive, info))
 
-def _of_set(stem: str, paths: dict[str, Found]) -> dict[str, Found]:
-    """Return what lies in the folder of the data set."""
-    folder = PurePosixPath(stem).parent
-    return {path: found for path, found in paths.items() if PurePosixPath(path).parent == folder}
-
-
-def _distinct_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name; a name that occurs twice could mean either."""
-    members: dict[str, zipfile.ZipInfo] = {}
-    for info in archive.infolist():
-        name = info.filename.replace("\\", "/")  # some archivers write the separators of Windows
-        if name in members and not info.is_dir():
-            raise TUFormatError(f"{path} holds {name} twice; pack it again with one of them")
-        members[name] = info
-    return members
+        for info in archive.infolist():
+            name = info.filename.replace("\\", "/")  # some archivers write the separators of Windows
+            if name in members and not info.is_dir():
+                raise TUFormatError(f"{path} holds {name} twice; pack it again with one of them")
+            members[name] = info.file_size, partial(unpack, info)
+        yield _Files.of(path, members)
 
 
 def find_data_sets(paths: Collection[str]) -> list[str]:
@@ -271,52 +319,6 @@ def find_data_sets(paths: Collection[str]) -> list[str]:
             if path.endswith(ending) and not hidden:
                 stems.add(path.removesuffix(ending))
     return sorted(stems)
-
-
-def _only_data_set(path: Path, stems: list[str]) -> str:
-    if not stems:
-        raise TUFormatError(f"{path} holds no data set in TU layout: there is no file NAME_A.txt in it")
-    if len(stems) > 1:
-        names = ", ".join(stems[:10]) + (", ..." if len(stems) > 10 else "")
-        raise TUFormatError(f"{path} holds {len(stems)} data sets ({names}); give the path of one of them")
-    return stems[0]
-
-
-def _files(path: Path, stem: str, found: dict[str, _File]) -> _Files:
-    kinds = {f"{stem}_{kind}.txt": kind for kind in ("A", "graph_indicator", *OPTIONAL)}
-    folder, name = PurePosixPath(stem).parent, PurePosixPath(stem).name
-    others = sorted(PurePosixPath(other).name for other in found.keys() - kinds.keys())
-    return _Files(
-        name=name,
-        place=str(path) if str(folder) == "." else f"{path}/{folder}",
-        readers={kind: found[file] for file, kind in kinds.items() if file in found},
-        misnamed=tuple(other for other in others if _looks_like_data(other, name)),
-    )
-
-
-def _looks_like_data(file: str, name: str) -> bool:
-    text = file.lower()
-    related = text.startswith(f"{name.lower()}_") or "label" in text or "attribute" in text
-    return related and "readme" not in text and not text.startswith(".")
-
-
-def _file_in_folder(path: Path) -> _File:
-    def read() -> bytes:
-        size = require_regular(path)
-        with path.open("rb") as file:
-            return file.read(size)  # not more, should it grow
-
-    return _File(path.stat().st_size if path.is_file() else 0, read)
-
-
-def _file_in_zip(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _File:
-    def read() -> bytes:
-        if not is_readable(info):
-            raise TUFormatError(f"{path}: {info.filename} is packed in a way that is not read here; use deflate")
-        with _damage_reported(path):
-            return b"".join(member_pieces(archive, info))
-
-    return _File(info.file_size, read)
 
 
 @contextlib.contextmanager
@@ -335,8 +337,11 @@ class _Table:
     """The numbers of one file, and where they came from."""
 
     def __init__(self, files: _Files, kind: str, *, integers: bool, n_columns: int | None) -> None:
-        self.path = files.path(kind)
-        self._raw = files.read(kind).removeprefix(b"\xef\xbb\xbf")  # Windows editors mark UTF-8 files so
+        self.path = f"{files.place}/{files.name}_{kind}.txt"
+        if kind not in files.readers:
+            raise TUFormatError(f"{self.path} is missing; the TU layout requires it")
+        # Windows editors mark UTF-8 files; empty lines at the end mean nothing.
+        self._raw = files.readers[kind][1]().removeprefix(b"\xef\xbb\xbf").rstrip()
         if n_columns is None:
             end = self._raw.find(b"\n")
             n_columns = self._raw.count(b",", 0, end if end >= 0 else None) + 1
@@ -346,106 +351,65 @@ class _Table:
         """Return the error for a row; lines are counted from 1."""
         return TUFormatError(f"{self.path}, line {row + 1}: {problem}")
 
-    def check_length(self, expected: int, reference: str) -> None:
-        """Refuse another number of lines than that of the file that counts them."""
+    def check(self, expected: int, reference: str, *, allow_nan: bool) -> None:
+        """Refuse another number of lines than that of the file that counts them, and attributes that are not finite."""
         found = len(self.rows)
         if found != expected:
             place = expected if found > expected else max(found - 1, 0)
             raise self.fail(place, f"the file has {found} lines, but {reference} asks for {expected}")
-
-    def check_finite(self, *, allow_nan: bool) -> None:
-        """Refuse infinite attributes, and those that are not a number."""
         if self.rows.dtype.kind == "f":
             refused = np.isinf(self.rows) if allow_nan else ~np.isfinite(self.rows)
             for row in np.flatnonzero(refused.any(axis=1))[:1]:
                 raise self.fail(row, f"{self._line(row)!r} holds a value that is not finite")
 
     def _line(self, row: int) -> str:
-        text = self._raw_line(row).strip().decode(errors="replace")
+        text = self._raw.split(b"\n")[row].strip().decode(errors="replace")
         return text if len(text) <= 60 else text[:57] + "..."
 
-    def _raw_line(self, row: int) -> bytes:
-        start = 0
-        for _ in range(row):
-            start = self._raw.index(b"\n", start) + 1
-        end = self._raw.find(b"\n", start)
-        return self._raw[start : end if end >= 0 else None]
-
-    def _room(self, n_columns: int) -> tuple[int, int]:
-        """Return the shape of a table for all lines up to the first wrong one, and that.
-
-        Right lines hold a comma between two columns, so commas bound their number as newlines do: a first line of many
-        commas above many empty lines asks for no more than it holds.
-        """
+    def _integers(self, n_columns: int) -> Int64:
+        # Right lines hold a comma between two columns, so commas bound their number as newlines do: a first line of
+        # many commas above many empty lines asks for no more than it holds.
         n_lines = self._raw.count(b"\n") + 1
         if n_columns > 1:
             n_lines = min(n_lines, self._raw.count(b",") // (n_columns - 1) + 1)
         _check_memory(8 * n_lines * n_columns, f"reading {self.path}, {n_lines} lines of {n_columns} columns,")
-        return n_lines, n_columns
-
-    def _integers(self, n_columns: int) -> Int64:
-        table = np.empty(self._room(n_columns), np.int64)
+        table = np.empty((n_lines, n_columns), np.int64)
         n_rows, bad = parse_integers(np.frombuffer(self._raw, np.uint8), table)
-        if bad >= 0 and self._raw[bad:].strip():
-            return self._integral(self._floats(n_columns))
-        return table[:n_rows]
-
-    def _integral(self, values: Float64) -> Int64:
-        """Accept integers written as decimals, 1.0 or 1e0, as ``numpy.savetxt`` does."""
+        if bad < 0:
+            return table[:n_rows]
+        # Integers may be written as decimals, 1.0 or 1e0, as ``numpy.savetxt`` does.
+        values = self._floats(n_columns)
         fits = np.isfinite(values) & (np.abs(values) < MAX_EXACT_INTEGER)
         integral = fits & (np.floor(values, where=fits, out=np.zeros_like(values)) == values)
         for row in np.flatnonzero(~integral.all(axis=1))[:1]:
             problem = "does not hold integers" if fits[row].all() else "holds a number that is too large or infinite"
             raise self.fail(row, f"{self._line(row)!r} {problem}")
-        # Of 1e-400 or 0.000…1 nothing is left in a double: a 0 must be written without other digits.
-        lines = self._raw.split(b"\n") if (values == 0).any() else []
-        for row, column in np.argwhere(values == 0).tolist():
-            if lines[row].split(b",")[column].lower().partition(b"e")[0].strip(b" \t\r+-0."):
-                raise self.fail(row, f"{self._line(row)!r} does not hold integers")
         return values.astype(np.int64)
 
     def _floats(self, n_columns: int) -> Float64:
-        table = np.empty(self._room(n_columns), np.float64)
-        # Pages that nothing is written to take no memory, so room for the worst case is free.
-        undecided = np.empty((table.size, 3), np.int64)
-        n_rows, n_undecided, bad = parse_floats(np.frombuffer(self._raw, np.uint8), table, undecided)
-        for first in range(0, n_undecided, DECIDED_AT_ONCE):
-            cells, starts, stops = undecided[first : min(first + DECIDED_AT_ONCE, n_undecided)].T
-            table.reshape(-1)[cells] = self._decide(starts.tolist(), stops.tolist(), cells // n_columns)
-        if bad >= 0 and self._raw[bad:].strip():
-            raise self.fail(n_rows, self._what_is_wrong(n_rows, n_columns))
-        return table[:n_rows]
-
-    def _decide(self, starts: list[int], stops: list[int], rows: Int64) -> list[float]:
-        """Return the doubles nearest to numbers of any length, at the given bytes of the file."""
         raw = self._raw
-        texts = [raw[start:stop] for start, stop in zip(starts, stops, strict=True)]
-        try:
-            if b"_" not in raw[starts[0] : stops[-1]]:  # Python reads 1_0 as 10
-                return [float(text) for text in texts]
-        except ValueError:
-            pass
-        for text, row in zip(texts, rows, strict=True):
-            if not _is_number(text):
-                raise self.fail(row, f"{text.strip().decode(errors='replace')[:60]!r} is not a number")
-        return [float(text) for text in texts]
-
-    def _what_is_wrong(self, row: int, n_columns: int) -> str:
-        line = self._line(row)
-        found = self._raw_line(row).count(b",") + 1
-        if not line:
-            return "the line is empty, but not the last"
-        if found != n_columns:
-            return f"{line!r} has {found} columns separated by commas, but {n_columns} are expected"
-        return f"{line!r} has an empty cell"
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return b"_" not in text
+        with contextlib.suppress(ValueError):
+            values = np.loadtxt(io.BytesIO(raw), np.float64, comments=None, delimiter=",", ndmin=2) if raw else None
+            if values is not None and values.shape == (raw.count(b"\n") + 1, n_columns):
+                return np.asarray(values)
+        # Python finds what is wrong.
+        found = array("d")
+        for row, line in enumerate(raw.split(b"\n") if raw else []):
+            cells = line.split(b",")
+            if not line.strip():
+                raise self.fail(row, "the line is empty, but not the last")
+            if len(cells) != n_columns:
+                columns = f"has {len(cells)} columns separated by commas, but {n_columns} are expected"
+                raise self.fail(row, f"{self._line(row)!r} {columns}")
+            for cell in cells:
+                try:
+                    found.append(float(b"x" if b"_" in cell else cell))  # Python reads 1_0 as 10
+                except ValueError:
+                    if not cell.strip():
+                        raise self.fail(row, f"{self._line(row)!r} has an empty cell") from None
+                    shown = cell.strip().decode(errors="replace")[:60]
+                    raise self.fail(row, f"{shown!r} is not a number") from None
+        return np.array(found, np.float64).reshape(-1, n_columns)
 
 
 # ------------------------------------------------------------------------------------------------- making graphs
@@ -476,32 +440,6 @@ def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
         empty = np.flatnonzero(counts == 0)
         logger.warning("%s: %d graphs have no nodes, the first is graph %d", indicator.path, len(empty), empty[0] + 1)
     return prefix_sums(counts)
-
-
-def _collection(
-    offsets: Int64, pairs: Int64, optional: dict[str, _Table], where: Callable[[int], str], directed: bool
-) -> GraphCollection:
-    node_labels, node_tuples = _label_codes(optional.get("node_labels"))
-    edge_labels, edge_tuples = _label_codes(optional.get("edge_labels"))
-    try:
-        arguments = assemble(
-            offsets,
-            pairs,
-            directed=directed,
-            node_labels=node_labels,
-            edge_labels=edge_labels,
-            node_attributes=optional["node_attributes"].rows if "node_attributes" in optional else None,
-            edge_attributes=optional["edge_attributes"].rows if "edge_attributes" in optional else None,
-            where=where,
-        )
-    except GraphError as error:
-        advice = "directed=True reads them as arcs, ignore={'edge_labels', 'edge_attributes'} the edges alone"
-        raise TUFormatError(f"{error}; {advice}") from None
-    if node_tuples is not None:
-        arguments["node_vocabulary"] = node_tuples
-    if edge_tuples is not None:
-        arguments["edge_vocabulary"] = edge_tuples
-    return GraphCollection(**arguments)
 
 
 def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, ...], ...] | None]:
@@ -535,3 +473,111 @@ def _checked_edges(edges: _Table, offsets: Int64) -> Int64:
         (u, v), g, h = pairs[row] + 1, first[row] + 1, second[row] + 1
         raise edges.fail(row, f"edge ({u}, {v}) joins graph {g} to graph {h}")
     return pairs
+
+
+Targets = Sequence[Any] | NDArray[Any]
+
+
+def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets | None = None) -> None:
+    r"""Write graphs in TU layout; :func:`load_tu` reads them.
+
+    Parameters
+    ----------
+    path : path
+        A file that ends in ``.zip``, or a folder that is not there yet or empty. It names the data set: ``NAME.zip``
+        and ``NAME`` hold ``NAME_A.txt`` and the others.
+    graphs : GraphCollection
+        Undirected edges are listed once each way. Arcs are listed once; ``load_tu(path, directed=True)`` reads them.
+    y : sequence, optional
+        Integers or texts are classes (``NAME_graph_labels.txt``), other numbers graph attributes.
+
+    Notes
+    -----
+    The layout holds labels that are integers, or several integers each. Others are numbered in their order, which a
+    warning says, and ``README.txt`` tells what the numbers stand for.
+
+    See Also
+    --------
+    load_tu : Read a data set.
+    write_parquet : Write graphs with labels and attributes of any kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from relaxwl.datasets import load_tu
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], [6, 8, 6]), (1, [], [7])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tu(f"{folder}/TWO.zip", graphs, [0, 1])
+    ...     load_tu(f"{folder}/TWO.zip")
+    (GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels), array([0, 1]))
+    """
+    target = Path(path)
+    name = target.name.removesuffix(".zip")
+    notes: list[str] = []
+    files = {f"{name}_{kind}.txt": text for kind, text in _texts(graphs, y, notes)}
+    if graphs.directed:
+        notes.append("The lines of the edges are arcs, from the first node to the second.")
+    files["README.txt"] = "\n".join([f"{name}: {graphs.n_graphs} graphs, written by relaxwl in TU layout.", *notes, ""])
+    if target.suffix == ".zip":
+        with atomic_write(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, text in files.items():
+                archive.writestr(f"{name}/{member}", text)
+        return
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"cannot write {target}: it is there already; name a new folder, or a .zip file")
+    with naming_file(target):  # a folder beside takes the name at the end
+        temporary = target.with_name(f".{secrets.token_hex(8)}.relaxwl.tmp")
+        temporary.mkdir()
+        try:
+            for member, text in files.items():
+                (temporary / member).write_text(text, encoding="utf-8", newline="\n")
+            if target.exists():
+                target.rmdir()  # Windows does not rename over a folder
+            temporary.rename(target)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and content of each file."""
+    sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
+    yield "A", _lines(np.column_stack([sources, graphs.indices]) + 1)
+    yield "graph_indicator", _lines(graphs.graph_of_node[:, None] + 1)
+    for kind in ("node", "edge"):
+        vocabulary, codes = getattr(graphs, f"{kind}_vocabulary"), getattr(graphs, f"{kind}_codes")
+        if vocabulary is not None and codes is not None:
+            yield f"{kind}_labels", _lines(_columns(vocabulary, f"{kind} labels", notes)[codes])
+        attributes = getattr(graphs, f"{kind}_attributes")
+        if attributes is not None:
+            if np.isnan(attributes).any():
+                raise ValueError(f"some {kind} attributes are missing, which the TU layout cannot say; use Parquet")
+            yield f"{kind}_attributes", _lines(attributes)
+    if y is not None:
+        values = np.asarray(y)
+        if values.ndim != 2 or values.dtype.kind not in "biuf" or len(values) != len(graphs):
+            values = plain_targets(y, len(graphs))
+        if values.ndim == 1 and values.dtype.kind != "f":
+            classes, codes = np.unique(values, return_inverse=True)
+            yield "graph_labels", _lines(_columns(tuple(map(plain_label, classes)), "classes", notes)[codes])
+        else:
+            yield "graph_attributes", _lines(values.astype(np.float64).reshape(len(graphs), -1))
+    elif not graphs.node_counts.all():
+        raise ValueError("some graphs have no nodes, which the TU layout tells by y alone: give y")
+
+
+def _columns(values: tuple[Label, ...], what: str, notes: list[str]) -> NDArray[np.int64]:
+    """Return a row of integers for each label: its own, or its number if it has others."""
+    rows = [value if isinstance(value, tuple) and len(value) > 1 else (value,) for value in values]
+    own = all(type(part) is int and abs(part) < MAX_EXACT_INTEGER for row in rows for part in row)
+    if own and len({len(row) for row in rows}) <= 1:
+        return np.array(rows, np.int64).reshape(len(rows), -1)
+    warn_user(f"the {what} are not all integers, which the TU layout wants: they are numbered, see README.txt")
+    meanings = "".join(f"\n  {number}  {value}" for number, value in enumerate(values))
+    notes.append(f"\nThe {what} stand for{meanings}")
+    return np.arange(len(values))[:, None]
+
+
+def _lines(rows: NDArray[Any]) -> str:
+    """Return a line for each row, with all digits."""
+    return "".join(", ".join(map(repr, row)) + "\n" for row in rows.tolist())

@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from relaxwl._execution import map_chunks, spans
 from relaxwl._memory import check_memory
 from relaxwl._validation import check_integer
-from relaxwl.costs import EditCost, UniformCosts, check_finite, checked_cost
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import UniformCosts, check_finite
+from relaxwl.costs.edit_cost import checked_cost
 from relaxwl.distances import _compiled
 from relaxwl.distances.transport import GroundCost, is_whole
 from relaxwl.graphs import GraphCollection

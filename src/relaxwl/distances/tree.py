@@ -23,7 +23,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from relaxwl import drawing
-from relaxwl.costs import EditCost, check_finite, checked_cost, cost_text
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import check_finite, cost_text
+from relaxwl.costs.edit_cost import checked_cost
 from relaxwl.distances import _compiled
 from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.labels import Label, sort_labels

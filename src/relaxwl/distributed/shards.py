@@ -27,7 +27,7 @@ from relaxwl._validation import as_generator, check_integer, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
-from relaxwl.graphs.checking import check_clean
+from relaxwl.graphs.building import check_clean
 from relaxwl.graphs.labels import Vocabulary, match_codes, plain_label, sort_labels
 
 FORMAT, VERSION = "relaxwl shards", 1

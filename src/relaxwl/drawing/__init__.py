@@ -1,36 +1,20 @@
-"""Pictures of trees, of mappings between trees, and of graphs, as SVG text.
+"""Pictures of trees, of mappings between trees, and of graphs, as SVG text; for use within the package.
 
 The functions take lists and numbers, never objects of this package. A picture is self-contained: it carries
 its own style, follows a light or dark background, and says in words what it shows to those who cannot see it.
 """
 
-from relaxwl.drawing.graphs import graph_svg, molecule_svg, nodes_to_draw, spring_layout
-from relaxwl.drawing.trees import (
-    DELETED,
-    INSERTED,
-    KEPT,
-    RELABELED,
-    STYLE,
-    TREE_ROOM,
-    PlainTree,
-    mapping_svg,
-    tree_svg,
-    tree_width,
-)
-
-__all__ = [
-    "DELETED",
-    "INSERTED",
-    "KEPT",
-    "RELABELED",
-    "STYLE",
-    "TREE_ROOM",
-    "PlainTree",
-    "graph_svg",
-    "mapping_svg",
-    "molecule_svg",
-    "nodes_to_draw",
-    "spring_layout",
-    "tree_svg",
-    "tree_width",
-]
+from relaxwl.drawing.graphs import graph_svg as graph_svg
+from relaxwl.drawing.graphs import molecule_svg as molecule_svg
+from relaxwl.drawing.graphs import nodes_to_draw as nodes_to_draw
+from relaxwl.drawing.graphs import spring_layout as spring_layout
+from relaxwl.drawing.trees import DELETED as DELETED
+from relaxwl.drawing.trees import INSERTED as INSERTED
+from relaxwl.drawing.trees import KEPT as KEPT
+from relaxwl.drawing.trees import RELABELED as RELABELED
+from relaxwl.drawing.trees import STYLE as STYLE
+from relaxwl.drawing.trees import TREE_ROOM as TREE_ROOM
+from relaxwl.drawing.trees import PlainTree as PlainTree
+from relaxwl.drawing.trees import mapping_svg as mapping_svg
+from relaxwl.drawing.trees import tree_svg as tree_svg
+from relaxwl.drawing.trees import tree_width as tree_width

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
+from pathlib import Path
 from unicodedata import east_asian_width
 
 FONT_SIZE = 13.0
@@ -14,36 +15,7 @@ MARGIN = 14.0
 MAX_LABEL_LENGTH = 18
 # Text beside nodes takes the color of the page around the picture; nodes bring their own, with letters to
 # match. `:root` applies only where the picture stands alone and there is no page to take a color from.
-STYLE = """\
-svg.rwl:root{color:#1f2933}
-.rwl{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-.rwl text{fill:currentColor;font-size:13px;text-anchor:middle}
-.rwl text.small{font-size:11px}.rwl text.start{text-anchor:start}.rwl text.end{text-anchor:end}
-.rwl .faint{opacity:.7}
-.rwl .edge{stroke:currentColor;stroke-width:1.3;fill:none;opacity:.5}
-.rwl .link{stroke:currentColor;stroke-width:1;fill:none;opacity:.35}
-.rwl .match{stroke:currentColor;stroke-width:1.1;stroke-dasharray:4 4;fill:none;opacity:.5}
-.rwl .node{fill:#eef2f6;stroke:#52606d;stroke-width:1.4}
-.rwl .note{fill:#eef2f6;stroke:#9aa5b1;stroke-dasharray:2 2}
-.rwl .relabeled{fill:#ffd95e;stroke:#94690a}
-.rwl .deleted{fill:#ff9c94;stroke:#b3261e}
-.rwl .inserted{fill:#9accff;stroke:#0b57b0}
-.rwl .lit{fill:#ff9f43;stroke:#b35900}
-.rwl .against{fill:#7db8f5;stroke:#0b57b0}
-.rwl text.on,.rwl text.ink{fill:#1f2933}
-.rwl text.changed{fill:#94690a;font-weight:700}
-@media (prefers-color-scheme:dark){
-svg.rwl:root{color:#e4e7eb}
-.rwl .node,.rwl .note{fill:#323f4b;stroke:#9aa5b1}
-.rwl text.on{fill:#f5f7fa}
-.rwl .relabeled{fill:#ffd95e;stroke:#ffefb0}
-.rwl .deleted{fill:#ff9c94;stroke:#ffd3cf}
-.rwl .inserted{fill:#9accff;stroke:#d6eaff}
-.rwl .lit{fill:#ff9f43;stroke:#ffe0bf}
-.rwl .against{fill:#7db8f5;stroke:#d6eaff}
-.rwl text.changed{fill:#ffd95e}
-}
-"""
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
 def shortened(label: str) -> str:

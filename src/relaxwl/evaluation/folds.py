@@ -1,9 +1,9 @@
-"""What an evaluation runs on: settings, graphs with targets, and the folds and seeds that follow from them."""
+"""Input of an evaluation: settings, graphs with targets, and the folds and seeds that follow from them."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Settings:
-    """What defines an evaluation, apart from the data and the kernels; what makes no sense is refused."""
+    """Settings of an evaluation, apart from the data and the kernels; those that make no sense are refused."""
 
     protocol: str
     n_folds: int
@@ -107,7 +107,7 @@ class Splits:
 
 @dataclass(frozen=True)
 class Data:
-    """What is evaluated on, under which settings and with which means.
+    """Graphs and targets of an evaluation, its settings, threads and time limit.
 
     ``y`` holds codes that index ``classes``, or in regression (where there are no classes) the targets themselves.
     Graphs with the same number in ``copies`` are copies of a molecule, which drawn folds keep together.
@@ -148,7 +148,17 @@ class Data:
             if len(found) < 2:
                 raise ValueError("y holds a single class; there is nothing to tell apart")
             if splits is None:
-                _check_class_sizes(found, sizes, settings)
+                size = int(sizes.min())
+                if size < settings.n_folds or size - -(-size // settings.n_folds) < settings.inner_folds:
+                    if looks_continuous(found, len(targets)):
+                        raise ValueError(
+                            f"y looks continuous ({len(found)} distinct values); classification needs classes, and "
+                            "task='regression' takes numbers"
+                        )
+                    raise ValueError(
+                        f"class {found[sizes.argmin()]} has {size} graphs: too few for n_folds={settings.n_folds} and "
+                        f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
+                    )
             values, classes = codes.astype(np.int64), found.tolist()
         fingerprint = digest.hexdigest()[:DIGITS]
         copies: Int64 | None = None
@@ -157,24 +167,8 @@ class Data:
 
             numbers = duplicates(graphs)
             copies = numbers if len(np.unique(numbers)) < len(graphs) else None
-        found_data = cls(printable(dataset), fingerprint, graphs, values, classes, settings, splits, *means)
-        return replace(found_data, copies=copies)
-
-
-def _check_class_sizes(classes: Any, sizes: Int64, settings: Settings) -> None:
-    smallest = int(sizes.argmin())
-    size = int(sizes[smallest])
-    in_training = size - -(-size // settings.n_folds)
-    if size < settings.n_folds or in_training < settings.inner_folds:
-        if looks_continuous(classes, int(sizes.sum())):
-            raise ValueError(
-                f"y looks continuous ({len(classes)} distinct values); classification needs classes, and "
-                "task='regression' takes numbers"
-            )
-        raise ValueError(
-            f"class {classes[smallest]} has {size} graphs: too few for n_folds={settings.n_folds} and "
-            f"inner_folds={settings.inner_folds}; use fewer folds or leave the class out"
-        )
+        means = (*means, copies)
+        return cls(printable(dataset), fingerprint, graphs, values, classes, settings, splits, *means)
 
 
 # ------------------------------------------------------------------------------------------------ given folds
@@ -201,7 +195,15 @@ def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None)
     array([1, 2, 3])
     """
     if isinstance(splits, str) and splits.partition(":")[0] in ("random", "scaffold"):
-        return _drawn_splits(splits, n_graphs, groups)
+        kind, _, number = splits.partition(":")
+        if not number.isdecimal() or int(number) < 1:
+            raise ValueError(f"splits must name a number of splits, as in '{kind}:5', not {splits!r}")
+        if kind == "random":
+            return Splits(splits, int(number))
+        if groups is None or len(groups) != n_graphs:
+            raise ValueError("splits='scaffold:…' needs the group (scaffold) of each graph in groups")
+        codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+        return Splits(splits, int(number), groups=codes.astype(np.int64))
     content, source = splits, "splits"
     if isinstance(splits, (str, Path)):
         source = str(splits)
@@ -220,17 +222,6 @@ def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None)
     digest = hashlib.sha256(json.dumps([[s.train.tolist(), s.test.tolist()] for s in given]).encode()).hexdigest()
     name = Path(splits).name if isinstance(splits, (str, Path)) else "given"
     return Splits(f"{name} {digest[:8]}", len(given), given)
-
-
-def _drawn_splits(text: str, n_graphs: int, groups: Sequence[Any] | None) -> Splits:
-    kind, _, number = text.partition(":")
-    if not number.isdecimal() or int(number) < 1:
-        raise ValueError(f"splits must name a number of splits, as in '{kind}:5', not {text!r}")
-    if kind == "random":
-        return Splits(text, int(number))
-    if groups is None or len(groups) != n_graphs:
-        raise ValueError("splits='scaffold:…' needs the group (scaffold) of each graph in groups")
-    return Splits(text, int(number), groups=np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64))
 
 
 def _given_fold(fold: Any, n_graphs: int, where: str) -> Split:
@@ -263,41 +254,23 @@ def outer_splits(
     """Return the folds of a repetition, which depend on targets, settings, repetition and copies of molecules alone."""
     if splits is not None and splits.given is not None:
         return list(splits.given)
-    seeds = np.random.SeedSequence([settings.random_state, repetition]).generate_state(settings.n_folds + 1)
-    parts = _outer_parts(y, settings, int(seeds[0]), splits, copies)
-    return [
-        Split(train, test, _inner_splits(y, train, settings, int(seed), copies))
-        for (train, test), seed in zip(parts, seeds[1:], strict=True)
-    ]
-
-
-def _outer_parts(
-    y: Any, settings: Settings, seed: int, splits: Splits | None, copies: Int64 | None
-) -> Iterator[tuple[Int64, Int64]]:
-    """Yield the training and test parts of a repetition."""
-    stratified, n = settings.task == "classification", settings.n_folds
-    if splits is None:
-        folds = _folds(stratified, n, seed, copies)
-    elif splits.groups is not None or copies is not None:
-        folds = GroupShuffleSplit(n, test_size=TEST_SHARE, random_state=seed)
-    else:
-        folds = (StratifiedShuffleSplit if stratified else ShuffleSplit)(n, test_size=TEST_SHARE, random_state=seed)
+    classify, n_folds = settings.task == "classification", settings.n_folds
+    seeds = np.random.SeedSequence([settings.random_state, repetition]).generate_state(n_folds + 1)
+    plain, grouped = (StratifiedKFold, StratifiedGroupKFold) if classify else (KFold, GroupKFold)
+    folds = plain if copies is None else grouped
     groups = copies if splits is None or splits.groups is None else splits.groups
-    for train, test in folds.split(np.empty(len(y)), y if stratified else None, groups):
-        yield np.sort(train), np.sort(test)
-
-
-def _folds(stratified: bool, n_folds: int, seed: int, copies: Int64 | None) -> Any:
-    plain, grouped = (StratifiedKFold, StratifiedGroupKFold) if stratified else (KFold, GroupKFold)
-    return (plain if copies is None else grouped)(n_folds, shuffle=True, random_state=seed)
-
-
-def _inner_splits(
-    y: Any, train: Int64, settings: Settings, seed: int, copies: Int64 | None
-) -> tuple[tuple[Int64, Int64], ...]:
-    folds = _folds(settings.task == "classification", settings.inner_folds, seed, copies)
-    parts = folds.split(np.empty(len(train)), y[train], None if copies is None else copies[train])
-    return tuple((train[fit], train[held_out]) for fit, held_out in parts)
+    if splits is None:
+        outer = folds(n_folds, shuffle=True, random_state=int(seeds[0]))
+    else:
+        shuffled = GroupShuffleSplit if groups is not None else StratifiedShuffleSplit if classify else ShuffleSplit
+        outer = shuffled(n_folds, test_size=TEST_SHARE, random_state=int(seeds[0]))
+    found, parts = [], outer.split(np.empty(len(y)), y if classify else None, groups)
+    for (fit, test), seed in zip(parts, seeds[1:], strict=True):
+        train = np.sort(fit)
+        inner = folds(settings.inner_folds, shuffle=True, random_state=int(seed))
+        within = inner.split(np.empty(len(train)), y[train], None if copies is None else copies[train])
+        found.append(Split(train, np.sort(test), tuple((train[fit], train[out]) for fit, out in within)))
+    return found
 
 
 def kernel_seed(random_state: int, repetition: int) -> int:

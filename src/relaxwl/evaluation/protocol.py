@@ -8,25 +8,32 @@ test part's classes are used once, to compare them with the predictions.
 Gram matrices. *Inductive*: it is fitted on the training graphs of each fold alone and meets the test graphs afterwards.
 """
 
+import datetime
+import hashlib
+import json
 import logging
+import platform
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
+import sklearn
+from sklearn.decomposition import KernelPCA
+from sklearn.preprocessing import KernelCenterer
 
-from relaxwl._deadline import Deadline
-from relaxwl._deadline import time_limit as limited
-from relaxwl._memory import forget_peak_memory
-from relaxwl._progress import ProgressBar
+import relaxwl
+from relaxwl._execution import Deadline
+from relaxwl._execution import time_limit as limited
+from relaxwl._memory import forget_peak_memory, peak_memory
+from relaxwl._progress import ProgressBar, printable
 from relaxwl._validation import check_integer
-from relaxwl.evaluation.estimators import is_kernel, is_reseeded, require_recognisable, resolve
-from relaxwl.evaluation.folds import DEFAULT_C, Data, Settings, Split, kernel_seed, outer_splits, read_splits
-from relaxwl.evaluation.recording import OUT_OF_TIME, Recorder, RecordKeeper
-from relaxwl.evaluation.records import FoldRecord, GramSketch
-from relaxwl.evaluation.results import Results
+from relaxwl.evaluation.folds import DEFAULT_C, DIGITS, Data, Settings, Split, kernel_seed, outer_splits, read_splits
+from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, Record, identity_of
+from relaxwl.evaluation.results import SECONDS, Results, ResultStore
 from relaxwl.evaluation.selection import (
     Advance,
     Choice,
@@ -35,23 +42,209 @@ from relaxwl.evaluation.selection import (
     classify,
     classify_transductively,
     fit_variant,
+    identity,
+    is_kernel,
+    is_reseeded,
     part_of,
     regress,
+    regression_scores,
+    require_recognisable,
+    resolve,
     warm_up,
 )
-from relaxwl.graphs import GraphCollection
+from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.registry import Entry, Variant
+from relaxwl.learning.scoring import get_score
 from relaxwl.predictors.transductive import TransductiveClassifier
+
+logger = logging.getLogger(__name__)
+
+OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
+# Blocks on a side of a picture: enough to see the classes, little enough to keep hundreds of pictures.
+SKETCH_SIDE = 90
+# Variance below this share of the diagonal is rounding: all graphs are the same to the kernel.
+VANISHING = 1e-12
+# Scores of classifiers beside accuracy; the first two do without probabilities.
+CLASS_SCORES = ("balanced_accuracy", "mcc", "roc_auc", "average_precision", "log_loss")
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Makes the records of one kernel on one data set."""
+
+    estimator: Entry
+    data: Data
+    key: Key
+
+    @classmethod
+    def of(cls, estimator: Entry, data: Data) -> "Recorder":
+        """Return the recorder of a kernel, with the fingerprint of everything that its numbers depend on."""
+        parts = [data.fingerprint, identity(estimator), json.dumps(data.settings.as_json(), sort_keys=True)]
+        fingerprint = hashlib.sha256("|".join(parts).encode()).hexdigest()[:DIGITS]
+        return cls(estimator, data, Key(data.name, estimator.name, data.fingerprint, fingerprint))
+
+    def fold(self, repetition: int, fold: int, split: Split, choice: Choice) -> FoldRecord:
+        """Return the record of an evaluated fold."""
+        data, targets = self.data, self.data.y[split.test]
+        scores: dict[str, float] = {}
+        accuracy, converged = None, True
+        if choice.values is not None:
+            predictions = choice.values.tolist()
+            scores = regression_scores(targets, choice.values, choice.deviations)
+        elif choice.prediction is None:
+            raise ValueError(f"the kernel {self.estimator.name} has no variants")
+        else:
+            codes, converged = choice.prediction.classes, choice.prediction.converged
+            predictions, accuracy = [data.classes[code] for code in codes], float(np.mean(codes == targets))
+            table = choice.probabilities
+            offered = CLASS_SCORES[:2] if table is None else CLASS_SCORES
+            table = np.eye(len(data.classes))[codes] if table is None else table
+            scores = {name: get_score(name, "classification")(targets, table) for name in offered}
+        peak = peak_memory()
+        return FoldRecord(
+            key=self.key,
+            title=self.estimator.title,
+            settings=data.settings.as_json(),
+            repetition=repetition,
+            fold=fold,
+            kernel_seed=kernel_seed(data.settings.random_state, repetition),
+            accuracy=accuracy,
+            inner_accuracy=choice.correct / split.n_held_out if choice.correct >= 0 else None,
+            parameters={name: _plain(value) for name, value in choice.parameters.items()},
+            test_indices=split.test.tolist(),
+            targets=data.targets(split.test),
+            predictions=predictions,
+            n_candidates=choice.n_candidates,
+            n_fits=choice.n_fits,
+            n_unconverged=choice.n_unconverged + (not converged),
+            converged=converged,
+            **{name: round(getattr(choice, name), 6) for name in SECONDS},
+            peak_memory_mb=None if peak is None else round(peak / 2**20, 1),
+            n_jobs=data.n_jobs,
+            versions=versions(),
+            finished_at=_now(),
+            offered={name: [_plain(value) for value in values] for name, values in choice.offered.items()},
+            scores=scores,
+            deviations=None if choice.deviations is None else choice.deviations.tolist(),
+        )
+
+    def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
+        """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
+        parameters = {name: _plain(value) for name, value in choice.parameters.items()}
+        picture = sketch_gram(np.asarray(choice.gram), self.data.y[positions], list(map(str, self.data.classes)))
+        return GramSketch(key=self.key, title=self.estimator.title, parameters=parameters, **picture)
+
+
+class RecordKeeper:
+    """All known records, from the store or computed now, and those ``used`` in this evaluation; new ones are stored."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store if store is None or isinstance(store, ResultStore) else ResultStore(store)
+        self._known = {} if self._store is None else {identity_of(record): record for record in self._store.load()}
+        self.used: dict[Any, Record] = {}
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Take in new records, all at once."""
+        if self._store is not None:
+            self._store.append(records)
+        for record in records:
+            self._known[identity_of(record)] = self.used[identity_of(record)] = record
+
+    def take(self, *identity: Any) -> bool:
+        """Take a known record (see :func:`identity_of`) into the results; say whether there was one."""
+        if identity in self._known:
+            self.used[identity] = self._known[identity]
+        return identity in self._known
+
+    def take_out_of_time(self, key: Key, repetition: int, time_limit: float | None) -> bool:
+        """Say whether the kernel was out of time here before, with no less time than it would get now; take that in."""
+        given_up = (
+            identity
+            for identity, record in self._known.items()
+            if identity[:4] == (FailedRun, key, repetition, OUT_OF_TIME)
+            and isinstance(record, FailedRun)
+            and (record.time_limit is None or (time_limit is not None and record.time_limit >= time_limit))
+        )
+        first = next(given_up, None)
+        return first is not None and self.take(*first)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what the numbers depend on."""
+    modules: dict[str, Any] = {"relaxwl": relaxwl, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    system = {"python": platform.python_version(), "platform": platform.platform()}
+    return {name: module.__version__ for name, module in modules.items()} | system
+
+
+# ------------------------------------------------------------------------------------------- pictures of Gram matrices
+
+
+def sketch_gram(gram: Float64, y: Int64, class_names: Sequence[str]) -> dict[str, Any]:
+    """Return the picture of a Gram matrix, as fields of a :class:`GramSketch`; ``y`` indexes ``class_names``."""
+    lengths = np.sqrt(np.maximum(gram.diagonal(), 0))
+    lengths[lengths == 0] = 1
+    cosine = np.asarray(gram / lengths[:, None] / lengths)
+    coordinates, explained = kernel_pca(cosine)
+    ends = np.cumsum(np.bincount(y, minlength=len(class_names))) / max(len(y), 1)
+    # The matrix, sorted by class, is averaged over blocks; values are spread from 0 to 255 between robust limits.
+    order, n = np.argsort(y, kind="stable"), len(y)
+    starts = np.arange(min(n, SKETCH_SIDE)) * n // min(n, SKETCH_SIDE)
+    sums = np.add.reduceat(np.add.reduceat(cosine[order], starts, axis=0)[:, order], starts, axis=1)
+    sizes = np.diff(np.append(starts, n))
+    means = sums / sizes[:, None] / sizes
+    low, high = np.quantile(means, [0.02, 0.98])
+    spread = (means - low) / (high - low) if high > low else np.zeros_like(means)
+    return {
+        "blocks": np.rint(np.clip(spread, 0, 1) * 255).astype(np.int64).tolist(),
+        "class_names": [printable(name) for name in class_names],
+        "class_ends": ends.tolist(),
+        "coordinates": np.round(coordinates, 4).tolist(),
+        "classes": y.tolist(),
+        "explained": [round(float(share), 4) for share in explained],
+    }
+
+
+def kernel_pca(gram: Float64, n_components: int = 2) -> tuple[Float64, Float64]:
+    """Return the first principal components in feature space, (n, n_components), and their shares of the variance.
+
+    Signs are fixed (the entry of largest size is positive), so that pictures do not flip between machines.
+
+    >>> points, shares = kernel_pca(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    >>> points[:, 0].round(6).tolist(), shares.round(6).tolist()
+    ([1.0, -1.0], [1.0, 0.0])
+    """
+    total = float(KernelCenterer().fit_transform(gram).trace())
+    n_there = min(n_components, len(gram))
+    points, shares = np.zeros((len(gram), n_components)), np.zeros(n_components)
+    if total <= VANISHING * float(gram.trace()):
+        return points, shares
+    pca = KernelPCA(n_there, kernel="precomputed", random_state=0)
+    points[:, :n_there] = pca.fit_transform(gram)
+    shares[:n_there] = np.maximum(pca.eigenvalues_, 0) / total
+    peaks = points[np.abs(points).argmax(axis=0), np.arange(n_components)]
+    return points * np.where(peaks < 0, -1, 1), shares
+
+
+# ---------------------------------------------------------------------------------------------- evaluation
 
 # Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
 KEPT_BYTES = 2 * 1024**3
 # Seconds between two lines of progress.
 SECONDS_PER_LINE = 10.0
 Kept = dict[int, FittedVariant]
-
-logger = logging.getLogger(__name__)
 
 
 def cross_validate(
@@ -131,8 +324,14 @@ def cross_validate(
     Results
         The records of this evaluation, whether computed now or found in the store.
 
+    See Also
+    --------
+    results_table : Table of the scores.
+    compare : Corrected paired test of two kernels.
+
     Examples
     --------
+    >>> from relaxwl import GraphCollection
     >>> from relaxwl.kernels import WeisfeilerLehman
     >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
     >>> results = cross_validate(WeisfeilerLehman(max_depth=1), GraphCollection.from_edges([path, triangle] * 6),
@@ -148,22 +347,24 @@ def cross_validate(
     depths = None if depths is None else tuple(depths)
     settings = Settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
     estimators = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
-    if store is not None:
-        for estimator in estimators:
-            require_recognisable(estimator)
+    for estimator in estimators if store is not None else []:
+        require_recognisable(estimator)
     collection = as_collection(graphs)
     given = None if splits is None else read_splits(splits, len(collection), groups)
     if given is not None:
         settings = replace(settings, n_folds=given.n_folds, splits=given.name)
     data = Data.of(collection, y, dataset, settings, given, n_jobs, time_limit)
     keeper = RecordKeeper(store)
-    keeper.describe(data)
+    if not keeper.take(DatasetRecord, data.name, data.fingerprint):
+        labels = [] if task == "regression" else data.targets(np.arange(len(data.y)))
+        described = describe_dataset(data.name, collection, labels, fingerprint=data.fingerprint, n_jobs=n_jobs)
+        keeper.add([described])
     total = len(estimators) * n_repeats * settings.n_folds
     with ProgressBar(data.name, total, verbose=verbose, every=SECONDS_PER_LINE) as progress:
         for number, estimator in enumerate(estimators):
             outcome = _evaluate(estimator, data, n_repeats, keeper, progress)
             progress.reach((number + 1) * n_repeats * settings.n_folds, "%s: %s", estimator.title, outcome)
-    return keeper.results()
+    return Results(keeper.used.values())
 
 
 def _evaluate(estimator: Entry, data: Data, n_repeats: int, keeper: RecordKeeper, progress: ProgressBar) -> str:
@@ -193,9 +394,11 @@ def _evaluate(estimator: Entry, data: Data, n_repeats: int, keeper: RecordKeeper
                 _evaluate_folds(recorder, repetition, missing, kept, keeper, advance)
         except (TimeoutError, MemoryError) as error:
             logger.info("%s on %s: %s", estimator.name, data.name, error)
-            given_up = recorder.given_up(repetition, error)
-            keeper.add([given_up])
-            return given_up.cause
+            cause = OUT_OF_MEMORY if isinstance(error, MemoryError) else OUT_OF_TIME
+            settings, limit = data.settings.as_json(), data.time_limit
+            failed = FailedRun(recorder.key, estimator.title, settings, repetition, cause, limit, str(error), _now())
+            keeper.add([failed])
+            return cause
     return "done"
 
 
@@ -262,15 +465,14 @@ def _choose(
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
             if unseen is None and not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
                 kept[number] = replace(fitted, prepared=None)  # all graphs have met
-        rows = None if unseen is None else partial(_unseen_matrix, fitted, unseen, selection.choices[0])
-        selection.enter(fitted, share, rows)
+
+        def rows(position: int, fitted: FittedVariant = fitted) -> Float64:
+            """Return the Gram matrix between unseen and training graphs for the setting at ``position``."""
+            started = time.perf_counter()
+            kernel, setting = fitted.variant.estimator, fitted.variant.settings[position]
+            [matrix] = kernel.compare(kernel.prepare(unseen), fitted.prepared, [setting])
+            selection.choices[0].transform_seconds += time.perf_counter() - started
+            return np.asarray(matrix)
+
+        selection.enter(fitted, share, None if unseen is None else rows)
     return selection.choices
-
-
-def _unseen_matrix(fitted: FittedVariant, unseen: GraphCollection, choice: Choice, position: int) -> Float64:
-    """Return the Gram matrix between unseen and training graphs in the candidate at ``position``."""
-    started = time.perf_counter()
-    kernel, setting = fitted.variant.estimator, fitted.variant.settings[position]
-    [matrix] = kernel.compare(kernel.prepare(unseen), fitted.prepared, [setting])
-    choice.transform_seconds += time.perf_counter() - started
-    return np.asarray(matrix)

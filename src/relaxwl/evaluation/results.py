@@ -35,7 +35,17 @@ MAX_NOTES = 3
 
 
 class Results(Sequence[Record]):
-    """An immutable sequence of records with the questions that tables, plots and reports ask.
+    """An immutable sequence of records, with the summaries that tables, plots and reports show.
+
+    Parameters
+    ----------
+    records : iterable of records
+        Records of folds, failed runs, data sets and Gram matrices, as :func:`cross_validate` makes them.
+
+    See Also
+    --------
+    ResultStore : A file of records.
+    results_table : Table of the scores.
 
     Examples
     --------
@@ -59,7 +69,18 @@ class Results(Sequence[Record]):
         return self.table()
 
     def table(self, form: str = "text") -> str:
-        """Return the accuracies as ``text``, ``markdown``, ``csv`` or ``latex``; each run has a table of its own."""
+        """Return the accuracies as a table; each run has a table of its own.
+
+        Parameters
+        ----------
+        form : {"text", "markdown", "csv", "latex"}
+            The format.
+
+        Returns
+        -------
+        str
+            The tables.
+        """
         return "\n\n".join(results_table(part).render(form) for part in self.split())
 
     # ------------------------------------------------------------------------------------------ what is there
@@ -81,7 +102,7 @@ class Results(Sequence[Record]):
 
     @property
     def dataset_records(self) -> dict[tuple[str, str], DatasetRecord]:
-        """What is known about each data set, by name and fingerprint."""
+        """Descriptions of the data sets, by name and fingerprint."""
         return {(r.name, r.fingerprint): r for r in self._records if isinstance(r, DatasetRecord)}
 
     @property
@@ -92,7 +113,18 @@ class Results(Sequence[Record]):
     def select(
         self, *, dataset: str | None = None, kernel: str | None = None, protocol: str | None = None
     ) -> "Results":
-        """Return the records of one data set, kernel or protocol; what is not given is not restricted."""
+        """Return the records of one data set, kernel or protocol.
+
+        Parameters
+        ----------
+        dataset, kernel, protocol : str, optional
+            Names; all are taken where there is none.
+
+        Returns
+        -------
+        Results
+            The records.
+        """
 
         def wanted(record: Record) -> bool:
             if isinstance(record, DatasetRecord):
@@ -108,6 +140,11 @@ class Results(Sequence[Record]):
         """Separate runs that must not share a table: by protocol settings, then by content of equally named data.
 
         Each part holds at most one set of settings, and for each data set and kernel one fingerprint.
+
+        Returns
+        -------
+        list of Results
+            The parts.
         """
         # What the records of each part have committed themselves to, and the records.
         parts: list[tuple[dict[str, str], list[Record]]] = []
@@ -120,7 +157,16 @@ class Results(Sequence[Record]):
                 parts.append(part := ({}, []))
             part[0].update(claims)
             part[1].append(record)
-        return [Results([*self._companions(claims), *records]) for claims, records in parts]
+        found = []
+        for claims, records in parts:
+            companions = [
+                record
+                for record in self._records
+                if (isinstance(record, DatasetRecord) and claims.get(f"{record.name}\0") == record.fingerprint)
+                or (isinstance(record, GramSketch) and _claims(record.key).items() <= claims.items())
+            ]
+            found.append(Results([*companions, *records]))
+        return found
 
     def require_one_run(self) -> None:
         """Refuse records of runs that differ in settings, data or version.
@@ -141,15 +187,26 @@ class Results(Sequence[Record]):
 
     @property
     def metric(self) -> str:
-        """What tables show: the accuracy, or in regression the root of the mean squared error."""
+        """Default score of tables: the accuracy, or in regression the root of the mean squared error."""
         return "rmse" if any(record.accuracy is None for record in self.folds) else "accuracy"
 
     def title(self, kernel: str) -> str:
-        """Return what tables call a kernel."""
+        """Return the name of a kernel in tables.
+
+        Parameters
+        ----------
+        kernel : str
+            Name of the kernel.
+
+        Returns
+        -------
+        str
+            The title, such as ``"R-WL*"``.
+        """
         return next((record.title for record in self._evaluated() if record.key.kernel == kernel), kernel)
 
     def cell(self, dataset: str, kernel: str, metric: str | None = None) -> Cell:
-        """Return what is known about a kernel on a data set.
+        """Return the scores of a kernel on a data set.
 
         Parameters
         ----------
@@ -162,6 +219,11 @@ class Results(Sequence[Record]):
             The score: ``"accuracy"``, ``"balanced_accuracy"``, ``"mcc"``, and for predictors ``"roc_auc"``,
             ``"average_precision"``, ``"log_loss"``; in regression ``"rmse"``, ``"mae"``, ``"r2"``, ``"spearman"``,
             ``"nlpd"``, ``"coverage"``.
+
+        Returns
+        -------
+        Cell
+            Scores with ``mean`` and ``std``, and the records of the folds.
 
         Raises
         ------
@@ -186,12 +248,20 @@ class Results(Sequence[Record]):
             )
         folds = tuple(record for record in evaluated if isinstance(record, FoldRecord))
         complete = _complete_repetitions(folds)
+        accuracies: tuple[float, ...] = ()
+        if complete:
+            scores = np.array([[r.score(metric or self.metric) for r in complete[n]] for n in sorted(complete)])
+            if folds[0].settings.get("splits"):  # a score for each fold: these were given and do not vary
+                scores = scores.T
+            # A score may be undefined in a fold, as ROC AUC is where one class is not there.
+            rows = (row[~np.isnan(row)] for row in scores)
+            accuracies = tuple(float(np.mean(row)) if len(row) else float("nan") for row in rows)
         given_up = [r.cause for r in evaluated if isinstance(r, FailedRun) and r.repetition not in complete]
         return Cell(
             dataset=dataset,
             kernel=kernel,
             title=evaluated[0].title if evaluated else self.title(kernel),
-            accuracies=_values(complete, metric or self.metric),
+            accuracies=accuracies,
             given_up=given_up[-1] if given_up else "",
             records=folds,
             metric=metric or self.metric,
@@ -200,6 +270,13 @@ class Results(Sequence[Record]):
     def to_pandas(self) -> Any:
         """Return the folds as a pandas ``DataFrame``: one row each, with scores, choices, times and memory.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+
+        Examples
+        --------
         >>> Results([]).to_pandas().empty  # doctest: +SKIP
         True
         """
@@ -207,12 +284,29 @@ class Results(Sequence[Record]):
             import pandas
         except ImportError:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
-        return pandas.DataFrame([_as_row(record) for record in self.folds])
+        rows: list[dict[str, Any]] = []
+        for record in self.folds:
+            row: dict[str, Any] = {"dataset": record.key.dataset, "kernel": record.key.kernel, "title": record.title}
+            row |= {"protocol": record.settings["protocol"], "repetition": record.repetition, "fold": record.fold}
+            if record.accuracy is not None:
+                row |= {"accuracy": record.accuracy, "inner_accuracy": record.inner_accuracy}
+            last = {name: getattr(record, name) for name in (*SECONDS, "peak_memory_mb")}
+            rows.append({**row, **record.scores, **record.parameters, **last})
+        return pandas.DataFrame(rows)
 
     def predictions(self, dataset: str, kernel: str) -> NDArray[Any]:
-        """Return the out-of-fold predictions: an array (n_repetitions, n_graphs), complete repetitions only.
+        """Return the out-of-fold predictions of complete repetitions.
 
-        Where folds were given, graphs may be tested twice or never; a row then has an entry for each test.
+        Parameters
+        ----------
+        dataset, kernel : str
+            Names of the data set and of the kernel.
+
+        Returns
+        -------
+        array (n_repetitions, n_graphs)
+            The predictions. Where folds were given, graphs may be tested twice or never; a row then has an entry for
+            each test.
         """
         rows = []
         for _, folds in sorted(_complete_repetitions(self.cell(dataset, kernel).records).items()):
@@ -224,24 +318,6 @@ class Results(Sequence[Record]):
 
     def _evaluated(self) -> list[FoldRecord | FailedRun]:
         return [record for record in self._records if isinstance(record, (FoldRecord, FailedRun))]
-
-    def _companions(self, claims: dict[str, str]) -> list[Record]:
-        """Return the data-set records and sketches that belong to records with these claims."""
-        return [
-            record
-            for record in self._records
-            if (isinstance(record, DatasetRecord) and claims.get(f"{record.name}\0") == record.fingerprint)
-            or (isinstance(record, GramSketch) and _claims(record.key).items() <= claims.items())
-        ]
-
-
-def _as_row(record: FoldRecord) -> dict[str, Any]:
-    """Return what a table of folds shows of one."""
-    scores = {} if record.accuracy is None else {"accuracy": record.accuracy, "inner_accuracy": record.inner_accuracy}
-    first = {"dataset": record.key.dataset, "kernel": record.key.kernel, "title": record.title}
-    place = {"protocol": record.settings["protocol"], "repetition": record.repetition, "fold": record.fold}
-    last = {name: getattr(record, name) for name in (*SECONDS, "peak_memory_mb")}
-    return {**first, **place, **scores, **record.scores, **record.parameters, **last}
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -257,17 +333,6 @@ def _complete_repetitions(folds: Iterable[FoldRecord]) -> dict[int, list[FoldRec
         for repetition, members in by_repetition.items()
         if all(len(members) == record.settings["n_folds"] for record in members.values())
     }
-
-
-def _values(complete: dict[int, list[FoldRecord]], metric: str) -> tuple[float, ...]:
-    """Return a score for each complete repetition, or for each fold where these were given and do not vary."""
-    scores = np.array([[record.score(metric) for record in complete[r]] for r in sorted(complete)])
-    if not scores.size:
-        return ()
-    given = complete[min(complete)][0].settings.get("splits")
-    # A score may be undefined in a fold, as ROC AUC is where one class is not there.
-    rows = (row[~np.isnan(row)] for row in (scores.T if given else scores))
-    return tuple(float(np.mean(row)) if len(row) else float("nan") for row in rows)
 
 
 def _claims(key: Key) -> dict[str, str]:
@@ -296,6 +361,10 @@ class ResultStore:
     path : path
         The file; it need not exist, its folder must.
 
+    See Also
+    --------
+    cross_validate : Evaluate kernels; ``store=`` takes a store or its path.
+
     Examples
     --------
     >>> import tempfile
@@ -311,7 +380,13 @@ class ResultStore:
             raise FileNotFoundError(f"cannot keep results in {self.path}: the folder {self.path.parent} does not exist")
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write records, all in one write, and wait until the disk has them."""
+        """Write records, all in one write, and wait until the disk has them.
+
+        Parameters
+        ----------
+        records : iterable of records
+            The records.
+        """
         lines = b"".join(record_to_json(record).encode() + b"\n" for record in records)
         if not lines:
             return
@@ -330,6 +405,11 @@ class ResultStore:
         A line that is no record (the last, if the machine went down while it was written) or does not match its
         checksum is left out with a warning that names it; of many, as in a file of another kind, the first are named
         and the others counted.
+
+        Returns
+        -------
+        Results
+            The records.
         """
         if not self.path.exists():
             return Results([])

@@ -1,33 +1,163 @@
-"""What happens within a fold: the choice of parameters for kernels, and the predictions of all estimators.
+"""Work within a fold: the choice of parameters for kernels, and the predictions of all estimators.
 
 Every setting of a fitted kernel and every C is scored on the training part. Estimators that predict by themselves are
 fitted on the training graphs with their targets, and then asked.
 """
 
+import hashlib
 import inspect
+import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-from relaxwl._deadline import time_limit
-from relaxwl._execution import map_chunks
-from relaxwl.evaluation.estimators import is_kernel
+from relaxwl._execution import map_chunks, time_limit
+from relaxwl._progress import printable
+from relaxwl._registry import get_estimator
+from relaxwl.costs import EditCost
 from relaxwl.evaluation.folds import Split
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
 from relaxwl.learning.svm import PathScores, Prediction, predict, score_path, submatrix, training_scale
 from relaxwl.predictors.transductive import TransductiveClassifier
 
-# Probabilities and deviations below this count as this: a sure error costs much, but not everything.
-LEAST_PROBABILITY = 1e-15
+# Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
+NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
+# What stands for a parameter that is code, and so cannot be recognized.
+CODE = "code"
+
+
+def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
+    """Return the estimators that a user's ``kernels`` argument means, with the choice of depths that is left to them.
+
+    Parameters
+    ----------
+    kernels : str, estimator, iterable of these, or mapping from name to estimator
+        Names are those of ``relaxwl.kernels.registry``. A string may hold several names with commas between them. An
+        estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
+    depths : tuple of int, optional
+        The depths to choose from, where there is a choice.
+
+    Examples
+    --------
+    >>> from relaxwl.kernels import WeisfeilerLehman
+    >>> [estimator.name for estimator in resolve({"shallow": WeisfeilerLehman(max_depth=1)})]
+    ['shallow']
+    """
+    if isinstance(kernels, Mapping):
+        entries = [_own(kernel, str(name)) for name, kernel in kernels.items()]
+    else:
+        if isinstance(kernels, str):
+            kernels = [name.strip() for name in kernels.split(",") if name.strip()]
+        listed = kernels if isinstance(kernels, Iterable) else [kernels]
+        entries = [get_estimator(item) if isinstance(item, str) else _own(item) for item in listed]
+    if not entries:
+        raise ValueError("kernels is empty; name at least one kernel")
+    names = [entry.name for entry in entries]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two kernels are called {name!r}; give them names of their own with a dict name → kernel")
+    return [entry.within(depths) for entry in entries]
+
+
+def _own(estimator: Any, name: str | None = None) -> Entry:
+    """Return the entry of an estimator of the user."""
+    predicts = all(hasattr(estimator, method) for method in ("fit", "predict", "get_params"))
+    if isinstance(estimator, type) or not (isinstance(estimator, GraphKernel) or predicts):
+        raise TypeError(
+            f"kernels must be names, GraphKernel estimators or predictors with fit and predict, not {estimator!r}"
+        )
+    title = type(estimator).__name__ if name is None else printable(name)
+    return Entry(title, title, prototype=estimator)
+
+
+def is_kernel(entry: Entry) -> bool:
+    """Say whether an estimator is a kernel, which needs a support vector machine; else it predicts by itself."""
+    return issubclass(entry.estimator_class(), GraphKernel)
+
+
+def is_reseeded(kernel: GraphKernel) -> bool:
+    """Say whether the kernel depends on a seed."""
+    return any(name.rpartition("__")[2] == "random_state" for name in kernel.get_params())
+
+
+def identity(entry: Entry) -> str:
+    """Return a digest of an estimator's variants and all their parameters; the same in every process.
+
+    Of code, such as a function that says how many clusters to make, nothing is known but the estimator's name.
+    """
+    content = [
+        [variant.parameters, variant.settings, _class_path(variant.estimator), _identifying(variant.estimator)]
+        for variant in entry.variants()
+    ]
+    described = _described(content)
+    if _holds_code(described):
+        described = [entry.name, described]
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def require_recognisable(entry: Entry) -> None:
+    """Refuse an estimator whose records could not be told from those of another: code, and no name of its own."""
+    if entry.prototype is None or entry.name != type(entry.prototype).__name__:
+        return
+    for name, value in _identifying(entry.prototype).items():
+        if _holds_code(_described(value)):
+            raise ValueError(
+                f"{name} of {entry.name} is code, by which a stored record cannot be recognized; name the kernel, as "
+                f"in {{'my kernel': {entry.name}(...)}}, and give it another name when you change the code"
+            )
+
+
+def _identifying(estimator: Any) -> dict[str, Any]:
+    parameters = estimator.get_params().items()
+    return {name: value for name, value in parameters if name.rpartition("__")[2] not in NOT_IDENTITY}
+
+
+def _class_path(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _described(value: Any) -> Any:
+    """Describe a parameter as JSON can hold it: plain data by its content, objects of ours by class and state."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _described(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_described(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((_described(item) for item in value), key=json.dumps)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return ["array", value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
+    if isinstance(value, EditCost):
+        try:
+            return _described(value.to_dict())
+        except (TypeError, ValueError):  # costs that a function gives
+            return {CODE: _class_path(value)}
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return [_class_path(value), _described(_identifying(value))]
+    if type(value).__module__.startswith("relaxwl.") and hasattr(value, "__dict__"):
+        return [_class_path(value), _described(vars(value))]
+    return {CODE: getattr(value, "__qualname__", _class_path(value))}
+
+
+def _holds_code(described: Any) -> bool:
+    if isinstance(described, dict):
+        return described.keys() == {CODE} or any(map(_holds_code, described.values()))
+    return isinstance(described, list) and any(map(_holds_code, described))
+
+
+# Deviations below this count as this: a sure error costs much, but not everything.
 LEAST_DEVIATION = 1e-9
 # The share of targets that should lie in the intervals whose coverage is measured.
 INTERVAL = 0.95
@@ -46,7 +176,7 @@ logger = logging.getLogger(__name__)
 class Choice:
     """The best setting found so far for a fold, the predictions with it, and what the search has cost.
 
-    A estimator that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
+    An estimator that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
     """
 
     correct: int = -1
@@ -72,38 +202,26 @@ class Choice:
             if value not in values:
                 values.append(value)
 
-    def count(self, scores: PathScores) -> None:
-        """Add up what a path of C values has cost."""
-        self.n_fits += scores.n_fits
-        self.n_unconverged += scores.n_unconverged
-        self.svm_seconds += scores.seconds
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A Gram matrix and the parameters that gave it: what model selection chooses from."""
-
-    parameters: dict[str, Any]
-    matrix: Float64
-
 
 @dataclass(frozen=True)
 class FittedVariant:
-    """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their price.
+    """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their cost.
 
-    ``prepared`` is what the kernel knows of the graphs, for comparing others with them.
+    ``parameters`` are those that gave each of the ``matrices``; ``prepared`` is the kernel's form of the graphs, for
+    comparing others with them.
     """
 
     variant: Variant
     prepared: Any
-    candidates: list[Candidate]
+    parameters: list[dict[str, Any]]
+    matrices: list[Float64]
     fit_seconds: float
     gram_seconds: float
 
     @property
     def nbytes(self) -> int:
         """Memory that the Gram matrices take."""
-        return sum(candidate.matrix.nbytes for candidate in self.candidates)
+        return sum(matrix.nbytes for matrix in self.matrices)
 
 
 def fit_variant(variant: Variant, graphs: GraphCollection) -> FittedVariant:
@@ -112,15 +230,13 @@ def fit_variant(variant: Variant, graphs: GraphCollection) -> FittedVariant:
     started = time.perf_counter()
     prepared = kernel.fit_prepare(graphs)
     fitted = time.perf_counter()
-    matrices = kernel.compare(prepared, None, variant.settings)
+    matrices = [np.ascontiguousarray(matrix, np.float64) for matrix in kernel.compare(prepared, None, variant.settings)]
     finished = time.perf_counter()
-    candidates = []
     for setting, matrix in zip(variant.settings, matrices, strict=True):
-        checked: Float64 = np.ascontiguousarray(matrix, np.float64)  # compiled code takes nothing else
-        if checked.shape != (len(graphs), len(graphs)) or not np.isfinite(checked).all():
+        if matrix.shape != (len(graphs), len(graphs)) or not np.isfinite(matrix).all():
             raise ValueError(f"{kernel} gave no finite square Gram matrix with {setting}")
-        candidates.append(Candidate({**variant.parameters, **setting}, checked))
-    return FittedVariant(variant, prepared, candidates, fitted - started, finished - fitted)
+    parameters = [{**variant.parameters, **setting} for setting in variant.settings]
+    return FittedVariant(variant, prepared, parameters, matrices, fitted - started, finished - fitted)
 
 
 # Counts a share of some work as done, and tells what it was; several threads may call it.
@@ -164,67 +280,54 @@ class Selection:
         ``unseen(position)`` returns the Gram matrix between test and training graphs in the candidate at ``position``;
         without it the test graphs are rows of the candidates' own matrices.
         """
-        scales = [
-            [training_scale(candidate.matrix.diagonal()[split.train]) for split in self.splits]
-            for candidate in fitted.candidates
-        ]
-        correct = self._inner_scores(fitted, scales, advance)
-        improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
-        map_chunks(partial(self._predict, fitted, scales, correct, unseen), improved, self.n_jobs)
-        for choice in self.choices:
-            choice.n_candidates += len(fitted.candidates)
-            choice.offer([candidate.parameters for candidate in fitted.candidates])
-            choice.offer([{"C": penalty} for penalty in self.C])
-            choice.fit_seconds += fitted.fit_seconds
-            choice.gram_seconds += fitted.gram_seconds
-
-    def _inner_scores(self, fitted: FittedVariant, scales: list[list[float]], advance: Advance) -> Int64:
-        """Return how many training graphs inner folds got right: (n_folds, n_candidates, n_C)."""
+        matrices, n_C = fitted.matrices, len(self.C)
+        scales = [[training_scale(matrix.diagonal()[split.train]) for split in self.splits] for matrix in matrices]
         tasks = [
             (fold, position, inner)
-            for position in range(len(fitted.candidates))
+            for position in range(len(matrices))
             for fold, split in enumerate(self.splits)
             for inner in split.inner
         ]
 
         def scored(task: tuple[int, int, tuple[Int64, Int64]]) -> PathScores:
             fold, position, (fit, held_out) = task
-            gram = fitted.candidates[position].matrix
-            scores = score_path(gram, self.y, fit, held_out, scales[position][fold], self.C, self.solver)
+            scale = scales[position][fold]
+            scores = score_path(matrices[position], self.y, fit, held_out, scale, self.C, self.solver)
             advance(1 / len(tasks), "choosing")
             return scores
 
-        correct = np.zeros((len(self.splits), len(fitted.candidates), len(self.C)), np.int64)
+        # How many training graphs inner folds got right.
+        correct = np.zeros((len(self.splits), len(matrices), n_C), np.int64)
         for (fold, position, _), scores in zip(tasks, map_chunks(scored, tasks, self.n_jobs), strict=True):
             correct[fold, position] += scores.correct
-            self.choices[fold].count(scores)
-        return correct
+            choice = self.choices[fold]
+            choice.n_fits += scores.n_fits
+            choice.n_unconverged += scores.n_unconverged
+            choice.svm_seconds += scores.seconds
 
-    def _predict(
-        self,
-        fitted: FittedVariant,
-        scales: list[list[float]],
-        correct: Int64,
-        unseen: Callable[[int], Float64] | None,
-        fold: int,
-    ) -> None:
-        """Fit on a fold's whole training part with the best setting, and predict its test part."""
-        split, choice = self.splits[fold], self.choices[fold]
-        # The first maximum in row-major order: of equals the first candidate, and of its C the smallest.
-        position, penalty = divmod(int(correct[fold].argmax()), len(self.C))
-        candidate, scale = fitted.candidates[position], scales[position][fold]
-        training = submatrix(candidate.matrix, split.train, split.train, scale)
-        if unseen is None:
-            rows = submatrix(candidate.matrix, split.test, split.train, scale)
-        else:
-            rows = unseen(position) * scale
-        choice.prediction = predict(training, rows, self.y[split.train], self.C[penalty])
-        choice.n_fits += 1
-        choice.svm_seconds += choice.prediction.seconds
-        choice.correct = int(correct[fold].max())
-        choice.parameters = {**candidate.parameters, "C": self.C[penalty]}
-        # One picture of the matrix is enough, so the other folds let it go.
-        choice.gram = candidate.matrix if fold == 0 else None
+        def predicted(fold: int) -> None:
+            """Fit on the whole training part of a fold with the best setting, and predict its test part."""
+            split, choice = self.splits[fold], self.choices[fold]
+            # The first maximum in row-major order: of equals the first candidate, and of its C the smallest.
+            position, penalty = divmod(int(correct[fold].argmax()), n_C)
+            matrix, scale = matrices[position], scales[position][fold]
+            training = submatrix(matrix, split.train, split.train, scale)
+            rows = unseen(position) * scale if unseen else submatrix(matrix, split.test, split.train, scale)
+            choice.prediction = predict(training, rows, self.y[split.train], self.C[penalty])
+            choice.n_fits += 1
+            choice.svm_seconds += choice.prediction.seconds
+            choice.correct = int(correct[fold].max())
+            choice.parameters = {**fitted.parameters[position], "C": self.C[penalty]}
+            # One picture of the matrix is enough, so the other folds let it go.
+            choice.gram = matrix if fold == 0 else None
+
+        improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
+        map_chunks(predicted, improved, self.n_jobs)
+        for choice in self.choices:
+            choice.n_candidates += len(matrices)
+            choice.offer([*fitted.parameters, *({"C": penalty} for penalty in self.C)])
+            choice.fit_seconds += fitted.fit_seconds
+            choice.gram_seconds += fitted.gram_seconds
 
 
 # ------------------------------------------------------------------------------- estimators that predict by themselves
@@ -232,17 +335,18 @@ class Selection:
 
 def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: GraphCollection, classes: Any) -> Choice:
     """Fit a classifier and predict unseen graphs; what comes out are codes that index ``classes``."""
-    choice, predicted = _fitted(estimator, training, labels), time.perf_counter()
-    found = estimator.predict(unseen)
-    code_of = {label: code for code, label in enumerate(classes)}
-    try:
-        codes = np.array([code_of[label] for label in np.asarray(found).tolist()], np.int64)
-    except KeyError as error:
-        raise ValueError(f"{estimator} predicted the class {error}, which is not one of {list(classes)}") from None
+    started = time.perf_counter()
+    estimator.fit(training, labels)
+    fitted = time.perf_counter()
+    found = np.asarray(estimator.predict(unseen)).tolist()
+    strange = set(found) - set(classes)
+    if strange:
+        raise ValueError(f"{estimator} predicted the class {strange.pop()!r}, which is not one of {list(classes)}")
+    codes = np.array([list(classes).index(label) for label in found], np.int64)
+    choice = Choice(prediction=Prediction(codes, True, 0.0), n_candidates=1, fit_seconds=fitted - started)
     if hasattr(estimator, "predict_proba"):
         choice.probabilities = _in_order(estimator, estimator.predict_proba(unseen), classes)
-    choice.transform_seconds = time.perf_counter() - predicted
-    choice.prediction = Prediction(codes, True, 0.0)
+    choice.transform_seconds = time.perf_counter() - fitted
     return choice
 
 
@@ -266,22 +370,18 @@ def classify_transductively(
 
 def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen: GraphCollection) -> Choice:
     """Fit a regressor and predict unseen graphs, with deviations where it knows them."""
-    choice, predicted = _fitted(estimator, training, targets), time.perf_counter()
-    if "return_std" in inspect.signature(estimator.predict).parameters:
-        values, choice.deviations = np.asarray(estimator.predict(unseen, return_std=True), np.float64)
-    else:
-        values = np.asarray(estimator.predict(unseen), np.float64)
-    if values.shape != (len(unseen),) or not np.isfinite(values).all():
-        raise ValueError(f"{estimator} gave no finite number for each of {len(unseen)} graphs")
-    choice.transform_seconds = time.perf_counter() - predicted
-    choice.values = values
-    return choice
-
-
-def _fitted(estimator: Any, training: GraphCollection, targets: Any) -> Choice:
     started = time.perf_counter()
     estimator.fit(training, targets)
-    return Choice(n_candidates=1, fit_seconds=time.perf_counter() - started)
+    fitted = time.perf_counter()
+    if "return_std" in inspect.signature(estimator.predict).parameters:
+        values, deviations = np.asarray(estimator.predict(unseen, return_std=True), np.float64)
+    else:
+        values, deviations = np.asarray(estimator.predict(unseen), np.float64), None
+    if values.shape != (len(unseen),) or not np.isfinite(values).all():
+        raise ValueError(f"{estimator} gave no finite number for each of {len(unseen)} graphs")
+    choice = Choice(n_candidates=1, values=values, deviations=deviations, fit_seconds=fitted - started)
+    choice.transform_seconds = time.perf_counter() - fitted
+    return choice
 
 
 def _in_order(estimator: Any, probabilities: Any, classes: Any) -> Float64:
@@ -294,31 +394,15 @@ def _in_order(estimator: Any, probabilities: Any, classes: Any) -> Float64:
     return ordered
 
 
-def log_loss(probabilities: Float64, codes: Int64) -> float:
-    """Return the mean negative log probability of the true classes.
-
-    >>> round(log_loss(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0, 1])), 4)
-    0.3466
-    """
-    of_truth = np.maximum(probabilities[np.arange(len(codes)), codes], LEAST_PROBABILITY)
-    return float(-np.log(of_truth).mean())
-
-
 def regression_scores(targets: Float64, values: Float64, deviations: Float64 | None) -> dict[str, float]:
     """Return errors, the explained variance, and with deviations the predictive density and the coverage.
 
-    >>> regression_scores(np.array([0.0, 2.0]), np.array([0.0, 1.0]), None)
-    {'rmse': 0.7071067811865476, 'mae': 0.5, 'r2': 0.5, 'spearman': 1.0}
+    >>> scores = regression_scores(np.array([0.0, 2.0]), np.array([0.0, 1.0]), None)
+    >>> {name: round(score, 3) for name, score in scores.items()}
+    {'rmse': 0.707, 'mae': 0.5, 'r2': 0.5, 'spearman': 1.0}
     """
     errors = values - targets
-    spread = float(((targets - targets.mean()) ** 2).sum())
-    squares = float((errors**2).sum())
-    scores = {
-        "rmse": float(np.sqrt((errors**2).mean())),
-        "mae": float(np.abs(errors).mean()),
-        "r2": 1 - squares / spread if spread > 0 else 0.0,
-        "spearman": get_score("spearman", "regression")(targets, values),
-    }
+    scores = {name: get_score(name, "regression")(targets, values) for name in ("rmse", "mae", "r2", "spearman")}
     if deviations is not None:
         deviations = np.maximum(deviations, LEAST_DEVIATION)
         scores["nlpd"] = float(-np.mean(norm.logpdf(targets, values, deviations)))
@@ -357,7 +441,7 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
                 fitted, kernel = fit_variant(variant, part), variant.estimator
                 if unseen:
                     kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
-                score_path(fitted.candidates[0].matrix, everything % 2, everything, everything, 1.0, (1.0,))
+                score_path(fitted.matrices[0], everything % 2, everything, everything, 1.0, (1.0,))
         except Exception as error:  # what is wrong with a kernel shows in the run that counts
             logger.debug("%s in a run that does not count: %s", estimator.name, error)
 

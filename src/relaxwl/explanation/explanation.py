@@ -134,7 +134,7 @@ class ClusterInGraph:
 
 @dataclass(frozen=True, eq=False)
 class GraphExplanation:
-    """Where in a graph the evidence lies.
+    """Contributions of the nodes of a graph to the scores of the classes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where the nodes of a collection fall: one view on the clusters of relaxed and plain Weisfeiler-Lehman kernels."""
+"""Clusters of the nodes of a collection: one view on relaxed, continuous and plain Weisfeiler-Lehman kernels."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -236,7 +236,7 @@ class Member:
 
     @property
     def words(self) -> str:
-        """What the center has that the member has not: "two leaves more, one node relabeled"."""
+        """Differences of the center from the member: "two leaves more, one node relabeled"."""
         return self.mapping.describe()
 
     @property

@@ -1,4 +1,4 @@
-"""From edges as users have them to one clean adjacency: checks, symmetry, no loops, no repetitions."""
+"""Construction of one clean adjacency from edges: checks, directions, no loops, no repetitions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
@@ -7,15 +7,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._validation import is_integer
-from relaxwl._warnings import warn_user
+from relaxwl._validation import is_integer, warn_user
 from relaxwl.graphs import _compiled
 from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
-from relaxwl.graphs.directions import arc_adjacency, symmetric
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
 if TYPE_CHECKING:
     import networkx
+from scipy.sparse import csr_array
+
+DIRECTIONS = ("both", "out", "in")
+
+# What a child's edge carries in the tree of a directed graph: whether the arc leaves the parent or enters it.
+LEAVES, ENTERS = "→", "←"
+
+
+def arc_adjacency(arcs: Int64, n_nodes: int, original: Int64) -> tuple[Int64, Int32, Int64]:
+    """Return the adjacency of arcs: ascending heads of each tail, no self-loops, no repetitions.
+
+    Takes and returns what ``_compiled.symmetric_adjacency`` does, except that an arc counts in one direction only and
+    that ``listed`` is always there.
+    """
+    tails, heads = arcs[:, 0], arcs[:, 1]
+    order = np.lexsort((heads, tails))  # stable, so the earliest of equal arcs comes first
+    order = order[tails[order] != heads[order]]
+    keys = tails[order] * n_nodes + heads[order]
+    first = first_of_runs(keys)
+    listed = order[first]
+    if original.size:
+        original[:] = np.arange(len(arcs))
+        original[order] = np.repeat(listed, np.diff(np.append(np.flatnonzero(first), len(keys))))
+    indptr = prefix_sums(np.bincount(tails[listed], minlength=n_nodes))
+    return indptr, heads[listed].astype(np.int32), listed
+
+
+def reversed_arcs(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64]:
+    """Return the adjacency of the arcs turned round, and for each entry the one that it was."""
+    n_nodes = len(indptr) - 1
+    turned = csr_array((np.arange(len(indices)), indices, indptr), shape=(n_nodes, n_nodes)).tocsc()
+    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), np.asarray(turned.data, np.int64)
+
+
+def both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64, NDArray[np.bool_]]:
+    """Return, for each node, the arcs that leave it and those that enter it: neighbors, arcs, and which enter."""
+    back_indptr, back_indices, back_arcs = reversed_arcs(indptr, indices)
+    n_nodes = len(indptr) - 1
+    nodes = np.concatenate([np.repeat(np.arange(n_nodes), np.diff(starts)) for starts in (indptr, back_indptr)])
+    order = np.argsort(nodes, kind="stable")
+    entering = order >= len(indices)
+    return (
+        indptr + back_indptr,
+        np.concatenate([indices, back_indices])[order],
+        np.concatenate([np.arange(len(indices)), back_arcs])[order],
+        entering,
+    )
+
+
+def directed_symbol(entering: bool, label: Label | None) -> Label:
+    """Return what stands on the edge to a child: the direction, with the label of the arc where it counts.
+
+    >>> directed_symbol(False, None), directed_symbol(True, "calls")
+    ('→', ('←', 'calls'))
+    """
+    direction = ENTERS if entering else LEAVES
+    return direction if label is None else (direction, label)
+
+
+def symmetric(arcs: Int64, values: NDArray[Any] | None, n_nodes: int) -> bool:
+    """Whether every arc has a counterpart of the same value in the other direction."""
+    forward, backward = arcs[:, 0] * n_nodes + arcs[:, 1], arcs[:, 1] * n_nodes + arcs[:, 0]
+    there, back = np.argsort(forward, kind="stable"), np.argsort(backward, kind="stable")
+    same = np.array_equal(forward[there], backward[back])
+    return same and (values is None or np.array_equal(values[there], values[back]))
+
 
 # Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
@@ -88,17 +152,15 @@ class CollectionBuilder:
             # A graph without nodes or edges has nothing to label, so it agrees with labeled and unlabeled ones.
             if size if name.startswith("node") else len(pairs):
                 self._reference.setdefault(name, index)
-                self._columns[name].append(column)
                 self._check_agrees(name, column, index)
-            else:
-                self._columns[name].append(column)
+            self._columns[name].append(column)
         self._sizes.append(size)
         self._edges.append(pairs)
 
     def _check_agrees(self, name: str, column: Any, index: int) -> None:
         """Every graph must carry what the first one carries that has anything to carry it on."""
         reference = self._reference[name]
-        first, words = self._columns[name][reference], name.replace("_", " ")
+        first, words = (self._columns[name] + [column])[reference], name.replace("_", " ")
         if (first is None) != (column is None):
             here, there = ("no", "some") if column is None else ("", "none")
             problem = f"it has {here} {words}, but graph {reference} has {there}".replace("  ", " ")
@@ -112,32 +174,19 @@ class CollectionBuilder:
         sizes = np.array(self._sizes, np.int64)
         offsets = prefix_sums(sizes)
         shifted = [edges + start for edges, start in zip(self._edges, offsets, strict=False)]
-        joined = {name: self._joined(name) for name in self._columns}
+        joined: dict[str, Any] = {}
+        for name, columns in self._columns.items():
+            filled = [column for column in columns if column is not None and len(column)]
+            if filled and isinstance(filled[0], np.ndarray):
+                joined[name] = np.concatenate(filled)
+            elif filled:
+                joined[name] = [value for column in filled for value in column]
+            else:  # nothing to label, though perhaps some word that it would be labeled
+                joined[name] = next((column for column in columns if column is not None), None)
         pairs = np.concatenate(shifted) if shifted else np.empty((0, 2), np.int64)
         given = {name for name, values in joined.items() if values is not None}
         warn_of_dropped(pairs, int(offsets[-1]), self._directed)
-        arguments = assemble(
-            offsets,
-            pairs,
-            directed=self._directed,
-            node_labels=joined["node_labels"],
-            edge_labels=joined["edge_labels"],
-            node_attributes=joined["node_attributes"],
-            edge_attributes=joined["edge_attributes"],
-        )
-        return {**arguments, "given": given}
-
-    def _joined(self, name: str) -> Any:
-        """Return the values of all graphs one after the other, or None where there are none."""
-        columns = self._columns[name]
-        if name not in self._reference:
-            return next((column for column in columns if column is not None), None)
-        if columns[self._reference[name]] is None:
-            return None
-        filled = [column for column in columns if column is not None and len(column)]
-        if isinstance(filled[0], np.ndarray):
-            return np.concatenate(filled)
-        return [value for column in filled for value in column]
+        return {**assemble(offsets, pairs, directed=self._directed, **joined), "given": given}
 
 
 def assemble(
@@ -168,7 +217,19 @@ def assemble(
     adjacency = arc_adjacency if directed else _compiled.symmetric_adjacency
     indptr, indices, listed = adjacency(edges, n_nodes, original)
     if carries_data:
-        _check_repetitions(edges, original, codes, edge_attributes, offsets, where)
+        # An edge that is listed twice must have the same labels and attributes both times.
+        for name, values in (("labels", codes), ("attributes", edge_attributes)):
+            if values is None:
+                continue
+            first = values[original]
+            differs = (values != first) & ~((values != values) & (first != first))  # a value missing twice is the same
+            bad = np.flatnonzero(differs.any(axis=1) if differs.ndim == 2 else differs)
+            if len(bad):
+                source, target = np.sort(edges[bad[0]])
+                graph = int(np.searchsorted(offsets, source, side="right")) - 1
+                pair = f"({source - offsets[graph]}, {target - offsets[graph]})"
+                place = f" ({where(int(bad[0]))})" if where is not None else ""
+                raise GraphError(graph, f"edge {pair} is listed twice with different {name}{place}")
     node_codes, node_vocabulary = encode_labels(node_labels) if node_labels is not None else (None, None)
     return {
         "offsets": offsets,
@@ -184,55 +245,23 @@ def assemble(
     }
 
 
-def _check_repetitions(
-    edges: Int64,
-    original: Int64,
-    codes: Int32 | None,
-    attributes: Float64 | None,
-    offsets: Int64,
-    where: Callable[[int], str] | None,
-) -> None:
-    """Refuse an edge that is listed twice with different labels or attributes; ``original`` is its first listing."""
-    for name, values in (("labels", codes), ("attributes", attributes)):
-        if values is None:
-            continue
-        first = values[original]
-        differs = (values != first) & ~((values != values) & (first != first))  # a value missing twice is the same
-        bad = np.flatnonzero(differs.any(axis=1) if differs.ndim == 2 else differs)
-        if not len(bad):
-            continue
-        edge = int(bad[0])
-        source, target = sorted(int(node) for node in edges[edge])
-        graph = int(np.searchsorted(offsets, source, side="right")) - 1
-        start = int(offsets[graph])
-        place = f" ({where(edge)})" if where is not None else ""
-        raise GraphError(
-            graph, f"edge ({source - start}, {target - start}) is listed twice with different {name}{place}"
-        )
-
-
 def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
     """Say how many self-loops and parallel edges a collection leaves out; an edge listed both ways is not parallel."""
     proper = edges[edges[:, 0] != edges[:, 1]]
-    n_loops, n_parallel = len(edges) - len(proper), _count_parallel(proper, n_nodes, directed)
+    ends = proper if directed else np.sort(proper, axis=1)
+    keys = ends[:, 0] * n_nodes + ends[:, 1]
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(first_of_runs(keys[order]))
+    n_loops, n_parallel = len(edges) - len(proper), len(proper) - len(starts)
+    if not directed and n_parallel:
+        forwards = (proper[:, 0] < proper[:, 1])[order]
+        ways = [np.add.reduceat(way.astype(np.int64), starts) for way in (forwards, ~forwards)]
+        n_parallel = int((np.maximum(*ways) - 1).sum())
     if n_loops or n_parallel:
         counted = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
         words = " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
         between = "from one node to another" if directed else "between two nodes"
         warn_user(f"{words} dropped: there is at most one edge {between}, and none from a node to itself")
-
-
-def _count_parallel(pairs: Int64, n_nodes: int, directed: bool) -> int:
-    """Return how many pairs are left out as repetitions; undirected edges may be listed once each way."""
-    forwards = pairs[:, 0] < pairs[:, 1]
-    ends = pairs if directed else np.sort(pairs, axis=1)
-    keys = ends[:, 0] * n_nodes + ends[:, 1]
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(first_of_runs(keys[order]))
-    if directed or len(starts) == len(pairs):
-        return len(pairs) - len(starts)
-    ways = [np.add.reduceat(way[order].astype(np.int64), starts) for way in (forwards, ~forwards)]
-    return int((np.maximum(*ways) - 1).sum())
 
 
 def check_node_count(n_nodes: int) -> None:
@@ -342,7 +371,20 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int, parti
 
 def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int64, Float64 | None, bool]:
     """Return the size, the arcs, unless all are 1 the weights, and whether the matrix lacks symmetry."""
-    shape, rows, columns, values = _matrix_entries(matrix, index)
+    if hasattr(matrix, "tocoo"):
+        # Entries stored twice count as their sum, in SciPy and here; the copy leaves the caller's matrix as it is.
+        entries = matrix.tocoo(copy=True)
+        entries.sum_duplicates()
+        kept = entries.data != 0
+        shape, rows, columns, values = entries.shape, entries.row[kept], entries.col[kept], entries.data[kept]
+    else:
+        try:
+            dense = np.asarray(matrix)
+        except ValueError:
+            raise GraphError(index, "the rows of the adjacency matrix differ in length") from None
+        nothing = np.zeros(0, np.int64)
+        rows, columns = np.nonzero(dense) if dense.ndim == 2 else (nothing, nothing)
+        shape, values = dense.shape, dense[rows, columns] if dense.ndim == 2 else dense
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(index, f"an adjacency matrix must be square, not of shape {tuple(shape)}")
     if values.dtype.kind not in "biuf":
@@ -378,24 +420,6 @@ def common_direction(found: Sequence[bool | None], directed: bool | None, *, inf
         if wanted and one is None and directed is None:
             raise GraphError(index, f"its edges have no direction, but {reason}; say directed=True if they are arcs")
     return wanted
-
-
-def _matrix_entries(matrix: Any, index: int) -> tuple[tuple[int, ...], Int64, Int64, NDArray[Any]]:
-    """Return the shape of a dense or sparse matrix and the rows, columns and values of its entries other than 0."""
-    if hasattr(matrix, "tocoo"):
-        # Entries stored twice count as their sum, in SciPy and here; the copy leaves the caller's matrix as it is.
-        entries = matrix.tocoo(copy=True)
-        entries.sum_duplicates()
-        kept = entries.data != 0
-        return entries.shape, entries.row[kept].astype(np.int64), entries.col[kept].astype(np.int64), entries.data[kept]
-    try:
-        dense = np.asarray(matrix)
-    except ValueError:
-        raise GraphError(index, "the rows of the adjacency matrix differ in length") from None
-    if dense.ndim != 2:
-        return dense.shape, np.empty(0, np.int64), np.empty(0, np.int64), dense
-    rows, columns = np.nonzero(dense)
-    return dense.shape, rows, columns, dense[rows, columns]
 
 
 def named_columns(graphs: Sequence["networkx.Graph"], kind: str, name: str, *, partial: bool) -> list[list[Any]]:
@@ -467,3 +491,59 @@ def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
     # A width of -1 cannot be inferred for graphs without nodes, whose width does not matter.
     parts = [array.reshape(length, -1 if length else 0) for array in arrays]
     return np.column_stack(parts) if parts else np.empty((length, 0))
+
+
+def check_safe(values: dict[str, Any]) -> None:
+    """Refuse arrays of a collection by which compiled code would read beyond their ends; quick, for every collection.
+
+    >>> check_safe({"offsets": np.array([0, 2]), "indptr": np.array([0, 1, 2]), "indices": np.array([1, 7])})
+    Traceback (most recent call last):
+    ...
+    ValueError: indices must lie from 0 to 1
+    """
+    indices, n_nodes = values["indices"], len(values["indptr"]) - 1
+    _check_spans("offsets", values["offsets"], n_nodes)
+    _check_spans("indptr", values["indptr"], len(indices))
+    _check_codes("indices", indices, len(indices), n_nodes)
+    for kind, length in (("node", n_nodes), ("edge", len(indices))):
+        codes, attributes = values.get(f"{kind}_codes"), values.get(f"{kind}_attributes")
+        if codes is not None:
+            _check_codes(f"{kind}_codes", codes, length, len(values[f"{kind}_vocabulary"] or (None,)))
+        if attributes is not None and (attributes.ndim != 2 or len(attributes) != length):
+            raise ValueError(f"{kind}_attributes must be a table with {length} rows, not of shape {attributes.shape}")
+
+
+def check_clean(graphs: Any) -> None:
+    """Refuse a collection whose adjacency is not what all code takes it for; for what comes from a file.
+
+    Neighbors lie in the same graph, ascend, are no loops, and in undirected graphs see each other by the same label
+    and attributes.
+    """
+    sources, targets = np.repeat(np.arange(graphs.n_nodes, dtype=np.int32), graphs.degrees), graphs.indices
+    of_node = graphs.graph_of_node
+    if (of_node[sources] != of_node[targets]).any():
+        raise ValueError("an edge leads from one graph to another")
+    ascend = (sources[1:] > sources[:-1]) | (targets[1:] > targets[:-1])
+    if not ascend.all() or (sources == targets).any():
+        raise ValueError("neighbors must ascend, without loops and repetitions")
+    if graphs.directed:
+        return
+    back_indptr, back_indices, order = reversed_arcs(graphs.indptr, graphs.indices)
+    if not (np.array_equal(back_indptr, graphs.indptr) and np.array_equal(back_indices, graphs.indices)):
+        raise ValueError("an undirected edge is seen from one of its ends alone")
+    for what, carried in (("label", graphs.edge_codes), ("attributes", graphs.edge_attributes)):
+        if carried is not None and not np.array_equal(carried[order], carried, equal_nan=carried.dtype.kind == "f"):
+            raise ValueError(f"an undirected edge must have the same {what} at both of its ends")
+
+
+def _check_spans(name: str, bounds: NDArray[Any], length: int) -> None:
+    fits = bounds.ndim == 1 and len(bounds) and bounds[0] == 0 and bounds[-1] == length
+    if not fits or (bounds[1:] < bounds[:-1]).any():
+        raise ValueError(f"{name} must ascend from 0 to {length}")
+
+
+def _check_codes(name: str, codes: NDArray[Any], length: int, n_codes: int) -> None:
+    if codes.shape != (length,):
+        raise ValueError(f"{name} must be {length} numbers, not an array of shape {codes.shape}")
+    if codes.size and (codes.min() < 0 or codes.max() >= n_codes):
+        raise ValueError(f"{name} must lie from 0 to {n_codes - 1}")

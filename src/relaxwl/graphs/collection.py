@@ -8,6 +8,7 @@ which labels were met, so a permutation of the nodes or another split of the dat
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -16,23 +17,26 @@ from numpy.typing import ArrayLike, NDArray
 from relaxwl._validation import check_choice, check_flag, is_integer
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.graphs.building import (
+    DIRECTIONS,
     CollectionBuilder,
     GraphError,
     adjacency_arcs,
     as_list,
     as_names,
     assemble,
+    both_ways,
     check_node_count,
+    check_safe,
     checked_names,
     common_direction,
     common_names,
+    directed_symbol,
     join_labels,
     join_vectors,
     named_columns,
+    reversed_arcs,
     without_gaps,
 )
-from relaxwl.graphs.checking import check_safe
-from relaxwl.graphs.directions import DIRECTIONS, both_ways, directed_symbol, reversed_arcs
 from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 
 if TYPE_CHECKING:
@@ -67,7 +71,12 @@ class GraphCollection(Sequence["Graph"]):
         Which of labels and attributes a user's own objects were converted with, so that a kernel can say what it leaves
         out; ``node_labels``, ``edge_attributes`` and so on. Not part of what is compared.
     names : sequence of str, optional
-        What users call each graph. Not part of what is compared.
+        The name of each graph. Not part of what is compared.
+
+    See Also
+    --------
+    relaxwl.as_collection : Convert graphs of other libraries.
+    relaxwl.datasets.load_tu : Read a data set.
 
     Examples
     --------
@@ -205,14 +214,10 @@ class GraphCollection(Sequence["Graph"]):
 
     def __repr__(self) -> str:
         parts = [f"{self.n_graphs} graphs", f"{self.n_nodes} nodes", f"{self.n_edges} edges"]
-        if self.node_vocabulary is not None:
-            parts.append(f"{len(self.node_vocabulary)} node labels")
-        if self.edge_vocabulary is not None:
-            parts.append(f"{len(self.edge_vocabulary)} edge labels")
-        if self.node_attributes is not None:
-            parts.append(f"{self.node_attributes.shape[1]} node attributes")
-        if self.edge_attributes is not None:
-            parts.append(f"{self.edge_attributes.shape[1]} edge attributes")
+        vocabularies = {"node": self.node_vocabulary, "edge": self.edge_vocabulary}
+        attributes = {"node": self.node_attributes, "edge": self.edge_attributes}
+        parts += [f"{len(labels)} {kind} labels" for kind, labels in vocabularies.items() if labels is not None]
+        parts += [f"{rows.shape[1]} {kind} attributes" for kind, rows in attributes.items() if rows is not None]
         if self.directed:
             parts.append("directed")
         return f"GraphCollection({', '.join(parts)})"
@@ -233,27 +238,17 @@ class GraphCollection(Sequence["Graph"]):
             if not 0 <= index < self.n_graphs:
                 raise IndexError(f"graph index {int(key)} is out of range for {self.n_graphs} graphs")
             return Graph(self, index)
-        return self._take(self._graph_indices(key))
-
-    def __iter__(self) -> Iterator["Graph"]:
-        return (Graph(self, index) for index in range(self.n_graphs))
-
-    def _graph_indices(self, key: Any) -> Int64:
-        if isinstance(key, slice):
-            return np.arange(self.n_graphs)[key]
-        chosen = np.asarray(key)
-        if chosen.dtype == bool:
-            if chosen.shape != self.shape:
-                raise IndexError(f"the mask has shape {chosen.shape}, but there are {self.n_graphs} graphs")
-            return np.flatnonzero(chosen)
-        if chosen.size == 0:
-            return np.empty(0, np.int64)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        graphs = np.arange(self.n_graphs)[key] if isinstance(key, slice) else np.asarray(key)
+        if graphs.dtype == bool:
+            if graphs.shape != self.shape:
+                raise IndexError(f"the mask has shape {graphs.shape}, but there are {self.n_graphs} graphs")
+            graphs = np.flatnonzero(graphs)
+        if graphs.size and (graphs.ndim != 1 or graphs.dtype.kind not in "iu"):
             raise IndexError("graphs are chosen by an integer, a slice, integers or a boolean mask")
-        chosen = chosen.astype(np.int64)
-        if chosen.min() < -self.n_graphs or chosen.max() >= self.n_graphs:
+        graphs = graphs.reshape(-1).astype(np.int64)
+        if graphs.size and (graphs.min() < -self.n_graphs or graphs.max() >= self.n_graphs):
             raise IndexError(f"graph indices must lie in 0..{self.n_graphs - 1}")
-        return np.where(chosen < 0, chosen + self.n_graphs, chosen)
+        return self._take(np.where(graphs < 0, graphs + self.n_graphs, graphs))
 
     def _take(self, graphs: Int64) -> "GraphCollection":
         # Only the chosen graphs are looked at, so that one graph of a huge collection is taken in no time.
@@ -280,6 +275,9 @@ class GraphCollection(Sequence["Graph"]):
             edge_attributes=None if self.edge_attributes is None else self.edge_attributes[entries],
         )
 
+    def __iter__(self) -> Iterator["Graph"]:
+        return (Graph(self, index) for index in range(self.n_graphs))
+
     # ------------------------------------------------------------------------------------- joining, comparing
 
     @classmethod
@@ -288,6 +286,16 @@ class GraphCollection(Sequence["Graph"]):
 
         All parts must agree on what they carry (labels, attributes and the attributes' lengths) and on whether they
         are directed. Names are kept where all graphs have them. ``a + b`` joins two.
+
+        Parameters
+        ----------
+        collections : iterable of GraphCollection
+            The parts.
+
+        Returns
+        -------
+        GraphCollection
+            All graphs, part by part.
 
         Examples
         --------
@@ -337,16 +345,19 @@ class GraphCollection(Sequence["Graph"]):
             and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.indptr, other.indptr)
             and np.array_equal(self.indices, other.indices)
-            and _same_labels(self.node_codes, self.node_vocabulary, other.node_codes, other.node_vocabulary)
-            and _same_labels(self.edge_codes, self.edge_vocabulary, other.edge_codes, other.edge_vocabulary)
-            and _same_array(self.node_attributes, other.node_attributes)
-            and _same_array(self.edge_attributes, other.edge_attributes)
+            and all(_alike(self, other, kind) for kind in ("node", "edge"))
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of the content; equal collections have equal fingerprints."""
+        """Return a SHA-256 of the content; equal collections have equal fingerprints.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+        """
         digest = hashlib.sha256(b"directed|" if self.directed else b"")
         for array in (self.offsets, self.indptr, self.indices):
             digest.update(array.tobytes() + b"|")
@@ -366,18 +377,39 @@ class GraphCollection(Sequence["Graph"]):
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._parts())
+        return partial(type(self), **self._parts()), ()
 
     def _parts(self) -> dict[str, Any]:
         """Return the arguments that make an equal collection of the same class."""
         return {name: getattr(self, name) for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())}
 
     def with_parts(self, **parts: Any) -> Self:
-        """Return the same graphs, as a collection of the same class, with other parts; trusts its arguments."""
+        """Return the same graphs, as a collection of the same class, with other parts; trusts its arguments.
+
+        Parameters
+        ----------
+        **parts
+            Arguments of the constructor to be replaced.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
+        """
         return type(self)(**self._parts() | parts)
 
     def with_names(self, names: Sequence[str] | None) -> Self:
-        """Return the same graphs under other names, one for each; None takes them away.
+        """Return the same graphs with other names.
+
+        Parameters
+        ----------
+        names : sequence of str or None
+            A name for each graph; None takes the names away.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
 
         Examples
         --------
@@ -390,7 +422,13 @@ class GraphCollection(Sequence["Graph"]):
     # --------------------------------------------------------------------------------------------- directions
 
     def to_undirected(self) -> "GraphCollection":
-        """Return the graphs without directions; opposite arcs, which must agree in what they carry, become one edge."""
+        """Return the graphs without directions.
+
+        Returns
+        -------
+        GraphCollection
+            Undirected graphs. Opposite arcs, whose labels and attributes must be equal, become one edge.
+        """
         if not self.directed:
             return self
         sources = np.repeat(np.arange(self.n_nodes), self.degrees)
@@ -405,9 +443,18 @@ class GraphCollection(Sequence["Graph"]):
     def seen(self, directions: str = "both", *, edge_labels: bool = False) -> "GraphCollection":
         """Return the graphs as an unfolding walks through them: neighbors become children.
 
-        Undirected graphs are seen as they are. In directed ones, ``"out"`` follows the arcs, ``"in"`` goes against
-        them. With ``"both"``, every arc is seen from both its ends, and its label says from which: the edge labels
-        of the result are ``→`` and ``←``, together with the arc's own label if ``edge_labels`` asks for it.
+        Parameters
+        ----------
+        directions : {"both", "out", "in"}
+            For directed graphs: ``"out"`` follows the arcs, ``"in"`` goes against them. With ``"both"``, every arc is
+            seen from both its ends, and its label says from which: the edge labels of the result are ``→`` and ``←``.
+        edge_labels : bool
+            Whether these labels contain the labels of the arcs.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs; undirected ones are returned as they are.
 
         Examples
         --------
@@ -433,7 +480,18 @@ class GraphCollection(Sequence["Graph"]):
         return both.with_parts(edge_codes=match_codes(tuple(symbols), vocabulary)[codes], edge_vocabulary=vocabulary)
 
     def entries_seen(self, directions: str = "both") -> Int64 | slice:
-        """Return where the adjacency entries of this collection are among those of :meth:`seen`."""
+        """Return the positions of the adjacency entries of this collection among those of :meth:`seen`.
+
+        Parameters
+        ----------
+        directions : {"both", "out", "in"}
+            As in :meth:`seen`.
+
+        Returns
+        -------
+        int64 array or slice
+            The positions.
+        """
         if not self.directed or directions == "out":
             return slice(None)
         if directions == "in":
@@ -453,11 +511,25 @@ class GraphCollection(Sequence["Graph"]):
 
     @classmethod
     def from_edges(cls, graphs: Iterable[Sequence[Any]], *, directed: bool = False) -> "GraphCollection":
-        """Make a collection from ``(n_nodes, edges)`` or ``(n_nodes, edges, labels)`` for each graph.
+        """Make a collection from lists of edges.
 
-        ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice, or with
-        ``directed`` the arcs from the first node to the second; self-loops and repetitions are dropped, with a
-        warning. Give labels for all graphs or for none.
+        Parameters
+        ----------
+        graphs : iterable of (n_nodes, edges) or (n_nodes, edges, labels)
+            ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice; self-loops
+            and repetitions are dropped, with a warning. Give labels for all graphs or for none.
+        directed : bool
+            Whether pairs are arcs from the first node to the second.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
+
+        Examples
+        --------
+        >>> GraphCollection.from_edges([(2, [(0, 1)], ["C", "O"])])
+        GraphCollection(1 graphs, 2 nodes, 1 edges, 2 node labels)
         """
         builder = CollectionBuilder(directed=check_flag("directed", directed))
         for index, graph in enumerate(as_list(graphs, "(n_nodes, edges)")):
@@ -475,12 +547,25 @@ class GraphCollection(Sequence["Graph"]):
         symmetrize: bool = False,
         directed: bool | None = None,
     ) -> "GraphCollection":
-        """Make a collection from square adjacency arrays or SciPy sparse matrices; entries other than 0 are edges.
+        """Make a collection from adjacency matrices.
 
-        Weights other than 1 are kept as one edge attribute, which a kernel uses if its cost is
-        ``EditCost.from_attributes(edge_metric=…)``. If a matrix is not symmetric, the collection is directed, with an
-        arc from ``i`` to ``j`` for each entry ``[i, j]``; ``directed`` says so of symmetric ones too, or refuses
-        (False) what is not symmetric. ``symmetrize`` forgets directions and weights.
+        Parameters
+        ----------
+        matrices : iterable of square arrays or SciPy sparse matrices
+            Entries other than 0 are edges. Weights other than 1 are kept as one edge attribute, which a kernel uses if
+            its cost is ``EditCost.from_attributes(edge_metric=…)``.
+        node_labels : iterable of sequences, optional
+            Labels of the nodes of each graph.
+        symmetrize : bool
+            Drop directions and weights.
+        directed : bool, optional
+            Whether an entry ``[i, j]`` is an arc from ``i`` to ``j``. By default the collection is directed if a matrix
+            is not symmetric; False refuses such matrices.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
         """
         matrices = as_list(matrices, "adjacency matrices")
         labels = [None] * len(matrices) if node_labels is None else as_list(node_labels, "label sequences")
@@ -525,6 +610,11 @@ class GraphCollection(Sequence["Graph"]):
             Forget the directions of directed graphs; without it, they make a directed collection.
         missing : label, optional
             The label of nodes and edges that have none, and leave to have attributes for some only.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
         """
         members = as_list(graphs, "networkx graphs")
         for index, graph in enumerate(members):
@@ -560,12 +650,14 @@ class GraphCollection(Sequence["Graph"]):
         return cls(**builder.build(), names=common_names([graph.graph.get("name") for graph in members]))
 
     def to_networkx(self) -> list["networkx.Graph"]:
-        """Return networkx graphs with nodes 0..n-1 and ``label``, ``attributes`` and ``name`` where there are any."""
+        """Return networkx graphs with nodes 0..n-1 and ``label``, ``attributes`` and ``name`` where there are any.
+
+        Returns
+        -------
+        list of networkx.Graph
+            The graphs; ``networkx.DiGraph`` if directed.
+        """
         return [graph.to_networkx() for graph in self]
-
-
-def _restore(kind: type[GraphCollection], parts: dict[str, Any]) -> GraphCollection:
-    return kind(**parts)
 
 
 def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
@@ -575,20 +667,22 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return view
 
 
-def _same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b, equal_nan=True)
-
-
-def _same_labels(
-    a: Int32 | None, vocabulary_a: Vocabulary | None, b: Int32 | None, vocabulary_b: Vocabulary | None
-) -> bool:
-    if vocabulary_a is None or vocabulary_b is None or a is None or b is None:
-        return vocabulary_a is vocabulary_b
-    if vocabulary_a == vocabulary_b:
-        return np.array_equal(a, b)
-    return len(a) == len(b) and np.array_equal(match_codes(vocabulary_a, vocabulary_b)[a], b)
+def _alike(a: GraphCollection, b: GraphCollection, kind: str) -> bool:
+    """Whether two collections have the same labels, compared by value, and the same attributes."""
+    codes, vocabulary, attributes = (
+        [getattr(one, f"{kind}_{part}") for one in (a, b)] for part in ("codes", "vocabulary", "attributes")
+    )
+    if any(one is None for one in attributes):
+        same = attributes[0] is attributes[1]
+    else:
+        same = np.array_equal(attributes[0], attributes[1], equal_nan=True)
+    if any(one is None for one in (*vocabulary, *codes)):
+        return same and vocabulary[0] is vocabulary[1]
+    return (
+        same
+        and len(codes[0]) == len(codes[1])
+        and np.array_equal(match_codes(vocabulary[0], vocabulary[1])[codes[0]], codes[1])
+    )
 
 
 def _carriers(parts: list[GraphCollection], kind: str) -> list[GraphCollection]:
@@ -630,7 +724,25 @@ def _join_attributes(parts: list[GraphCollection], kind: str) -> Float64 | None:
 
 
 class Graph:
-    """One graph of a collection: a view with local node numbers from 0 on."""
+    """One graph of a collection: a view with local node numbers from 0 on.
+
+    Parameters
+    ----------
+    collection : GraphCollection
+        The collection.
+    index : int
+        Position of the graph in the collection.
+
+    See Also
+    --------
+    GraphCollection : ``graphs[index]`` is a ``Graph``.
+
+    Examples
+    --------
+    >>> graph = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])[0]
+    >>> graph, graph.neighbors(1).tolist()
+    (Graph(3 nodes, 2 edges), [0, 2])
+    """
 
     __slots__ = ("_collection", "_index")
 
@@ -650,7 +762,7 @@ class Graph:
 
     @property
     def name(self) -> str | None:
-        """What the graph is called, or None."""
+        """Name of the graph, or None."""
         return None if self._collection.names is None else self._collection.names[self._index]
 
     @property
@@ -708,28 +820,73 @@ class Graph:
         return None if values is None else values[self._entries()[1]]
 
     def neighbors(self, node: int) -> Int32:
-        """Return the neighbors of a node (of a directed graph, those that its arcs lead to) in ascending order."""
+        """Return the neighbors of a node in ascending order; of a directed graph, the heads of its arcs.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node in this graph.
+
+        Returns
+        -------
+        int32 array
+            Numbers of the neighbors.
+        """
         return self._collection.indices[self._span(node)] - np.int32(self._start)
 
     def node_label(self, node: int) -> Label | None:
-        """Return the label value of a node, or None if the graph is unlabeled."""
+        """Return the label of a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node in this graph.
+
+        Returns
+        -------
+        label or None
+            The label; None if the graph is unlabeled.
+        """
         self._span(node)
         vocabulary = self._collection.node_vocabulary
         return None if vocabulary is None else vocabulary[self._collection.node_codes[self._start + node]]
 
     def edge_labels_of(self, node: int) -> list[Label] | None:
-        """Return the label values of a node's edges, aligned with :meth:`neighbors`, or None."""
+        """Return the labels of the edges of a node, aligned with :meth:`neighbors`.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node in this graph.
+
+        Returns
+        -------
+        list or None
+            The labels; None if edges are unlabeled.
+        """
         codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
         if codes is None or vocabulary is None:
             return None
         return [vocabulary[code] for code in codes[self._span(node)].tolist()]
 
     def as_collection(self) -> GraphCollection:
-        """Return a collection of this graph alone."""
+        """Return a collection of this graph alone.
+
+        Returns
+        -------
+        GraphCollection
+            The collection.
+        """
         return self._collection[[self._index]]
 
     def to_networkx(self) -> "networkx.Graph":
-        """Return a networkx graph with nodes 0..n-1 and ``label`` and ``attributes`` where there are any."""
+        """Return a networkx graph with nodes 0..n-1 and ``label`` and ``attributes`` where there are any.
+
+        Returns
+        -------
+        networkx.Graph
+            The graph; a ``networkx.DiGraph`` if directed.
+        """
         import networkx
 
         graph = networkx.DiGraph() if self.directed else networkx.Graph()

@@ -12,7 +12,8 @@ import numpy as np
 
 from relaxwl._validation import is_integer
 from relaxwl.datasets.smiles import is_rdkit_molecule
-from relaxwl.graphs import GraphCollection, GraphError, Label
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.graphs.labels import Label
 from relaxwl.inputs import libraries, pyg, tuples
 from relaxwl.inputs.files import graph_files, read_files
 from relaxwl.inputs.reading import Names, refuse_names
@@ -167,7 +168,7 @@ def _read_path(path: str | os.PathLike[str], directed: bool) -> GraphCollection:
 
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no file or folder {os.fspath(path)!r} to read as a data set in TU layout")
-    return read_tu(path, symmetrize=not directed).graphs
+    return read_tu(path, directed=directed).graphs
 
 
 def _items(graphs: Any) -> list[Any]:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, common_names, join_labels, there_are
-from relaxwl.graphs.directions import symmetric
+from relaxwl.graphs.building import as_names, common_names, join_labels, symmetric, there_are
 from relaxwl.inputs.reading import Names, Parts, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl._warnings import warn_user
-from relaxwl.graphs import CollectionBuilder, GraphCollection, GraphError, Label
-from relaxwl.graphs.building import as_names, common_direction
+from relaxwl._validation import warn_user
+from relaxwl.graphs import GraphCollection, GraphError
+from relaxwl.graphs.building import CollectionBuilder, as_names, common_direction
+from relaxwl.graphs.labels import Label
 
 # What to_networkx writes, and what graphs are searched for when the caller names nothing.
 LABEL, ATTRIBUTES = "label", "attributes"

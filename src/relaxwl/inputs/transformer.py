@@ -8,7 +8,8 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._validation import GraphEstimator
-from relaxwl.graphs import GraphCollection, Label
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.labels import Label
 from relaxwl.inputs.convert import as_collection
 
 

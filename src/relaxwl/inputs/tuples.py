@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from relaxwl._validation import is_integer
-from relaxwl.graphs import GraphCollection, GraphError, sort_labels
+from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.building import adjacency_arcs, join_vectors
+from relaxwl.graphs.labels import sort_labels
 from relaxwl.inputs.reading import Names, Parts, build, refuse_names, with_weights
 
 KIND, MATRIX, GRAKEL = "a tuple of edges", "an adjacency matrix", "a grakel.Graph"

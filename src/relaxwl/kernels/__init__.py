@@ -3,7 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.kernels.registry import get_kernel, kernel_names, load_kernel
 
 if TYPE_CHECKING:

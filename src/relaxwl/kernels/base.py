@@ -11,11 +11,9 @@ from scipy.sparse import csr_array
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._deadline import check_time
-from relaxwl._execution import spans
+from relaxwl._execution import check_time, spans
 from relaxwl._progress import ProgressBar
-from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output
-from relaxwl._warnings import warn_user
+from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output, warn_user
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection

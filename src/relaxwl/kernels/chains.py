@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import map_long
 from relaxwl._memory import check_memory
 from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, SamplingPartitioner, known_or_new
-from relaxwl.costs import UniformCosts, check_finite
+from relaxwl.costs.codebook import UniformCosts, check_finite
 from relaxwl.distances.pairwise import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
 from relaxwl.distances.transport import GroundCost, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection

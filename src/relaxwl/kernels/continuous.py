@@ -19,12 +19,11 @@ from threadpoolctl import threadpool_limits
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
-from relaxwl._validation import ParameterError, as_seed, check_choice, check_integer
-from relaxwl._warnings import warn_user
+from relaxwl._validation import ParameterError, as_seed, check_choice, check_integer, warn_user
 from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import CountKernel, check_graphs

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl.costs import UniformCosts, check_finite
+from relaxwl.costs.codebook import UniformCosts, check_finite
 from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums

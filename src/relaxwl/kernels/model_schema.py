@@ -19,8 +19,9 @@ from relaxwl.clustering.partitioners import (
     KMedoidsPartitioner,
     RadiusPartitioner,
 )
-from relaxwl.costs import Codebook, EditCost, UniformCosts
-from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import Codebook, UniformCosts
+from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.kernels.chains import LowerLevel, Partition, Trees
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.levels import Summary

@@ -15,11 +15,12 @@ from relaxwl._progress import ProgressBar, report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
 from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
-from relaxwl.costs import EditCost, Sketch
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import Sketch
 from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
-from relaxwl.graphs.directions import DIRECTIONS
+from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.chains import Assignment, Encoder, Fitted, Partition, apply_chain, fit_chain
 from relaxwl.kernels.counting import Counter, Counts, join_counts

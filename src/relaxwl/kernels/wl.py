@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
-from relaxwl.graphs import GraphCollection, check_same_kind, match_codes
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
+from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counter, Counts
 from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, Whole, check_base, fit_counter, refined

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import lsq_linear
 
-from relaxwl._deadline import check_time
+from relaxwl._execution import check_time
 from relaxwl._progress import report
 
 Float64 = NDArray[np.float64]

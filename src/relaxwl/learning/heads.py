@@ -18,8 +18,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
-from relaxwl._execution import map_chunks
+from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, time_limit
 from relaxwl._progress import report
 from relaxwl._validation import ParameterError
 from relaxwl.learning.choosing import (

@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._deadline import Deadline
-from relaxwl._execution import spans
+from relaxwl._execution import Deadline, spans
 from relaxwl._memory import MEMORY_SHARE, MemoryRefusal, available_memory
 from relaxwl._progress import report
 from relaxwl._validation import (

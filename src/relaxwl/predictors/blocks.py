@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._deadline import Deadline, TimeLimitReached, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._deadline import Deadline
+from relaxwl._execution import Deadline
 from relaxwl._validation import as_seed
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64

@@ -21,7 +21,7 @@ import numpy as np
 from relaxwl._storage import atomic_write
 from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.significance import Ranks
+from relaxwl.evaluation.tables import Ranks
 from relaxwl.explanation import Explanation
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from relaxwl._memory import check_memory
-from relaxwl.costs import GAP, Codebook, EditCost, Sketch, UniformCosts
+from relaxwl.costs import EditCost
+from relaxwl.costs.codebook import GAP, Codebook, Sketch, UniformCosts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.graphs.labels import Label, check_same_kind, match_codes

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
-from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import baselines
 from relaxwl.kernels.base import CountKernel

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from kernels.baselines.graph_forms import grakel_graphs, random_graphs
-from relaxwl._deadline import TimeLimitReached, time_limit
+from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels import load_kernel
 from relaxwl.kernels.baselines import OddSth

@@ -5,7 +5,8 @@ import pytest
 
 import naive
 from kernels.baselines.graph_forms import plain_graphs, random_graphs
-from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels.baselines import VertexEdgeHistogram
 
 

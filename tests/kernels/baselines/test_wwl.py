@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import naive
 from kernels.baselines.graph_forms import is_psd, plain_graphs, random_graphs, renumbered
-from relaxwl.graphs import CollectionBuilder, GraphCollection
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels.baselines import WassersteinWL
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._deadline import check_time
+from relaxwl._execution import check_time
 from relaxwl._progress import report
 from relaxwl._validation import as_generator, check_integer
 from relaxwl.graphs import GraphCollection

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from relaxwl._progress import report
-from relaxwl.graphs import GraphCollection, match_codes
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.graphs.labels import match_codes
 from relaxwl.kernels.base import CountKernel, Settings, watched
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import self_similarities

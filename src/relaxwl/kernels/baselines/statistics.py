@@ -10,8 +10,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._validation import GraphEstimator, as_seed
-from relaxwl.graphs import GraphCollection, match_codes
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.labels import match_codes
 from relaxwl.inputs import as_collection
 
 # Shares of the nodes of a graph whose degree is at most the one that is taken.
