@@ -129,6 +129,11 @@ def load_molecules(
     y : array of float, or of str where no target is a number (classes), or None
         Of several targets a dict with an array for each, which predictors take as ``y``.
 
+    See Also
+    --------
+    read_molecules : Also return texts, lines and columns.
+    relaxwl.molecules.from_smiles : Graphs of SMILES.
+
     Examples
     --------
     >>> import tempfile
@@ -153,10 +158,35 @@ def read_molecules(
     name: str | None = None,
     standardize: bool = False,
 ) -> MoleculeTable:
-    """Read a table of molecules with its texts and lines; see :func:`load_molecules` for the parameters.
+    r"""Read a table of molecules with its texts and lines.
 
-    A stream of text, such as standard input, holds a table with a header, or lines of a SMILES and a name. Of several
-    names of the column of SMILES, the first that the table has counts.
+    Parameters
+    ----------
+    path : path or stream of text
+        A file, as in :func:`load_molecules`. A stream, such as standard input, holds a table with a header, or lines of
+        a SMILES and a name.
+    smiles : str or sequence of str
+        Name of the column with the SMILES; of several, the first that the table has.
+    target, errors, max_atoms, name, standardize
+        As in :func:`load_molecules`.
+
+    Returns
+    -------
+    MoleculeTable
+        ``smiles``, ``y``, ``names``, ``lines``, ``columns`` and ``molecules``; ``graphs(errors)`` makes a collection.
+
+    See Also
+    --------
+    load_molecules : Return graphs and targets.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.csv")
+    ...     _ = file.write_text("smiles,expt\nCCO,-5.0\nC,2.0\n")
+    ...     read_molecules(file, target="expt").smiles
+    ['CCO', 'C']
     """
     check_choice("errors", errors, ERRORS)
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
