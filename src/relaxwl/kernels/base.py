@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -11,14 +12,14 @@ from scipy.sparse import csr_array
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import check_time, spans
+from relaxwl._execution import check_time, map_chunks, spans
 from relaxwl._progress import ProgressBar
 from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output, warn_user
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
+from relaxwl.kernels.gram import ROWS_PER_TASK, divide_by_lengths, divide_by_unions, gram, self_similarities
 from relaxwl.kernels.persistence import load_model, save_model
 from relaxwl.kernels.unary import step_names, unary_code, unary_steps
 
@@ -513,6 +514,8 @@ class CountKernel(TransformerMixin, GraphKernel):
         minimum, by_depth = similarities != ["dot"], self.normalize == "depth"
         single = by_depth or len(depths) > 1
         n_depths = max(depths) + 1
+        by_size = divide_by_lengths if self.normalize else None
+        divides: dict[str, Any] = {one: divide_by_unions if one == "tanimoto" else by_size for one in similarities}
         totals: dict[str, Float64] = {}
         own_x, own_y = np.zeros(1), np.zeros(1)
         found = {}
@@ -523,20 +526,41 @@ class CountKernel(TransformerMixin, GraphKernel):
             sizes_x = self_similarities(joined_x, minimum)
             sizes_y = sizes_x if joined_y is None else self_similarities(joined_y, minimum)
             own_x, own_y = own_x + sizes_x, own_y + sizes_y
-            for similarity in similarities:
-                divide = divide_by_unions if similarity == "tanimoto" else divide_by_lengths if self.normalize else None
-                own = matrix if similarity == similarities[-1] else matrix.copy()
-                if divide and by_depth:
-                    divide(own, sizes_x, sizes_y)
-                    own *= self._weights(len(x))[part]
-                total = np.add(totals[similarity], own, out=totals[similarity]) if similarity in totals else own
-                totals[similarity] = total
-                if part.stop - 1 in depths:
-                    cut = total if part.stop == n_depths else total.copy()
-                    found[similarity, part.stop - 1] = cut
-                    if divide and not by_depth:
-                        divide(cut, own_x, own_y)
+            for similarity in similarities if not totals else ():
+                totals[similarity] = matrix if similarity == similarities[-1] else np.empty_like(matrix)
+            weight = float(self._weights(len(x))[part.start]) if by_depth else None
+            task = partial(_add_rows, matrix, totals, divides, (sizes_x, sizes_y), weight)
+            map_chunks(task, spans(len(matrix), ROWS_PER_TASK), self.n_jobs)
+            for similarity in similarities if part.stop - 1 in depths else ():
+                cut = totals[similarity] if part.stop == n_depths else totals[similarity].copy()
+                found[similarity, part.stop - 1] = cut
+                if divides[similarity] and not by_depth:
+                    divides[similarity](cut, own_x, own_y)
         return found
+
+
+def _add_rows(
+    matrix: Float64,
+    totals: dict[str, Float64],
+    divides: dict[str, Any],
+    sizes: tuple[Float64, Float64],
+    weight: float | None,
+    span: tuple[int, int],
+) -> None:
+    """Add some rows to the total of each similarity, divided in its way and weighted where there is a weight.
+
+    Before anything was added, the last total is the matrix itself, and those of the others are empty.
+    """
+    rows, last = slice(*span), list(totals)[-1]
+    for similarity, total in totals.items():
+        own = matrix[rows] if similarity == last else matrix[rows].copy()
+        if weight is not None and divides[similarity]:
+            divides[similarity](own, sizes[0][rows], sizes[1])
+            own *= weight
+        if totals[last] is matrix:
+            total[rows] = own
+        else:
+            total[rows] += own
 
 
 def descendants(kind: Any) -> list[Any]:
