@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_curve
 
 from evaluation.records import described, repetitions, sketch, table_of_four
 from relaxwl import RelaxedWeisfeilerLehman
@@ -116,3 +117,28 @@ def test_clusters_are_drawn_with_intervals():
     assert [text.get_text()[:2] for text in axes.get_yticklabels()] == ["4.", "3.", "2.", "1."]
     numbers = explain(kernel, graphs, graphs.degrees[graphs.offsets[:-1]] + np.linspace(0, 0.5, 24), n_permutations=19)
     assert "correlation" in plots.clusters_figure(numbers).axes[0].get_xlabel()
+
+
+def test_curves_are_those_of_scikit_learn_and_name_their_areas():
+    y = np.array(["no", "yes", "no", "yes", "no", "yes"])
+    table = np.column_stack([1 - np.array([0.1, 0.9, 0.4, 0.3, 0.2, 0.8]), [0.1, 0.9, 0.4, 0.3, 0.2, 0.8]])
+    figure = plots.curves_figure(y, table, ["no", "yes"])
+    ranks, precisions = figure.axes
+    assert [text.get_text() for text in ranks.get_legend().get_texts()] == [f"yes: area {8 / 9:.3f}"]
+    np.testing.assert_array_equal(ranks.lines[0].get_xydata(), np.column_stack(roc_curve(y == "yes", table[:, 1])[:2]))
+    assert len(precisions.get_legend().get_texts()) == 1
+    three = plots.curves_figure([0, 1, 2, 0], np.full((4, 3), 1 / 3), [0, 1, 2])
+    assert len(three.axes[0].get_legend().get_texts()) == 3
+    with pytest.raises(ValueError, match="single class"):
+        plots.curves_figure(["no", "no"], table[:2], ["no", "yes"])
+    with pytest.raises(ValueError, match=r"probabilities must have shape \(6, 3\)"):
+        plots.curves_figure(y, table, [0, 1, 2])
+
+
+def test_observed_against_predicted_leaves_gaps_out():
+    figure = plots.observed_figure([1.0, 2.0, np.nan, 4.0], [1.5, 2.0, 3.0, 3.5], std=[0.1, 0.1, 0.1, 0.2])
+    (axes,) = figure.axes
+    assert axes.get_title() == "RMSE 0.408, R² 0.89" or axes.get_title(loc="left") == "RMSE 0.408, R² 0.89"
+    assert len(axes.lines[0].get_xdata()) == 3
+    with pytest.raises(ValueError, match="must be of one length"):
+        plots.observed_figure([1.0], [1.0, 2.0])

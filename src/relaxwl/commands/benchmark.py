@@ -74,49 +74,44 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
     splits = _splits(arguments.splits, source)
     if source.several is not None and splits is not None and ":" not in splits:
         raise UserError(f"--splits {splits}: folds of a file are for one target; use random:N or scaffold:N")
-    targets: list[tuple[str, Any, Any]] = []
+    parts: list[tuple[Source, Any]] = [] if source.several else [(source, slice(None))]
     for target, column in (source.several or {}).items():
         rows = np.flatnonzero([value is not None and value == value for value in column.tolist()])
-        part = Source(f"{source.name}: {target}", source.graphs[rows], whole_numbers(column[rows]))
-        part.y = part.y.astype(str) if part.y is not None and part.y.dtype.kind == "O" else part.y
-        targets.append((target, part, rows))
-    if source.several is None:
-        targets = [("", source, np.arange(len(source.graphs)))]
-    wanted = [
-        part.require_numbers() if arguments.task == "regression" else part.require_classes() for _, part, _ in targets
-    ]
+        y = whole_numbers(column[rows])
+        part = Source(f"{source.name}: {target}", source.graphs[rows], y.astype(str) if y.dtype.kind == "O" else y)
+        parts.append((part, rows))
+    for part, _ in parts:  # what cannot be evaluated is refused before anything is
+        part.require_numbers() if arguments.task == "regression" else part.require_classes()
     scaffolds = _scaffolds(splits, source)
     console.note(f"{source.name}: {source.graphs!r}")
     folder.mkdir(parents=True, exist_ok=True)
     return [
         record
-        for (_, part, rows), y in zip(targets, wanted, strict=True)
-        for record in _evaluate_one(
-            part, y, kernels, splits, None if scaffolds is None else scaffolds[rows], folder, arguments, console
-        )
+        for part, rows in parts
+        for record in _cross_validated(part, kernels, splits, scaffolds, rows, folder, arguments, console)
     ]
 
 
-def _evaluate_one(
+def _cross_validated(
     source: Source,
-    y: Any,
     kernels: list[str],
     splits: str | None,
     scaffolds: Any,
+    rows: Any,
     folder: Path,
     arguments: Namespace,
     console: Console,
 ) -> Results:
-    """Evaluate kernels on one target."""
+    """Evaluate kernels on one target; ``rows`` of the data set have it."""
     with console.bar(source.name):
         return cross_validate(
             kernels,
             source.graphs,
-            y,
+            source.y,
             protocol=arguments.protocol,
             task=arguments.task,
             splits=splits,
-            groups=scaffolds,
+            groups=None if scaffolds is None else scaffolds[rows],
             solver=arguments.solver,
             n_folds=arguments.folds,
             n_repeats=arguments.repeats,

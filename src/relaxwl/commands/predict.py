@@ -133,20 +133,20 @@ def run_predict(arguments: Namespace, console: Console) -> None:
 def run_neighbors(arguments: Namespace, console: Console) -> None:
     """Print the training graphs that are most similar to each graph."""
     model, source = _opened(arguments, console)
-    n_neighbors = min(arguments.neighbors, model.n_objects_in_)
-    distances, places = model.kneighbors(_objects(model, source, source.readable), n_neighbors)
-    names = model.names_ or [None] * model.n_objects_in_
+    nearest = _nearest(model, _objects(model, source, source.readable), arguments.neighbors)
     called = source.full_names() or range(len(source.graphs))
-    lines, found = [], []
-    for query, far, near in zip(source.readable.tolist(), distances.tolist(), places.tolist(), strict=True):
-        shown = [names[place] or f"training graph {place}" for place in near]
-        lines += [str(called[query]), *(f"  {one:.4f}  {name}" for one, name in zip(far, shown, strict=True))]
-        nearest = [
-            {"name": name, "index": place, "distance": one} for name, place, one in zip(shown, near, far, strict=True)
-        ]
-        found.append({"graph": called[query], "neighbors": nearest})
-    console.note(f"distance (1 minus similarity) and name of the {n_neighbors} nearest training {model.things}")
-    console.result("\n".join(lines), found)
+    names = [called[place] for place in source.readable.tolist()]
+    lines = [
+        line
+        for name, found in zip(names, nearest, strict=True)
+        for line in (str(name), *(f"  {distance:.4f}  {near}" for distance, near in found))
+    ]
+    data = [
+        {"graph": name, "neighbors": [{"name": near, "distance": distance} for distance, near in found]}
+        for name, found in zip(names, nearest, strict=True)
+    ]
+    console.note(f"under each name: distance (1 minus similarity) and name of the nearest training {model.things}")
+    console.result("\n".join(lines), data)
 
 
 def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
@@ -173,20 +173,19 @@ def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_
         report=model.report_.reports[0] if several else model.report_,
         novelty=model.novelty(graphs),
         truth=None if known is None else known[places].tolist(),
-        neighbors=_nearest(model, graphs, N_NEAREST),
+        neighbors=_nearest(model, graphs, N_NEAREST) if hasattr(model, "kernel_weights_") else None,
     )
     return len(graphs)
 
 
-def _nearest(model: Any, graphs: Any, n_neighbors: int) -> Any:
-    """Return distance and name of the nearest training objects; None for models that do not keep them."""
-    try:
-        distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
-    except ValueError:  # a linear model
-        return None
+def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float, str]]]:
+    """Return distance and name of the nearest training objects."""
+    distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
     names = model.names_ or [None] * model.n_objects_in_
-    shown = [[names[place] or f"training object {place}" for place in row] for row in places.tolist()]
-    return [list(zip(far, near, strict=True)) for far, near in zip(distances.tolist(), shown, strict=True)]
+    return [
+        [(far, names[place] or f"training object {place}") for far, place in zip(*row, strict=True)]
+        for row in zip(distances.tolist(), places.tolist(), strict=True)
+    ]
 
 
 def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:

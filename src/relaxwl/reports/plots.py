@@ -23,6 +23,7 @@ from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import Ranks
 from relaxwl.explanation import Explanation
+from relaxwl.learning.scoring import get_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -323,6 +324,80 @@ def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: 
         for code, name in enumerate(explanation.classes):
             axes.plot([], [], "o", color=COLORS[code % len(COLORS)], label=verbatim(f"enriched in {name}"))
         axes.legend(fontsize=8)
+    return figure
+
+
+@_styled
+def curves_figure(y: Any, probabilities: Any, classes: Sequence[Any]) -> Figure:
+    """Draw the ROC curve and the precision-recall curve of a classifier, one of each for every class.
+
+    Parameters
+    ----------
+    y : sequence of n classes
+        What is known to be right.
+    probabilities : array-like (n, n_classes)
+        What ``predict_proba`` returned for graphs that the model was not fitted on.
+    classes : sequence
+        The model's ``classes_``. Of two classes, the curves are those of the second.
+    """
+    from matplotlib.figure import Figure
+    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+    truth, table = np.asarray(y), np.asarray(probabilities, np.float64)
+    if table.shape != (len(truth), len(classes)):
+        raise ValueError(f"probabilities must have shape {(len(truth), len(classes))}, not {table.shape}")
+    codes = [1] if len(classes) == 2 else range(len(classes))
+    shown = [code for code in codes if 0 < (truth == classes[code]).sum() < len(truth)]
+    _require(shown, "y holds a single class, which has no curve")
+    figure = Figure(figsize=(8.4, 3.8), layout="constrained")
+    ranks, precisions = figure.subplots(1, 2)
+    for number, code in enumerate(shown):
+        is_class, scores, color = truth == classes[code], table[:, code], COLORS[number % len(COLORS)]
+        name = verbatim(str(classes[code]))
+        false, true, _ = roc_curve(is_class, scores)
+        ranks.plot(false, true, color=color, label=f"{name}: area {roc_auc_score(is_class, scores):.3f}")
+        precision, recall, _ = precision_recall_curve(is_class, scores)
+        area = average_precision_score(is_class, scores)
+        precisions.step(recall, precision, where="post", color=color, label=f"{name}: average {area:.3f}")
+        precisions.axhline(is_class.mean(), color=color, linewidth=1, linestyle=":", alpha=0.6)
+    ranks.plot([0, 1], [0, 1], color=INK, linewidth=1, linestyle=":", alpha=0.6)
+    ranks.set(title="ROC", xlabel="false positive rate", ylabel="true positive rate")
+    precisions.set(title="Precision and recall", xlabel="recall", ylabel="precision", ylim=(0, 1.03))
+    for axes in (ranks, precisions):
+        axes.grid()
+        axes.legend(fontsize=9)
+    return figure
+
+
+@_styled
+def observed_figure(y: Any, predicted: Any, std: Any = None) -> Figure:
+    """Draw observed against predicted numbers, with RMSE and R² in the title.
+
+    Parameters
+    ----------
+    y : sequence of n numbers
+        What was measured.
+    predicted : sequence of n numbers
+        What ``predict`` returned for graphs that the model was not fitted on.
+    std : sequence of n numbers, optional
+        Standard deviations of the predictions, drawn as bars.
+    """
+    observed, values = np.asarray(y, np.float64), np.asarray(predicted, np.float64)
+    if observed.ndim != 1 or observed.shape != values.shape:
+        raise ValueError(f"y and predicted must be of one length, not of shapes {observed.shape} and {values.shape}")
+    known = np.isfinite(observed)
+    _require(observed[known].tolist(), "no observed number")
+    figure, axes = _figure(4.4, 4.2)
+    bars = None if std is None else np.asarray(std, np.float64)[known]
+    axes.errorbar(
+        values[known], observed[known], xerr=bars, fmt="o", markersize=4, color=PLAIN, ecolor="#1f83cc55", alpha=0.8
+    )
+    ends = [min(observed[known].min(), values[known].min()), max(observed[known].max(), values[known].max())]
+    axes.plot(ends, ends, color=INK, linewidth=1, linestyle=":", alpha=0.6)
+    rmse = get_score("rmse", "regression")(observed[known], values[known])
+    r2 = get_score("r2", "regression")(observed[known], values[known])
+    axes.set(xlabel="predicted", ylabel="observed", title=f"RMSE {rmse:.3g}, R² {r2:.2f}")
+    axes.grid()
     return figure
 
 
