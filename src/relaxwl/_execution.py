@@ -109,6 +109,9 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 _worker = threading.local()
 # Whoever asks for a million threads gets those that can do something.
 MAX_WORKERS = max(64, os.cpu_count() or 1)
+# Items that are not worth other processes, which take seconds to start; items that a process gets at once.
+FEW_ITEMS = 4000
+ITEMS_AT_ONCE = 1000
 # Set when the call that a worker works for has failed or was interrupted: its result is of no use to anybody.
 _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 if hasattr(os, "register_at_fork"):
@@ -151,6 +154,20 @@ def map_long(function: Callable[[Chunk], Result], tasks: Sequence[Chunk], n_jobs
     """
     n_even = len(tasks) - len(tasks) % joblib.effective_n_jobs(n_jobs)
     return map_chunks(function, tasks[:n_even], n_jobs) + [_in_time(function, task) for task in tasks[n_even:]]
+
+
+def map_processes(
+    function: Callable[[Sequence[Any]], list[Result]], items: Sequence[Any], n_jobs: int | None = None
+) -> list[Result]:
+    """Return ``function(items)``, a list, computed by ``n_jobs`` processes from chunks of many items.
+
+    For functions that hold the interpreter lock, as RDKit's do. Few items, or those of a worker, stay in this process.
+    """
+    alone = len(items) <= FEW_ITEMS or getattr(_worker, "is_busy", False)
+    if alone or joblib.effective_n_jobs(n_jobs) == 1:
+        return function(items)
+    tasks = [joblib.delayed(function)(items[start:stop]) for start, stop in spans(len(items), ITEMS_AT_ONCE)]
+    return [result for chunk in joblib.Parallel(n_jobs)(tasks) for result in chunk]
 
 
 def _in_time(function: Callable[[Chunk], Result], chunk: Chunk, given_up: threading.Event | None = None) -> Result:

@@ -167,3 +167,25 @@ def test_collections_remember_their_molecules():
     with pytest.warns(UserWarning, match="1 of 2"):
         assert from_smiles(["C(", "C"], errors="nan").sources == (None, "C")
     np.testing.assert_array_equal(descriptors(graphs), descriptors(["CCO", "C", "CCN"]))
+
+
+def test_processes_read_what_one_reads(monkeypatch):
+    from relaxwl.molecules import Descriptors
+
+    monkeypatch.setattr("relaxwl._execution.FEW_ITEMS", 3)
+    monkeypatch.setattr("relaxwl._execution.ITEMS_AT_ONCE", 4)
+    smiles = ["C" * n + "O" for n in range(1, 10)]
+    alone, together = from_smiles(smiles, atom_labels="rich"), from_smiles(smiles, atom_labels="rich", n_jobs=2)
+    assert together == alone
+    assert together.names == alone.names
+    assert together.sources == alone.sources
+    np.testing.assert_array_equal(Descriptors(n_jobs=2).fit_transform(smiles), Descriptors().fit_transform(smiles))
+    smiles[5], smiles[7] = "C(", "no"
+    messages = []
+    for n_jobs in (None, 2):
+        with pytest.raises(MoleculeError) as caught:
+            from_smiles(smiles, n_jobs=n_jobs)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    with pytest.warns(UserWarning, match="2 of 9 molecules could not be read"):
+        assert len(from_smiles(smiles, errors="skip", n_jobs=2)) == 7

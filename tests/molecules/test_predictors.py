@@ -139,3 +139,56 @@ def test_descriptors_that_carry_a_prediction_are_named(fitted):
 def test_atoms_beside_double_bonds_are_explained():
     model = MoleculeRegressor(views=["descriptors"], random_state=0).fit([*SMILES, "CC(C)=CCCC(C)=CC=O"], [*TARGETS, 0])
     assert np.isfinite(model.explain(["CC(C)=CCCC(C)=CC=O"])[0].effects).all()
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 5)
+
+
+def test_many_molecules_get_linear_models(large, tmp_path):
+    y = np.repeat(["a", "b", "c"], 10)
+    model = MoleculeClassifier(random_state=0).fit(SMILES, y)
+    assert "a linear model on features" in str(model.report_)
+    assert model.score(SMILES, y) > 0.8
+    model.save(tmp_path / "model.rwl")
+    again = MoleculeClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(again.predict_proba(["CCCl"]), model.predict_proba(["CCCl"]))
+    table = np.column_stack([TARGETS, np.where(np.arange(len(SMILES)) % 3, TARGETS, np.nan)])
+    numbers = MoleculeRegressor(random_state=0).fit(SMILES, table)
+    mean, deviation = numbers.predict(SMILES, return_std=True)
+    assert mean.shape == deviation.shape == (len(SMILES), 2)
+    assert np.corrcoef(mean[:, 0], TARGETS)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("views", [("wl", "fingerprints"), ("wl", "relaxed", "descriptors", "fingerprints")])
+def test_effects_of_many_molecules_add_up(large, views):
+    model = MoleculeRegressor(views, random_state=0).fit(SMILES, TARGETS)
+    head = model._heads[0]
+    for smiles, found in zip(["CCCCCO", "CCN"], model.explain(["CCCCCO", "CCN"]), strict=True):
+        assert found.adds_up
+        objects = model._objects([smiles], None)
+        features = [view.features(view.represent(objects)).toarray()[0] for view in model._blocks.views]
+        of_descriptors = [
+            np.full(len(part), view.source == "molecules" and view.name == "descriptors")
+            for view, part in zip(model._blocks.views, features, strict=True)
+        ]
+        beside = np.concatenate(of_descriptors)  # no atom has a part in descriptors
+        rest = head.intercepts[0] + head.coefficients[0][beside] @ np.concatenate(features)[beside]
+        assert found.rest == pytest.approx(rest)
+
+
+@pytest.mark.slow
+def test_linear_and_kernel_models_of_molecules_agree(monkeypatch, shared):
+    from relaxwl.molecules import load_molecules
+
+    graphs, y = load_molecules(shared / "data" / "molecules" / "bace.csv", "mol", "Class")
+    order = np.random.default_rng(0).permutation(len(graphs))
+    train, test = order[:700], order[700:]
+    scores = []
+    for limit in (5000, 5):
+        monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", limit)
+        model = MoleculeClassifier(scoring="roc_auc", random_state=0, n_jobs=2).fit(graphs[train], y[train])
+        scores.append(model.score(graphs[test], y[test]))
+    assert scores[1] > scores[0] - 0.03
+    assert scores[1] > 0.8

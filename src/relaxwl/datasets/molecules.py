@@ -5,8 +5,9 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,7 +20,6 @@ from relaxwl._validation import check_choice
 from relaxwl.datasets.smiles import (
     ERRORS,
     MAX_ATOMS,
-    AtomLabels,
     AtomStyle,
     MoleculeCollection,
     MoleculeError,
@@ -94,10 +94,10 @@ def load_molecules(
     target: str | Sequence[str] | None = None,
     *,
     errors: str = "raise",
-    atom_labels: AtomLabels = "element",
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
     standardize: bool = False,
+    n_jobs: int | None = None,
     **options: Any,
 ) -> tuple[MoleculeCollection, NDArray[Any] | dict[str, NDArray[Any]] | None]:
     r"""Read molecules from a CSV, TSV, SMI or SDF file; its ending says which.
@@ -121,6 +121,8 @@ def load_molecules(
         The column that becomes the ``names`` of the graphs; by default ``name`` or ``id``, else the SMILES.
     standardize : bool
         Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`.
+    n_jobs : int, optional
+        Number of processes that read many molecules, as in joblib; the result does not depend on it.
 
     Returns
     -------
@@ -144,8 +146,11 @@ def load_molecules(
     >>> graphs.names, y.tolist()
     (('ethanol', 'methane'), [-5.0, 2.0])
     """
-    table = read_molecules(path, smiles, target, errors=errors, max_atoms=max_atoms, name=name, standardize=standardize)
-    return table.graphs(errors, atom_labels=atom_labels, **options), table.y
+    # Parts of graphs are sent faster than molecules, but cannot be standardized.
+    reader = partial(read_smiles, n_jobs=n_jobs, style=None if standardize else AtomStyle.of(**options))
+    settings: Any = {"errors": errors, "max_atoms": max_atoms, "name": name, "standardize": standardize}
+    table = read_molecules(path, smiles, target, **settings, reader=reader)
+    return table.graphs(errors, **options), table.y
 
 
 def read_molecules(
@@ -157,6 +162,7 @@ def read_molecules(
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
     standardize: bool = False,
+    reader: Callable[..., list[Any]] = read_smiles,
 ) -> MoleculeTable:
     r"""Read a table of molecules with its texts and lines.
 
@@ -169,6 +175,8 @@ def read_molecules(
         Name of the column with the SMILES; of several, the first that the table has.
     target, errors, max_atoms, name, standardize
         As in :func:`load_molecules`.
+    reader : callable
+        Makes molecules, or the parts of their graphs, of SMILES.
 
     Returns
     -------
@@ -212,7 +220,7 @@ def read_molecules(
         smiles = _column(columns, smiles, str(path), any_case=True)
         texts = columns[smiles]
         try:
-            molecules = read_smiles(texts, errors, lines, max_atoms)
+            molecules = reader(texts, errors, lines, max_atoms)
         except MoleculeError as error:
             place = f"{path}, line {lines[error.index]}, column {smiles!r}"
             raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
@@ -226,7 +234,7 @@ def read_molecules(
         texts = ["" if molecule is None else str(written(molecule)) for molecule in molecules]
     if name is not None:
         for molecule, called in zip(molecules, names, strict=True):
-            if molecule is not None:
+            if molecule is not None and not isinstance(molecule, dict):
                 molecule.SetProp("_Name", called)
     y: Any = None
     if isinstance(target, str) and (target != "all" or target in columns):

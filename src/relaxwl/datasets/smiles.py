@@ -3,14 +3,16 @@
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from relaxwl._execution import map_processes
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
@@ -129,6 +131,7 @@ def from_smiles(
     errors: str = "raise",
     return_index: bool = False,
     max_atoms: int | None = MAX_ATOMS,
+    n_jobs: int | None = None,
 ) -> Any:
     """Make a collection of molecules written as SMILES. Needs RDKit (``pip install relaxwl[chem]``).
 
@@ -155,6 +158,8 @@ def from_smiles(
         Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.
     max_atoms : int or None, default=1000
         Larger molecules count as unreadable, before time is spent on them; None reads all.
+    n_jobs : int, optional
+        Number of processes that read many molecules, as in joblib; the result does not depend on it.
 
     Examples
     --------
@@ -166,12 +171,19 @@ def from_smiles(
     """
     style = AtomStyle.of(atom_labels, bond_labels, hydrogens, stereo, isotopes)
     texts = strings if isinstance(strings, str) else list(strings)
-    molecules = read_smiles(texts, errors, max_atoms=max_atoms)
+    read = read_smiles(texts, errors, max_atoms=max_atoms, n_jobs=n_jobs, style=style)
     names = [text if isinstance(text, str) else "" for text in texts]
-    return collected(molecules, texts, style, errors, return_index, names)
+    return collected(read, texts, style, errors, return_index, names)
 
 
-def from_rdkit(molecules: Iterable[Any], *, errors: str = "raise", return_index: bool = False, **options: Any) -> Any:
+def from_rdkit(
+    molecules: Iterable[Any],
+    *,
+    errors: str = "raise",
+    return_index: bool = False,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> Any:
     """Make a collection of RDKit molecules; the arguments are those of :func:`from_smiles`, without ``max_atoms``.
 
     None stands for a molecule that RDKit could not read, and is treated as ``errors`` says.
@@ -187,7 +199,7 @@ def from_rdkit(molecules: Iterable[Any], *, errors: str = "raise", return_index:
     found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
     read = _told(found, errors)
     names = common_names([one.GetProp("_Name") if one is not None and one.HasProp("_Name") else "" for one in read])
-    return collected(read, read, style, errors, return_index, names)
+    return collected(read, read, style, errors, return_index, names, n_jobs)
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -198,27 +210,43 @@ def read_smiles(
     errors: str = "raise",
     lines: Sequence[int] | None = None,
     max_atoms: int | None = MAX_ATOMS,
+    n_jobs: int | None = None,
+    style: "AtomStyle | None" = None,
 ) -> list[Any]:
     """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise".
 
-    Texts of a file are named by their ``lines``, others by their positions.
+    Texts of a file are named by their ``lines``, others by their positions. With a ``style`` molecules are returned as
+    the parts of graphs, which are smaller to send between the ``n_jobs`` processes that read many texts.
     """
     check_choice("errors", errors, ERRORS)
     if max_atoms is not None:
         check_integer("max_atoms", max_atoms, least=1)
     if isinstance(strings, str):
         raise TypeError("expected a list of SMILES, not a single text: put it in a list, [smiles]")
+    stop = errors == "raise"
+    found = map_processes(partial(_read, max_atoms=max_atoms, style=style, stop=stop), list(strings), n_jobs)
+    for index, item in enumerate(found):
+        if stop and isinstance(item, _Unreadable):
+            raise MoleculeError(index, item.text, item.problem)
+    return _told(found, errors, None if lines is None else [f"line {line}" for line in lines])
+
+
+def _read(texts: Sequence[Any], max_atoms: int | None, style: "AtomStyle | None", stop: bool) -> list[Any]:
+    """Return molecules, or the parts of their graphs; with ``stop`` nothing behind what cannot be read."""
     chem = import_rdkit()
     from rdkit import rdBase
 
+    found: list[Any] = []
     with rdBase.BlockLogs():  # what it prints we say ourselves, with the position
-        found: list[Any] = []
-        for index, text in enumerate(strings):
+        for text in texts:
             molecule, problem = _parsed(chem, text, max_atoms)
-            if molecule is None and errors == "raise":
-                raise MoleculeError(index, text, problem)
-            found.append(molecule if molecule is not None else _Unreadable(text, problem))
-    return _told(found, errors, None if lines is None else [f"line {line}" for line in lines])
+            if molecule is None:
+                found.append(_Unreadable(text, problem))
+                if stop:
+                    break
+            else:
+                found.append(molecule if style is None else style.parts(molecule))
+    return found
 
 
 def import_rdkit() -> ModuleType:
@@ -392,11 +420,18 @@ def collected(
     errors: str,
     return_index: bool = False,
     names: Sequence[str] | None = None,
+    n_jobs: int | None = None,
 ) -> Any:
-    """Return molecules as graphs that remember their sources; of None, for what could not be read, no more is said."""
+    """Return molecules, or the parts of their graphs, as graphs that remember their sources.
+
+    None stands for what could not be read, of which no more is said.
+    """
     builder = CollectionBuilder()
-    for parts in _all_parts(molecules, style, errors):
-        builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)
+    nothing = {"n_nodes": 0, "edges": [], "node_labels": [], "edge_labels": [] if style.bond_labels else None}
+    for found in map_processes(partial(_all_parts, style=style), molecules, n_jobs):
+        if found is not None or errors != "skip":
+            parts = {**(found or nothing)}
+            builder.add(parts.pop("n_nodes"), parts.pop("edges"), **parts)
     read = [index for index, molecule in enumerate(molecules) if molecule is not None]
     kept = read if errors == "skip" else range(len(molecules))
     graphs = MoleculeCollection(
@@ -407,10 +442,6 @@ def collected(
     return (graphs, np.array(read, np.int64)) if return_index else graphs
 
 
-def _all_parts(molecules: list[Any], style: AtomStyle, errors: str) -> Iterator[dict[str, Any]]:
-    bonds: list[str] | None = [] if style.bond_labels else None
-    for molecule in molecules:
-        if molecule is not None:
-            yield style.parts(molecule)
-        elif errors != "skip":
-            yield {"n_nodes": 0, "edges": [], "node_labels": [], "edge_labels": bonds}
+def _all_parts(molecules: Sequence[Any], style: AtomStyle) -> list[dict[str, Any] | None]:
+    """Return molecules as the parts of graphs; what has been made such parts stays as it is."""
+    return [one if one is None or isinstance(one, dict) else style.parts(one) for one in molecules]

@@ -73,8 +73,11 @@ class ShardParts(Parts):
         return handles
 
 
-def fit(kernel: CountKernel, shards: ShardedCollection) -> None:
-    """Fit a kernel to all graphs of the shards, on the current Dask client, or without one in this process."""
+def fit(kernel: CountKernel, shards: ShardedCollection, unary: bool = False) -> None:
+    """Fit a kernel to all graphs of the shards, on the current Dask client, or without one in this process.
+
+    With ``unary`` it has unary features, whatever its similarity.
+    """
     if not hasattr(kernel, "fit_parts"):
         raise TypeError(f"{type(kernel).__name__} cannot be fitted to shards; {SAMPLE_ADVICE}")
     if shards.n_nodes == 0:
@@ -84,7 +87,7 @@ def fit(kernel: CountKernel, shards: ShardedCollection) -> None:
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext():
         parts = ShardParts(shards, tasks)
         kernel.fit_parts(parts)
-        if kernel.similarity == "intersection":  # of no other do unary features depend on the counts of the fit
+        if unary or kernel.similarity == "intersection":  # of no other do features depend on counts
             found = parts.each("count", counts_of_part, parts.share(kernel))
             kernel.unary_ = [unary_steps(*depth) for depth in parts.joined("count", join_counts_of_parts, found)]
     kernel.n_graphs_in_ = shards.n_graphs

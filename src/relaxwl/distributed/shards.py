@@ -356,6 +356,12 @@ class ShardedCollection(Sequence[GraphCollection]):
 
         fit(kernel, self)
 
+    def fit_features(self, blocks: Any, verbose: int = 0) -> Any:
+        """Fit the views of a predictor; what ``predictor.fit(shards)`` does first."""
+        from relaxwl.distributed.learning import fit_features
+
+        return fit_features(blocks, self, verbose)
+
     def transform_by(self, kernel: Any) -> Any:
         """Return the features of all graphs as a Dask array; what ``kernel.transform(shards)`` does."""
         from relaxwl.distributed.applying import transform

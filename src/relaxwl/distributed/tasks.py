@@ -24,6 +24,8 @@ from relaxwl.kernels.levels import Handle, LocalTasks, Tasks
 SMALL_BYTES = 1 << 13
 # How long a fit goes on without any worker after it had some, and how often this is looked at, in seconds.
 TIMEOUT, DEFAULT_TIMEOUT, WATCH_SECONDS = "relaxwl.no-workers-timeout", "300s", 2.0
+# Dask warns of tasks that are sent with more than this.
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 class _Result:
@@ -146,7 +148,8 @@ class Cluster:
         graph, self._waiting = self._waiting, {}
         wanted = [result for key in graph if (result := self._handles.get(key)) is not None]
         if wanted:
-            futures = self._client.get(graph, [result.key for result in wanted], sync=False)
+            with import_module("dask").config.set({LARGE_GRAPH: "1 TiB"}):  # models of features are large
+                futures = self._client.get(graph, [result.key for result in wanted], sync=False)
             for result, future in zip(wanted, futures, strict=True):
                 result.future = future
 

@@ -6,17 +6,15 @@ and predicts from those between new and training objects. All heads say in ``wei
 class, or one for the number), and in ``tried`` and ``chosen`` what the report tells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, softmax
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.svm import LinearSVC
+from sklearn.linear_model import LogisticRegression
 
 from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, time_limit
 from relaxwl._progress import report
@@ -37,6 +35,7 @@ from relaxwl.learning.choosing import (
     score_kernel,
 )
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
+from relaxwl.learning.linear import MemoryRows, Rows, Task, fit_models
 from relaxwl.learning.scoring import Score, get_score
 from relaxwl.learning.voting import OneVsOneSVM
 
@@ -442,6 +441,43 @@ class Linear(Head):
     fold_coefficients: Float64
     fold_intercepts: Float64
 
+    def _fit(
+        self, rows: Rows, task: Task, penalties: Mapping[str, float], folds: Folds, score: Callable[[Float64], float]
+    ) -> Float64:
+        """Choose the penalty by folds, then learn from all rows; return the values out of fold in the folds' order.
+
+        ``penalties`` are named and go from the smoothest model on, each of which begins where the one before ended;
+        two in a row that score less than the best end the search. They are for features of mean squared length 1.
+        """
+        numbers, n_outputs = list(range(len(folds))), task.targets.shape[1]
+        for number, (_, test) in enumerate(folds):
+            task.folds[test] = number
+        held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
+        unit = float(rows.squares(task.weights).sum() / task.weights.sum()) or 1.0
+        best, models, values, trials = "", None, np.zeros((0, n_outputs)), list[Trial]()
+        found = np.zeros((len(folds), n_outputs, rows.n_features + 1))
+        worse = 0
+        for name, penalty in penalties.items() if folds else ():
+            found = fit_models(rows, task, penalty / unit, numbers, found if trials else None)
+            sums = rows.values(found.reshape(-1, rows.n_features + 1)).reshape(-1, *found.shape[:2])
+            mine = sums[held_out, task.folds[held_out]]
+            trials.append(Trial(name, score(mine)))
+            report(self.options.verbose, "%s: %s %.4g", name, self.metric.title, trials[-1].score)
+            signed = [np.nan_to_num(self.metric.sign * one.score, nan=-np.inf) for one in trials]
+            worse = 0 if len(signed) == 1 or signed[-1] > max(signed[:-1]) else worse + 1
+            if not worse:
+                best, models, values = name, found, mine
+            elif worse == 2:
+                break
+        self.chosen = best or list(penalties)[len(penalties) // 2]
+        self.tried = tuple(trials) or (Trial(self.chosen, float("nan")),)
+        start = None if models is None else models.mean(axis=0, keepdims=True)
+        final = fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)[0]
+        of_folds = found if models is None else models
+        self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
+        self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
+        return values
+
     def _fold_values(self, features: csr_array) -> Float64:
         """Return the sums that the features make under the model of each fold: (n_objects, n_folds, n_outputs)."""
         flat = self.fold_coefficients.reshape(-1, features.shape[1])
@@ -463,46 +499,31 @@ class Linear(Head):
 
 
 class LinearClassifier(Linear):
-    """A linear support vector machine, its penalty by inner folds."""
+    """A linear support vector machine (squared hinge), one for each class against the others; its penalty by folds."""
 
     slope: float
 
-    def fit(self, features: csr_array, codes: Int64, weights: Float64 | None = None) -> Self:
+    def fit(self, features: csr_array | Rows, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from features, class codes from 0 on, and weights of the examples."""
-        options = self.options
-        folds = inner_folds(codes, options.seed, LINEAR_FOLDS, 1)
+        folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1)
         self.calibration, held_out = _calibrated(folds, codes)
-        scores, models, tables, penalties = [], [], [], PENALTIES[:N_LINEAR]
+        n_classes, y = int(codes.max()) + 1, codes[held_out]
+        against = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
+        task = _task("hinge", np.where(against, 1.0, -1.0), weights)
 
-        def fitted(C: float, train: Int64) -> Float64:
-            # Newton steps in the primal converge within a few dozen iterations, where dual ascent may not and warns.
-            model = LinearSVC(C=C, dual=False, max_iter=10_000)
-            model.fit(features[train], codes[train], sample_weight=None if weights is None else weights[train])
-            return np.column_stack([model.coef_, model.intercept_])
+        def table_of(values: Float64) -> Float64:
+            return decision_table(values[:, 0] if n_classes == 2 else values)
 
-        for C in penalties if folds else ():
-            models.append(map_chunks(partial(fitted, C), [train for train, _ in folds], options.n_jobs))
-            parts = zip(models[-1], folds, strict=True)
-            sums = [features[test] @ model[:, :-1].T + model[:, -1] for model, (_, test) in parts]
-            tables.append(np.concatenate([decision_table(one[:, 0] if one.shape[1] == 1 else one) for one in sums]))
-            table = tables[-1]
+        def score(values: Float64) -> float:
+            table = table_of(values)
             if self.metric.name == "log_loss":
-                table = softmax(fit_slope(table, codes[held_out]) * table, axis=1)
-            own = None if weights is None else weights[held_out]
-            scores.append(self.metric.sign * self.metric(codes[held_out], table, own))
-            told = (C, self.metric.title, self.metric.sign * scores[-1])
-            report(options.verbose, "linear SVM with C = %g: %s %.4g", *told)
-        best = int(np.nan_to_num(scores, nan=-np.inf).argmax()) if scores else N_LINEAR // 2
-        self.slope = fit_slope(tables[best], codes[held_out]) if scores else 1.0
-        self.chosen = "linear SVM"
-        score = self.metric.sign * scores[best] if scores else float("nan")
-        self.tried = (Trial(self.chosen, score, f"C = {penalties[best]:g}"),)
-        final = fitted(penalties[best], np.arange(len(codes)))
-        of_folds = np.stack(models[best]) if scores else np.zeros((0, *final.shape))
-        self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
-        if scores:
-            _score_classes(self.calibration, self.probabilities(tables[best]))
-        self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
+                table = softmax(fit_slope(table, y) * table, axis=1)
+            return self.metric(y, table, None if weights is None else weights[held_out])
+
+        penalties = {f"linear SVM, C = {C:g}": C for C in PENALTIES[:N_LINEAR]}
+        table = table_of(self._fit(_as_rows(features, self.options), task, penalties, folds, score))
+        self.slope = fit_slope(table, y)
+        _score_classes(self.calibration, self.probabilities(table))
         return self
 
     @property
@@ -536,35 +557,27 @@ class LinearRegressor(Linear):
     deviation: float
     task = "regression"
 
-    def fit(self, features: csr_array, y: Float64, weights: Float64 | None = None) -> Self:
+    def fit(self, features: csr_array | Rows, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from features, numbers, and weights of the examples."""
-        options = self.options
-        folds = plain_folds(len(y), options.seed, LINEAR_FOLDS)
+        folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS)
         self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
-        scores: dict[float, float] = {}
-        models, predicted = {}, {}
+        # In units of their deviation, so that steps and the end of fitting do not depend on the scale of targets.
+        center, spread = float(y.mean()), float(y.std()) or 1.0
+        own = None if weights is None else weights[held_out]
 
-        def fitted(ridge: float, train: Int64) -> Ridge:
-            own = None if weights is None else weights[train]
-            return Ridge(alpha=ridge, solver="lsqr").fit(features[train], y[train], sample_weight=own)
+        def score(values: Float64) -> float:
+            return self.metric(y[held_out], center + spread * values[:, 0], own)
 
-        for ridge in RIDGES:
-            models[ridge] = map_chunks(partial(fitted, ridge), [train for train, _ in folds], options.n_jobs)
-            parts = zip(models[ridge], folds, strict=True)
-            predicted[ridge] = np.concatenate([model.predict(features[test]) for model, (_, test) in parts])
-            own = None if weights is None else weights[held_out]
-            scores[ridge] = self.metric(y[held_out], predicted[ridge], own)
-            report(options.verbose, "ridge regression, penalty %g: %s %.4g", ridge, self.metric.title, scores[ridge])
-        best = max(scores, key=lambda ridge: np.nan_to_num(self.metric.sign * scores[ridge], nan=-np.inf))
-        errors = np.abs(y[held_out] - predicted[best])
+        task = _task("square", (y[:, None] - center) / spread, weights)
+        penalties = {f"ridge {ridge:g}": 0.5 / ridge for ridge in RIDGES}
+        values = self._fit(_as_rows(features, self.options), task, penalties, folds, score)
+        errors = np.abs(y[held_out] - center - spread * values[:, 0])
+        for name in ("coefficients", "intercepts", "fold_coefficients", "fold_intercepts"):
+            getattr(self, name)[:] *= spread
+        self.intercepts += center
+        self.fold_intercepts += center
         self.deviation = float(np.sqrt(np.mean(errors**2)))
         self.calibration.scores[:] = errors / (self.deviation or 1.0)
-        self.fold_coefficients = np.stack([model.coef_[None] for model in models[best]])
-        self.fold_intercepts = np.array([[model.intercept_] for model in models[best]])
-        final = fitted(best, np.arange(len(y)))
-        self.coefficients, self.intercepts = final.coef_[None], np.array([final.intercept_])
-        self.tried = tuple(Trial(f"ridge {ridge:g}", score) for ridge, score in scores.items())
-        self.chosen = f"ridge {best:g}"
         return self
 
     def fold_outputs(self, features: csr_array) -> tuple[Float64, Float64]:
@@ -576,6 +589,16 @@ class LinearRegressor(Linear):
         """Return the predictions, and the same variance for all of them."""
         mean = self.values(features)[:, 0]
         return Prediction(mean, np.full(len(mean), self.deviation**2))
+
+
+def _as_rows(features: csr_array | Rows, options: Options) -> Rows:
+    return MemoryRows(features, options.n_jobs) if isinstance(features, csr_array) else features
+
+
+def _task(loss: str, targets: Float64, weights: Float64 | None) -> Task:
+    """Return what is to be learned; no row is in a fold yet."""
+    n_rows = len(targets)
+    return Task(loss, targets, np.ones(n_rows) if weights is None else weights, np.full(n_rows, -1, np.int64))
 
 
 def _calibrated(folds: Folds, codes: Int64) -> tuple[Calibration, Int64]:

@@ -1,5 +1,6 @@
 """RDKit's descriptors of whole molecules, brought to one scale on the training molecules."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -9,10 +10,11 @@ from scipy.special import ndtri
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from relaxwl._execution import map_processes
 from relaxwl._validation import GraphEstimator, check_number
 from relaxwl.datasets.smiles import import_rdkit
-from relaxwl.graphs.arrays import Float64
-from relaxwl.kernels.model_schema import listed, number, of, record, require, texts, vector
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.model_schema import listed, number, of, optional, record, require, texts, vector, whole
 from relaxwl.molecules.reading import as_molecules
 
 # A weighted mean of others of the list that takes a quarter of the time of all, and two whose time grows so fast with a
@@ -20,6 +22,8 @@ from relaxwl.molecules.reading import as_molecules
 LEFT_OUT = frozenset({"qed", "Ipc", "AvgIpc"})
 # Values that differ by less than this many decimals (of their logarithms) differ by rounding.
 DECIMALS = 9
+# Molecules, evenly spaced among those of the fit, whose ranks make the scale.
+N_RANKED = 5000
 # What descriptors tell of, and how their names begin.
 BEGINNINGS = {
     "fragments": ("fr_",),
@@ -35,12 +39,14 @@ class Descriptors(TransformerMixin, GraphEstimator):
     Fitted on training molecules: descriptors that are constant or undefined there are dropped. Most of the others are
     counts and sizes with long tails, so each is replaced by its normal score (the quantile of the normal distribution
     that belongs to its rank; between ranks, by interpolation), then standardized and clipped. A value that is undefined
-    for a new molecule counts as the mean.
+    for a new molecule counts as the mean. Of more than 5,000 molecules, as many evenly spaced ones make the scale.
 
     Parameters
     ----------
     clip : float
         Largest distance from the mean, in standard deviations.
+    n_jobs : int, optional
+        Number of processes for many molecules, as in joblib; the result does not depend on it.
 
     Attributes
     ----------
@@ -56,22 +62,28 @@ class Descriptors(TransformerMixin, GraphEstimator):
     (3, True)
     """
 
-    def __init__(self, clip: float = 5.0) -> None:
+    n_jobs: int | None = None
+
+    def __init__(self, clip: float = 5.0, n_jobs: int | None = None) -> None:
         self.clip = clip
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn which descriptors say something, and their scale; ``X`` are SMILES or RDKit molecules."""
-        self._fit(X)
+        self.fit_table(self._raw(X, descriptor_names()))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
         """Fit, and return the scaled descriptors of ``X``."""
-        return self._scaled(self._fit(X))
+        table = self._raw(X, descriptor_names())
+        self.fit_table(table)
+        places = {name: place for place, name in enumerate(descriptor_names())}
+        return self._scaled(table[:, [places[name] for name in self.names_]])
 
     def transform(self, X: Any) -> Float64:
         """Return the scaled descriptors, one row a molecule."""
         check_is_fitted(self)
-        return self._scaled(raw_descriptors(as_molecules(X), self.names_))
+        return self._scaled(self._raw(X, self.names_))
 
     def without_nodes(self, X: Any) -> Float64:
         """Return the scaled descriptors of one molecule with a dummy in the place of each of its atoms."""
@@ -88,19 +100,24 @@ class Descriptors(TransformerMixin, GraphEstimator):
         check_is_fitted(self)
         return np.array(self.names_, dtype=object)
 
-    def _fit(self, X: Any) -> Float64:
+    def _raw(self, X: Any, names: list[str]) -> Float64:
+        """Return RDKit's values, NaN where it finds none."""
+        found = map_processes(partial(raw_descriptors, names=names), as_molecules(X), self.n_jobs)
+        return np.array(found).reshape(len(found), len(names))
+
+    def fit_table(self, table: Float64) -> None:
+        """Learn the scale from RDKit's values of :func:`descriptor_names`, a row a molecule."""
         check_number("clip", self.clip)
         names = descriptor_names()
-        table = raw_descriptors(as_molecules(X), names)
         if not len(table):
             raise ValueError("there are no molecules to fit descriptors on")
+        table = table[ranked_rows(len(table))]
         values = _comparable(table)
         kept: NDArray[np.bool_] = np.isfinite(values).all(axis=0) & (values != values[0]).any(axis=0)
         self.names_ = [name for name, is_kept in zip(names, kept, strict=True) if is_kept]
         self._ranks = [_ranked(column) for column in values[:, kept].T]
         scores = self._scored(table[:, kept])
         self.mean_, self.deviation_ = scores.mean(axis=0), scores.std(axis=0)
-        return table[:, kept]
 
     def _scored(self, table: Float64) -> Float64:
         scores = np.empty_like(table)
@@ -127,7 +144,8 @@ def _check_descriptors(found: Descriptors) -> None:
 
 
 record(
-    Descriptors, _check_descriptors, clip=number(1e-9, 1e9), names_=texts, mean_=vector(np.float64),
+    Descriptors, _check_descriptors, clip=number(1e-9, 1e9), n_jobs=optional(whole(2**31, -(2**31))), names_=texts,
+    mean_=vector(np.float64),
     deviation_=vector(np.float64, least=1e-100), _ranks=listed(of(tuple)),
 )  # fmt: skip
 
@@ -149,20 +167,22 @@ def kind_of(name: str) -> str:
     return next((kind for kind, beginnings in BEGINNINGS.items() if name.startswith(beginnings)), "the whole")
 
 
-def raw_descriptors(molecules: list[Any], names: list[str]) -> Float64:
-    """Return RDKit's values, NaN where it finds none."""
+def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]:
+    """Return RDKit's values of each molecule, NaN where it finds none."""
     from rdkit import rdBase
 
     functions = _functions()
     missing = [name for name in names if name not in functions]
     if missing:
         raise ValueError(f"this version of RDKit has no descriptor {missing[0]}, with which the model was fitted")
-    table = np.empty((len(molecules), len(names)))
     with rdBase.BlockLogs():
-        for row, molecule in enumerate(molecules):
-            # Molecule by molecule: RDKit keeps what several descriptors share with the molecule.
-            table[row] = [_value(functions[name], molecule) for name in names]
-    return table
+        # Molecule by molecule: RDKit keeps what several descriptors share with the molecule.
+        return [np.array([_value(functions[name], one) for name in names]) for one in molecules]
+
+
+def ranked_rows(n_molecules: int) -> Int64:
+    """Return the molecules whose ranks make the scale: all, or some that are evenly spaced."""
+    return np.linspace(0, n_molecules - 1, min(n_molecules, N_RANKED)).astype(np.int64)
 
 
 def _functions() -> dict[str, Any]:

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import check_choice, check_integer
+from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.model_schema import fitted, vector
+from relaxwl.kernels.parts import Part, Parts
 from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
 
@@ -34,6 +35,8 @@ class MorganFingerprints(CountKernel):
         acceptor of hydrogen bonds, acid, base, halogen, aromatic.
     n_jobs : int, optional
         Number of threads of ``kernel_matrix``.
+    normalize : bool
+        Whether unary features have length 1.
 
     Attributes
     ----------
@@ -49,9 +52,12 @@ class MorganFingerprints(CountKernel):
 
     max_depth, base, similarity, depth_weights, normalize = 0, "subtree", "tanimoto", None, False
 
-    def __init__(self, radius: int = 2, atoms: str = "elements", n_jobs: int | None = None) -> None:
+    def __init__(
+        self, radius: int = 2, atoms: str = "elements", n_jobs: int | None = None, normalize: bool = False
+    ) -> None:
         self.radius = radius
         self.atoms = atoms
+        self.normalize = normalize
         self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> csr_array:
@@ -73,6 +79,16 @@ class MorganFingerprints(CountKernel):
         numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return [self._counted(indptr, numbers, values.astype(np.float64))]
 
+    def node_columns(self, X: Any) -> tuple[Int64, Int64]:
+        """Return pairs of an atom of one molecule and the column of a known environment around it."""
+        check_is_fitted(self)
+        (molecule,) = as_molecules(X)
+        centered = _centered_environments(molecule, self._generator())
+        atoms = np.repeat(np.arange(len(centered)), [len(numbers) for numbers in centered])
+        numbers = np.fromiter(chain(*centered), np.int64)
+        columns, known = self._columns(numbers)
+        return atoms[known], columns[known]
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each environment: RDKit's number."""
         check_is_fitted(self)
@@ -81,6 +97,7 @@ class MorganFingerprints(CountKernel):
     def _validate_parameters(self) -> None:
         check_integer("radius", self.radius)
         check_choice("atoms", self.atoms, ATOMS)
+        check_flag("normalize", self.normalize)
 
     def _check_loaded(self) -> None:
         if (np.diff(self.environments_) <= 0).any():
@@ -94,6 +111,12 @@ class MorganFingerprints(CountKernel):
         self.unary_ = [unary_steps(counts.matrix.indices, counts.matrix.data, counts.matrix.shape[1])]
         return [counts]
 
+    def fit_parts(self, parts: Parts) -> None:
+        """Fit to the molecules of shards, which keep their SMILES."""
+        self._validate_parameters()
+        found = parts.each("environments", environments_of_part, self)
+        self.environments_ = parts.joined("environments", _distinct, found)
+
     def _apply(self, X: Any) -> list[Counts]:
         check_is_fitted(self)
         return [self._counted(*_environments(as_molecules(X), self._generator()))]
@@ -104,12 +127,17 @@ class MorganFingerprints(CountKernel):
         roles = rdFingerprintGenerator.GetMorganFeatureAtomInvGen() if self.atoms == "roles" else None
         return rdFingerprintGenerator.GetMorganGenerator(radius=self.radius, atomInvariantsGenerator=roles)
 
-    def _counted(self, indptr: Int64, environments: Int64, values: Float64) -> Counts:
-        """Put counts into the columns that are known."""
-        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    def _columns(self, environments: Int64) -> tuple[Int64, NDArray[np.bool_]]:
+        """Return the column of each environment, and whether it is known."""
         columns = np.searchsorted(self.environments_, environments)
         known = columns < len(self.environments_)
         known[known] = self.environments_[columns[known]] == environments[known]
+        return columns, known
+
+    def _counted(self, indptr: Int64, environments: Int64, values: Float64) -> Counts:
+        """Put counts into the columns that are known."""
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        columns, known = self._columns(environments)
         n_rows = len(indptr) - 1
         places = rows[known], columns[known]
         matrix: csr_array = coo_array((values[known], places), shape=(n_rows, len(self.environments_))).tocsr()
@@ -124,6 +152,15 @@ fitted("MorganFingerprints", environments_=vector(np.int64, least=0))
 def fingerprints(X: Any, radius: int = 2) -> csr_array:
     """Return the Morgan counts of molecules; to put others into the same columns, fit :class:`MorganFingerprints`."""
     return MorganFingerprints(radius).fit_transform(X)
+
+
+def environments_of_part(part: Part, kernel: MorganFingerprints) -> Int64:
+    """Return the distinct environments of a shard."""
+    return np.unique(_environments(part.prepared(as_molecules), kernel._generator())[1])
+
+
+def _distinct(parts: list[Int64]) -> Int64:
+    return np.unique(np.concatenate(parts))
 
 
 def _environments(molecules: list[Any], generator: Any) -> tuple[Int64, Int64, Float64]:

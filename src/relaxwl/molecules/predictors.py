@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl._memory import check_memory
-from relaxwl._validation import check_flag, check_integer
+from relaxwl._validation import ParameterError, check_flag, check_integer
 from relaxwl.datasets.molecules import standardized
 from relaxwl.datasets.smiles import AtomLabels, from_rdkit
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -17,12 +17,16 @@ from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
-from relaxwl.predictors.base import GraphPredictor
+from relaxwl.predictors.base import NO_MATRICES, GraphPredictor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
+# Largest depth and number of partitions of the kernels whose features linear models take.
+LINEAR_DEPTH, LINEAR_PARTITIONS = 3, 6
+# Molecules of shards whose labels are compared with those that the predictor gives.
+N_COMPARED = 20
 # Squared widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 # Those of the kernels on one kind of descriptors each, beside those on all: what kinds do may add up.
@@ -33,6 +37,7 @@ class MoleculePredictor(GraphPredictor):
     """How molecules are read, and which views they bring."""
 
     things, nodes = "molecules", "atoms"
+    _copies: Any = None
 
     def __init__(
         self,
@@ -75,9 +80,11 @@ class MoleculePredictor(GraphPredictor):
             raise ValueError(f"views must be some of {', '.join(VIEWS)}, not {self.views!r}")
 
     def _objects(self, X: Any, extra: Any) -> Objects:
-        molecules = [standardized(one) for one in as_molecules(X)] if self.standardize else as_molecules(X)
+        molecules = as_molecules(X, self.n_jobs)
+        if self.standardize:
+            molecules = [standardized(one) for one in molecules]
         table = None if extra is None else as_table(extra, len(molecules))
-        graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo)
+        graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo, n_jobs=self.n_jobs)
         return Objects(graphs, table, molecules)
 
     def _fit(self, objects: Objects, targets: list[Target], weights: Any) -> Any:
@@ -87,6 +94,8 @@ class MoleculePredictor(GraphPredictor):
     def _report(self, head: Any, target: Target) -> FitReport:
         """Add a note on molecules that occur more than once, and on the spread of their targets."""
         report = super()._report(head, target)
+        if self._copies is None:  # of shards they are not looked for
+            return report
         _, places, sizes = np.unique(self._copies[target.rows], return_inverse=True, return_counts=True)
         n_copied = int((sizes > 1).sum())
         if not n_copied:
@@ -100,7 +109,21 @@ class MoleculePredictor(GraphPredictor):
         note = f"{n_copied} molecules occur more than once, {differ}; an estimate that leaves one out sees its copies"
         return replace(report, warnings=(*report.warnings, note))
 
-    def _views(self, objects: Objects, **options: Any) -> tuple[list[View], list[str]]:
+    def _check_shards(self, shards: Any) -> None:
+        if self.standardize:
+            raise ParameterError("predictors on shards have no standardize=True; write standardized molecules")
+        self._copies = None
+        first = shards[0][:N_COMPARED]
+        again = from_rdkit(as_molecules(first), atom_labels=self.atom_labels, stereo=self.stereo)
+        if [graph.node_labels for graph in again] != [graph.node_labels for graph in first]:
+            raise ParameterError(
+                f"the shards were not written with atom_labels={self.atom_labels!r} and stereo={self.stereo}; give the "
+                "predictor those of the shards, or write them again"
+            )
+
+    def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
+        if large:
+            return self._linear_views(objects)
         depths = [depth for depth in dict.fromkeys((1, 2, self.max_depth)) if depth <= self.max_depth]
         common: dict[str, Any] = {"edge_labels": True, "similarity": "tanimoto", "n_jobs": self.n_jobs}
         # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
@@ -117,7 +140,8 @@ class MoleculePredictor(GraphPredictor):
         }
         kernels = [*((None, width) for width in WIDTHS), *((kind, width) for kind in KINDS for width in KIND_WIDTHS)]
         names = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels)
-        made["descriptors"] = [VectorView("descriptors", Descriptors(), tuple(kernels), tuple(names), "molecules")]
+        scaler = Descriptors(n_jobs=self.n_jobs)
+        made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), tuple(names), "molecules")]
         made["fingerprints"] = [
             CountView(
                 f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, self.n_jobs), ({},),
@@ -135,8 +159,30 @@ class MoleculePredictor(GraphPredictor):
         )
         return views, []
 
-    def _is_large(self, n_objects: int) -> bool:
-        return False
+    def _linear_views(self, objects: Objects) -> tuple[list[View], list[str]]:
+        """Return views whose features linear models take: shallower, and fewer partitions."""
+        depth, jobs = min(self.max_depth, LINEAR_DEPTH), self.n_jobs
+        wl = WeisfeilerLehman(depth, edge_labels=True, normalize=True, n_jobs=jobs)
+        relaxed = RelaxedWeisfeilerLehman(
+            depth, min(self.n_partitions, LINEAR_PARTITIONS), edge_labels=True, normalize="depth", max_iter=0,
+            random_state=self._seed, n_jobs=jobs,
+        )  # fmt: skip
+        made: dict[str, list[View]] = {
+            "wl": [CountView("WL", wl, ({},), ("exact",))],
+            "relaxed": [CountView("R-WL*", relaxed, ({},), ("fine",))],
+            "descriptors": [
+                VectorView("descriptors", Descriptors(n_jobs=jobs), ((None, None),), ("descriptors",), "molecules")
+            ],
+            "fingerprints": [
+                CountView(
+                    f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, jobs, True), ({},), ("fingerprints",),
+                    "molecules",
+                )
+                for atoms in ATOMS
+            ],
+        }  # fmt: skip
+        views = [view for name in VIEWS if name in self.views for view in made[name]]
+        return [*views, *([extra_view()] if objects.extra is not None else [])], [NO_MATRICES.format(self.things)]
 
 
 class MoleculeRegressor(MoleculePredictor, GraphRegressor):

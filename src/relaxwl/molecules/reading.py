@@ -7,19 +7,19 @@ from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError, is_rdkit_
 from relaxwl.graphs import Graph, GraphCollection
 
 
-def as_molecules(X: Any) -> list[Any]:
+def as_molecules(X: Any, n_jobs: int | None = None) -> list[Any]:
     """Return RDKit molecules for SMILES, RDKit molecules or a collection that remembers them.
 
     A data frame has one column, or a column called smiles, whatever its case. What cannot be read is an error with its
-    position.
+    position. Many SMILES are read by ``n_jobs`` processes.
 
     >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
     [3, 1]
     """
     if isinstance(X, MoleculeCollection) and all(isinstance(source, str) for source in X.sources):
-        return read_smiles(X.sources, max_atoms=None)  # as large as they were read before
+        return read_smiles(X.sources, max_atoms=None, n_jobs=n_jobs)  # as large as they were read before
     if isinstance(X, MoleculeCollection):
-        return as_molecules(X.sources)
+        return as_molecules(X.sources, n_jobs)
     if isinstance(X, GraphCollection):
         raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection, which does not know its chemistry")
     columns = getattr(X, "columns", None)
@@ -32,10 +32,10 @@ def as_molecules(X: Any) -> list[Any]:
         raise TypeError(f"expected a list of SMILES or RDKit molecules, not {type(X).__name__}")
     items = list(X)
     if items and all(isinstance(item, Graph) and isinstance(item.collection, MoleculeCollection) for item in items):
-        return as_molecules([item.collection.sources[item.index] for item in items])
+        return as_molecules([item.collection.sources[item.index] for item in items], n_jobs)
     are_molecules = [is_rdkit_molecule(item) for item in items]
     if not any(are_molecules):
-        return read_smiles(items)
+        return read_smiles(items, n_jobs=n_jobs)
     for index, (item, is_molecule) in enumerate(zip(items, are_molecules, strict=True)):
         if not is_molecule:
             raise MoleculeError(index, item, "expected an RDKit molecule, as others of the list are")

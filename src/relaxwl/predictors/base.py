@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import Deadline, spans
@@ -44,6 +45,9 @@ from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_ta
 LINEAR_FROM = 5_000
 # Blocks of kernels whose features linear models take.
 LINEAR_BLOCKS = ("exact", "coarse", "fine", "extra")
+# Graphs of shards whose distances to cluster centers say what is usual.
+N_SAMPLED = 10_000
+NO_MATRICES = "Gram matrices: {} are too many, so a linear model on features"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
 # The part of a time limit that fitting kernels may take; the rest is for choosing.
@@ -89,13 +93,14 @@ class GraphPredictor(GraphEstimator):
     _task: str
     _is_table: bool
 
-    def fit(self, X: Any, y: Any, extra: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, extra: Any = None, sample_weight: Any = None) -> Self:
         """Learn from objects and what is known of them.
 
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
-            The objects.
+            The objects. A ShardedCollection is gone through shard by shard, on the current Dask client if there is one,
+            for a linear model; its targets are ``y``.
         y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
             Their classes, or their numbers. In a table of several targets NaN, None and ``pandas.NA`` are gaps: every
             kernel is fitted once, and each target is learned from the objects that have it.
@@ -110,6 +115,8 @@ class GraphPredictor(GraphEstimator):
         """
         self._started = time.perf_counter()
         self._validate_parameters()
+        if hasattr(X, "fit_features"):
+            return self._fit_shards(X, y, extra, sample_weight)
         objects = self._objects(X, extra)
         targets, self._is_table = read_targets(
             y, len(objects), self.things, self._task == "classification", self.skip_targets
@@ -130,19 +137,55 @@ class GraphPredictor(GraphEstimator):
         self._split = [self._split_scores(objects, target, number, held_out) for number, target in enumerate(targets)]
         return self
 
+    def _fit_shards(self, shards: Any, y: Any, extra: Any, sample_weight: Any) -> Self:
+        """Fit a linear model to shards that are read one at a time, here or on the workers of a cluster."""
+        for name, given in (("extra", extra is not None), ("calibration='split'", self.calibration == "split")):
+            if given:
+                raise ParameterError(f"predictors on shards have no {name}; leave it out, or fit on shards.sample(…)")
+        n_objects, y = shards.n_graphs, shards.y if y is None else y
+        if y is None:
+            raise ParameterError("the shards have no targets; write them with y, or give y to fit")
+        targets, self._is_table = read_targets(
+            y, n_objects, self.things, self._task == "classification", self.skip_targets
+        )
+        weights = self._object_weights(sample_weight, n_objects)
+        self._seed, self._takes_extra, self._split = as_seed(self.random_state), False, []
+        self._check_shards(shards)
+        views, left_out = self._views(Objects(shards.nothing()), True)
+        self._plan(views, left_out, n_objects, targets)
+        with shards.fit_features(self._blocks, self.verbose) as rows:
+            self._fit_heads(rows, targets, weights)
+        sample = shards.sample(N_SAMPLED, self._seed)[0]
+        self._finish(sample.with_parts(given=()), targets)
+        return self
+
+    def _check_shards(self, shards: Any) -> None:
+        """Refuse shards that the predictor cannot be fitted to."""
+
+    def _plan(self, views: list[View], left_out: list[str], n_objects: int, targets: list[Target]) -> None:
+        """Keep which views are fitted, and to how many objects; linear models have no use for all."""
+        self._blocks = KernelBlocks(views, left_out)
+        self.n_objects_in_, self.names_ = n_objects, None
+        self._keep_targets(targets)
+
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         deadline = Deadline(self.time_limit)
         large = self._is_large(len(objects))
-        planned, left_out = self._views(objects, **({"effort": "quick"} if large else {}))
-        if large:
-            planned = [view for view in planned if set(view.blocks) <= set(LINEAR_BLOCKS)]
-            left_out.append(f"Gram matrices: {len(objects)} {self.things} are too many, so a linear model on features")
-        self._blocks = KernelBlocks(planned, left_out)
-        self.n_objects_in_ = len(objects)
+        self._plan(*self._views(objects, large), len(objects), targets)
         self.names_ = getattr(objects.graphs, "names", None)
-        self._keep_targets(targets)
-        inputs: Any = self._blocks.fit_features(objects, self.verbose) if large else self._fit_blocks(objects)
+        if large:
+            self._fit_heads(self._blocks.fit_features(objects, self.verbose), targets, weights, deadline)
+        else:
+            self._fit_heads(self._fit_blocks(objects), targets, weights, deadline)
+        self._finish(objects.graphs, targets)
+        return self
+
+    def _fit_heads(
+        self, inputs: Any, targets: list[Target], weights: Float64 | None, deadline: Deadline | None = None
+    ) -> None:
+        """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards."""
+        large, deadline = not isinstance(inputs, dict), deadline or Deadline(self.time_limit)
         self._heads: list[Any] = []
         for number, target in enumerate(targets):
             if target.is_constant:
@@ -151,27 +194,29 @@ class GraphPredictor(GraphEstimator):
             own = self._target_weights(target, weights)
             options = self._options(deadline, None if large else inputs)
             kind = self._linear_head if large else self._kernel_head
-            head = kind(options).fit(_rows(inputs, target.rows), target.values, own)
+            head = kind(options).fit(_rows(inputs, target.rows, self.n_objects_in_), target.values, own)
             head.n_examples = len(target.values)
             if not large:
                 _renumber(head, target.rows)
             self._heads.append(head)
             if self._is_table:
                 report(self.verbose, "%s: fitted", target.name, share=options.share((number + 1) / len(targets)))
-        learned = [head for head in self._heads if head is not None]
         if not large:
+            learned = [head for head in self._heads if head is not None]
             names = dict.fromkeys(name for head in learned for name in head.weights)
             self.kernel_weights_ = {
                 name: float(np.mean([head.weights.get(name, 0.0) for head in learned])) for name in names
             }
-        self._fit_novelty(objects.graphs)
+
+    def _finish(self, graphs: GraphCollection, targets: list[Target]) -> None:
+        """Fit what says how novel graphs are, write the report, and forget what no head uses."""
+        self._fit_novelty(graphs)
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
-        if not large:
+        if not any(isinstance(head, Linear) for head in self._heads):
             used = [block for block, weight in self.kernel_weights_.items() if weight > 0]
             self._blocks.keep(used or self._blocks.names)
-        return self
 
     def novelty(self, X: Any) -> Float64:
         """Say how far objects lie from those of the fit, so that one sees when a prediction is a guess.
@@ -293,13 +338,18 @@ class GraphPredictor(GraphEstimator):
         # Each kernel would warn of what others take up.
         return Objects(graphs.with_parts(given=()), None if extra is None else as_table(extra, len(graphs)))
 
-    def _views(self, objects: Objects, **options: Any) -> tuple[list[View], list[str]]:
-        """Return the views to fit, the cheapest first, and in words what was left out and why."""
-        settings = {"effort": getattr(self, "effort", "quick"), "cost": self.cost, **options}
-        views, left_out = portfolio(
-            objects.graphs, random_state=self._seed, n_jobs=self.n_jobs, verbose=self.verbose, **settings
-        )
-        return [*views, *([extra_view()] if objects.extra is not None else [])], left_out
+    def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
+        """Return the views to fit, the cheapest first, and in words what was left out and why.
+
+        With ``large`` those whose features linear models take.
+        """
+        effort = "quick" if large else getattr(self, "effort", "quick")
+        found, left_out = portfolio(objects.graphs, effort, self._seed, self.n_jobs, self.verbose, self.cost)
+        views: list[View] = [*found, *([extra_view()] if objects.extra is not None else [])]
+        if large:
+            views = [view for view in views if set(view.blocks) <= set(LINEAR_BLOCKS)]
+            left_out.append(NO_MATRICES.format(self.things))
+        return views, left_out
 
     def _is_large(self, n_objects: int) -> bool:
         """Say whether there are too many objects for Gram matrices, in memory or in time."""
@@ -494,12 +544,13 @@ class GraphPredictor(GraphEstimator):
         return merged_clusters(effects)
 
 
-def _rows(inputs: Any, rows: Int64) -> Any:
+def _rows(inputs: Any, rows: Int64, n_objects: int) -> Any:
     """Return Gram matrices, or features, of some of the training objects."""
+    if len(rows) == n_objects:
+        return inputs
     if not isinstance(inputs, dict):
-        return inputs if len(rows) == inputs.shape[0] else inputs[rows]
-    whole = all(len(rows) == len(matrix) for matrix in inputs.values())
-    return inputs if whole else {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
+        return csr_array(inputs[rows])
+    return {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
 
 
 def _renumber(head: Any, rows: Int64) -> None:

@@ -177,21 +177,17 @@ class CountView:
         return 0 if self.training is None else int(self.training[0].matrix.shape[0])
 
     def features(self, x: list[Counts]) -> csr_array:
-        """Return the counts in a unary code, whose dot products are the normalized intersection kernel."""
+        """Return the counts in a unary code, whose dot products are the normalized intersection kernel.
+
+        Where each depth has length 1, they are divided by the root of the number of depths: so all views weigh alike.
+        """
         features: csr_array = self.kernel.unary_features(x)
-        return features
+        return csr_array(features / np.sqrt(len(x))) if self.kernel.normalize == "depth" else features
 
     def node_features(self, objects: Objects) -> csr_array:
         """Give each node of a cluster an equal share of what the cluster's features have."""
-        features, sizes = self.features(self.represent(objects)), _cluster_sizes(self.kernel)
-        nodes, clusters, first = [], [], 0
-        for depth, of_depth in enumerate(zip(*self.kernel.node_clusters(objects.graphs), strict=True)):
-            for ids, size in zip(of_depth, sizes[depth], strict=True):
-                known = np.flatnonzero(ids < size)
-                nodes.append(known)
-                clusters.append(ids[known] + first)
-                first += size
-        node, cluster = np.concatenate(nodes), np.concatenate(clusters)
+        features, first = self.features(self.represent(objects)), sum(self.n_columns())
+        node, cluster = self._node_columns(objects)
         shares = 1.0 / np.bincount(cluster, minlength=first)[cluster]
         members = csr_array((shares, (node, cluster)), shape=(objects.graphs.n_nodes, first))
         owners = np.repeat(np.arange(first), np.concatenate([np.diff(starts) for starts, _ in self.kernel.unary_]))
@@ -199,6 +195,20 @@ class CountView:
             (features.data, (owners[features.indices], features.indices)), shape=(first, features.shape[1])
         )
         return csr_array(members @ of_clusters)
+
+    def _node_columns(self, objects: Objects) -> tuple[Int64, Int64]:
+        """Return pairs of a node of one object and a column that it is counted in."""
+        if hasattr(self.kernel, "node_columns"):
+            pairs: tuple[Int64, Int64] = self.kernel.node_columns(getattr(objects, self.source))
+            return pairs
+        nodes, clusters, first, sizes = [], [], 0, _cluster_sizes(self.kernel)
+        for depth, of_depth in enumerate(zip(*self.kernel.node_clusters(objects.graphs), strict=True)):
+            for ids, size in zip(of_depth, sizes[depth], strict=True):
+                known = np.flatnonzero(ids < size)
+                nodes.append(known)
+                clusters.append(ids[known] + first)
+                first += size
+        return np.concatenate(nodes), np.concatenate(clusters)
 
     # ------------------------------------------------------------------------------------------------ clusters
 

@@ -1,0 +1,151 @@
+"""Linear predictors fitted to shards: features by shard, losses and gradients summed over the shards in their order.
+
+Features are computed once for each shard and stay where they are: on the workers of a cluster, or without one in files
+of a temporary folder, which are mapped into memory. So a fit holds one shard and a few gradients at a time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from relaxwl._progress import report
+from relaxwl.distributed.fitting import ShardPart, ShardParts
+from relaxwl.distributed.fitting import fit as fit_kernel
+from relaxwl.distributed.shards import ShardedCollection
+from relaxwl.distributed.tasks import Cluster, current_tasks
+from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.kernels.parts import FAN_IN, Handle
+from relaxwl.learning.linear import Models, Task, add_losses, losses_of, squares_of, values_of
+from relaxwl.molecules.descriptors import descriptor_names, ranked_rows, raw_descriptors
+from relaxwl.molecules.reading import as_molecules
+from relaxwl.predictors.blocks import KernelBlocks
+from relaxwl.predictors.views import CountView, Objects, Similarity, VectorView
+
+
+@contextmanager
+def fit_features(blocks: KernelBlocks, shards: ShardedCollection, verbose: int = 0) -> Iterator["ShardRows"]:
+    """Fit the views of blocks to all shards, and give the features of the shards for as long as the context lasts."""
+    for place, view in enumerate(blocks.views, 1):
+        if isinstance(view, CountView):
+            fit_kernel(view.kernel, shards, unary=True)
+        if isinstance(view, VectorView):
+            _fit_vectors(view, shards)
+        report(verbose, "%s: fitted to %d shards", view.name, len(shards), share=place / (len(blocks.views) + 1))
+    tasks = current_tasks()
+    on_cluster = isinstance(tasks, Cluster)
+    with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext(), TemporaryDirectory() as folder:
+        parts = ShardParts(shards, tasks)
+        found = parts.each("features", features_of_part, parts.share(blocks), None if on_cluster else folder)
+        yield ShardRows(parts, found, [part.n_graphs for part in shards.manifest.parts], _n_features(blocks))
+
+
+def _n_features(blocks: KernelBlocks) -> int:
+    return sum(view.n_features() for view in blocks.views)
+
+
+def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
+    """Fit the scale of descriptors to molecules that are evenly spaced among those of all shards."""
+    parts = ShardParts(shards, current_tasks())
+    found = parts.each("descriptors", descriptors_of_part, parts.share(ranked_rows(shards.n_graphs)))
+    table = parts.joined("descriptors", np.concatenate, found)
+    view.scaler.fit_table(table)
+    view.similarities = [Similarity(np.arange(view.n_features()), None, 1.0)]
+
+
+def descriptors_of_part(part: ShardPart, rows: Int64) -> Float64:
+    """Return RDKit's values of those molecules of a shard that are among ``rows`` of all shards."""
+    graphs = part.prepared(_itself)
+    mine = rows[(rows >= part.first_graph) & (rows < part.first_graph + len(graphs))] - part.first_graph
+    names = descriptor_names()
+    return np.array(raw_descriptors(as_molecules(graphs[mine]), names)).reshape(len(mine), len(names))
+
+
+def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) -> Any:
+    """Return the features of a shard, or write them to a folder and return where they are."""
+    graphs = part.prepared(_itself)
+    views: list[Any] = blocks.views
+    molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
+    features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
+    if folder is None:
+        return features
+    for name in ("data", "indices", "indptr"):
+        np.save(Path(folder, f"{part.first_graph}-{name}.npy"), getattr(features, name))
+    return Path(folder, str(part.first_graph)), features.shape
+
+
+def _opened(features: Any) -> csr_array:
+    """Return features that may be in files, which are mapped into memory."""
+    if isinstance(features, csr_array):
+        return features
+    path, shape = features
+    arrays = (np.load(f"{path}-{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr"))
+    return csr_array(tuple(arrays), shape=shape)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+class ShardRows:
+    """Features of shards, as :class:`relaxwl.learning.linear.Rows`.
+
+    Results of the shards are added in groups whose bounds depend on nothing but the number of shards.
+    """
+
+    def __init__(self, parts: ShardParts, features: list[Handle], sizes: list[int], n_features: int) -> None:
+        self.n_features = n_features
+        self._parts, self._tasks, self._features = parts, parts.tasks, features
+        self._spans = [(int(a), int(b)) for a, b in pairwise(prefix_sums(np.array(sizes, np.int64)))]
+
+    def squares(self, weights: Float64) -> Float64:
+        """Return the weighted sum of squares of each feature."""
+        return np.asarray(self._summed("squares", _squares, _total, [weights[slice(*span)] for span in self._spans]))
+
+    def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
+        """Return a function that returns the loss and the gradient of models, summed over all rows."""
+        own = [self._parts.share(task.take(*span)) for span in self._spans]
+
+        def summed(models: Models) -> tuple[Float64, Float64]:
+            loss, gradient = self._summed("loss", _losses, add_losses, own, self._parts.share(models))
+            return loss, gradient
+
+        return summed
+
+    def values(self, coefficients: Float64) -> Float64:
+        """Return the sums that the features of all rows make: (n_rows, n_models)."""
+        shared = self._parts.share(coefficients)
+        found = [self._tasks.submit("values", _values, features, shared) for features in self._features]
+        return np.concatenate(self._tasks.gather(found))
+
+    def _summed(
+        self, name: str, function: Callable[..., Any], join: Callable[..., Any], own: Sequence[Any], *arguments: Any
+    ) -> Any:
+        """Return the sum over all shards of ``function(features, own, *arguments)``."""
+        submit, groups = self._tasks.submit, list[Handle]()
+        pairs = list(zip(self._features, own, strict=True))
+        for start in range(0, len(pairs), FAN_IN):
+            found = [submit(name, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
+            groups.append(submit(name, join, found))
+        return self._tasks.gather([submit(name, join, groups)])[0]
+
+
+def _squares(features: Any, weights: Float64) -> Float64:
+    return squares_of(_opened(features), weights)
+
+
+def _losses(features: Any, task: Task, models: Models) -> tuple[Float64, Float64]:
+    return losses_of(_opened(features), task, models)
+
+
+def _values(features: Any, coefficients: Float64) -> Float64:
+    return values_of(_opened(features), coefficients)
+
+
+def _total(arrays: Sequence[Float64]) -> Float64:
+    return np.asarray(sum(arrays[1:], start=arrays[0]))

@@ -1,0 +1,84 @@
+"""Linear predictors fitted to shards: those of a fit in memory."""
+
+import numpy as np
+import pytest
+
+from relaxwl import GraphClassifier, GraphRegressor
+from relaxwl.datasets import make_egonets
+from relaxwl.distributed.shards import ShardedCollection
+from sharding import shard
+
+GRAPHS, FOUR = make_egonets(40, level=1, random_state=0)
+CLASSES = FOUR % 2
+DENSITY = GRAPHS.edge_counts / GRAPHS.node_counts
+NEW = GRAPHS[:6]
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """Let few objects make linear models in memory as well, the penalties of which are found exactly."""
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 5)
+    monkeypatch.setattr("relaxwl.learning.linear.TOLERANCE", 1e-13)
+
+
+@pytest.mark.parametrize("n_shards", [1, 4])
+def test_classifiers_are_those_of_memory(tmp_path, n_shards):
+    shards = shard(tmp_path / "s", GRAPHS, n_shards, CLASSES)
+    model = GraphClassifier(random_state=0).fit(shards)
+    expected = GraphClassifier(random_state=0).fit(GRAPHS, CLASSES)
+    np.testing.assert_allclose(model.predict_proba(NEW), expected.predict_proba(NEW), atol=1e-6)
+    np.testing.assert_array_equal(model.predict_set(NEW), expected.predict_set(NEW))
+    assert model.report_.score == pytest.approx(expected.report_.score)
+    assert model._heads[0].coefficients == pytest.approx(expected._heads[0].coefficients, abs=1e-6)
+    model.save(tmp_path / "model.rwl")
+    loaded = GraphClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
+    assert model.explain(NEW[:1])[0].adds_up
+
+
+def test_regressors_are_those_of_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.learning.heads.RIDGES", (4.0, 1.0))
+    weights = np.arange(40) % 3 + 1.0
+    model = GraphRegressor(random_state=0).fit(shard(tmp_path / "s", GRAPHS, 3, DENSITY), sample_weight=weights)
+    expected = GraphRegressor(random_state=0).fit(GRAPHS, DENSITY, sample_weight=weights)
+    for one, other in zip(model.predict(NEW, return_std=True), expected.predict(NEW, return_std=True), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    np.testing.assert_allclose(model.predict_interval(NEW), expected.predict_interval(NEW), atol=1e-5)
+
+
+def test_targets_may_be_given_and_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.learning.heads.RIDGES", (4.0, 1.0))
+    shards = shard(tmp_path / "s", GRAPHS, 2)
+    with pytest.raises(ValueError, match="the shards have no targets"):
+        GraphRegressor().fit(shards)
+    model = GraphRegressor(random_state=0).fit(shards, np.column_stack([DENSITY, -DENSITY]))
+    found = model.predict(NEW)
+    np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-6)
+
+
+def test_what_shards_do_not_have_is_refused(tmp_path):
+    shards = shard(tmp_path / "s", GRAPHS, 2, CLASSES)
+    with pytest.raises(ValueError, match="predictors on shards have no extra"):
+        GraphClassifier().fit(shards, extra=DENSITY)
+    with pytest.raises(ValueError, match="have no calibration='split'"):
+        GraphClassifier(calibration="split").fit(shards)
+    model = GraphClassifier(random_state=0).fit(ShardedCollection.open(tmp_path / "s"))
+    with pytest.raises(ValueError, match="does not keep them"):
+        model.kneighbors(NEW)
+
+
+def test_molecules_in_shards_are_those_of_memory(tmp_path):
+    pytest.importorskip("rdkit")
+    from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor, from_smiles
+
+    smiles = ["C" * n + head for n in range(1, 9) for head in ("", "O", "N", "Cl", "=O")]
+    graphs, y = from_smiles(smiles), np.arange(40) % 5
+    shards = shard(tmp_path / "s", graphs, 3, y)
+    model = MoleculeClassifier(random_state=0).fit(shards)
+    expected = MoleculeClassifier(random_state=0).fit(smiles, y)
+    new = ["CCCCCCCCCCO", "CN"]
+    np.testing.assert_allclose(model.predict_proba(new), expected.predict_proba(new), atol=1e-6)
+    with pytest.raises(ValueError, match="not written with atom_labels='rich'"):
+        MoleculeRegressor(atom_labels="rich").fit(shards, y)
+    with pytest.raises(TypeError, match="does not know its chemistry"):
+        MoleculeRegressor().fit(shard(tmp_path / "g", GRAPHS, 2, DENSITY))
