@@ -20,7 +20,7 @@ from relaxwl.distributed.fitting import fit as fit_kernel
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.distributed.tasks import Cluster, current_tasks
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
-from relaxwl.kernels.parts import FAN_IN, Handle
+from relaxwl.kernels.levels import FAN_IN, Handle
 from relaxwl.learning.linear import Models, Task, add_losses, losses_of, squares_of, values_of
 from relaxwl.molecules.descriptors import descriptor_names, ranked_rows, raw_descriptors
 from relaxwl.molecules.reading import as_molecules

@@ -12,8 +12,8 @@ from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.levels import Part, Parts
 from relaxwl.kernels.model_schema import fitted, vector
-from relaxwl.kernels.parts import Part, Parts
 from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
 
