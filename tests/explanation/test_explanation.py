@@ -121,7 +121,7 @@ def test_wl_pairs_and_graphs():
     assert sum(part.value for part in found.explain_pair(0, 1).shared) == found.explain_pair(0, 1).value
     evidence = found.explain_graph(0)
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
-    assert found.map(0, 1) is None
+    assert found.center_distances(0, 1) is None
     assert found.members(found.clusters[0]).nearest[0].words == "no difference"
 
 

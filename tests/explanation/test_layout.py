@@ -13,12 +13,12 @@ def test_map_keeps_centers_with_no_distance_together():
     graphs = GraphCollection.from_edges([star, (5, [(i, i + 1) for i in range(4)])] * 3)
     kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
     found = explain(kernel, graphs, [0, 1] * 3, n_permutations=9)
-    points, distances = found.map(0, 1), found.center_distances(0, 1)
+    points, distances = plane(found.center_distances(0, 1)), found.center_distances(0, 1)
     assert points.shape == (3, 2)
     apart = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
     # Three points always fit: the plane shows the roots of their distances exactly.
     np.testing.assert_allclose(apart, np.sqrt(distances), atol=1e-6)
-    assert found.map(0, 0).shape == (1, 2)
+    assert plane(found.center_distances(0, 0)).shape == (1, 2)
 
 
 def test_points_on_a_line_keep_the_roots_of_their_distances():

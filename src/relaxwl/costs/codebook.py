@@ -341,17 +341,13 @@ class Sketch:
         counts = np.bincount(which, self.counts, minlength=len(vectors)).astype(np.int64)
         if len(vectors) <= SKETCH_ROWS:
             return Sketch(vectors, counts, self.whole)
-        kept = np.sort(np.argsort(_hashes(vectors), kind="stable")[:SKETCH_ROWS])
+        # A number for each row that is spread evenly and depends on nothing but its content.
+        state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
+        for column in np.where(np.isnan(vectors), np.nan, vectors).T.copy():  # NaN may be written in many ways
+            state = (state ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            state ^= state >> np.uint64(29)
+        kept = np.sort(np.argsort(state, kind="stable")[:SKETCH_ROWS])
         return Sketch(vectors[kept], counts[kept], whole=False)
-
-
-def _hashes(vectors: FloatArray) -> NDArray[np.uint64]:
-    """Return a number for each row that is spread evenly and depends on nothing but its content."""
-    state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
-    for column in np.where(np.isnan(vectors), np.nan, vectors).T.copy():  # NaN may be written in many ways
-        state = (state ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        state ^= state >> np.uint64(29)
-    return state
 
 
 def quantize(
@@ -368,7 +364,11 @@ def quantize(
     from sklearn.cluster import KMeans
 
     weights, present = counts.astype(np.float64), ~np.isnan(distinct)
-    points = distinct if missing is None else _without_gaps(distinct, weights, missing)
+    points = distinct
+    if missing is not None:  # the mean where a value is missing, and that it is in a column of its own
+        known = weights @ present
+        means = weights @ np.where(present, distinct, 0.0) / np.where(known > 0, known, 1.0)
+        points = np.hstack([np.where(present, distinct, means), missing * ~present])
     model = KMeans(n_clusters=n_codes, n_init=4, random_state=as_seed(random_state) % 2**32)
     model.fit(points, sample_weight=weights)
     centers = np.asarray(model.cluster_centers_, dtype=np.float64)
@@ -379,15 +379,6 @@ def quantize(
             centers = members @ np.where(present, distinct, 0.0) / known
         centers[2 * known < members.sum(axis=1)[:, None]] = np.nan  # missing in most
     return _distinct_rows(centers if scale is None else centers * np.array(scale))[0]
-
-
-def _without_gaps(rows: FloatArray, weights: FloatArray, missing: float) -> FloatArray:
-    """Return points for k-means: the mean where a value is missing, and that it is in a column of its own."""
-    gaps = np.isnan(rows)
-    filled = np.where(gaps, 0.0, rows)
-    known = weights @ ~gaps
-    means = weights @ filled / np.where(known > 0, known, 1.0)
-    return np.hstack([np.where(gaps, means, rows), missing * gaps])
 
 
 def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp], NDArray[np.intp]]:

@@ -300,7 +300,12 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
         read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
         wanted = [name for name in known if name in read]
         groups = _chunks(path)
-        n_bare = BARE_NODES + _refuse_large(groups, file.metadata.num_rows, size)
+        # What does not fit into memory is refused, whatever it is packed to.
+        n_values = sum(chunk.n_values for group in groups for chunk in group)
+        n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for group in groups for chunk in group)
+        share = 1.0 if size is None else min(size / max(file.metadata.num_rows, 1), 1.0)
+        check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
+        n_bare = BARE_NODES + n_values
         _refuse_repeated_texts(path, groups, wanted)
         form = "lists" if noted.ours else asked.edge_form or _edge_form(file)
         begin = 0
@@ -459,15 +464,6 @@ def _edge_form(file: Any) -> str:
         problem = "edge_index is 2 × 2, and so are all others: two lists or two pairs?"
         raise GraphError(open_question, f"{problem} edge_form='lists' or edge_form='pairs' says which")
     return next(iter(found), "lists")
-
-
-def _refuse_large(groups: list[list[_Chunk]], n_rows: int, size: int | None) -> int:
-    """Refuse what does not fit into memory, whatever it is packed to; return the number of values in the file."""
-    n_values = sum(chunk.n_values for group in groups for chunk in group)
-    n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for group in groups for chunk in group)
-    share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
-    check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
-    return n_values
 
 
 def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, list[str]]:

@@ -39,6 +39,8 @@ _FEWEST_NODES = 20
 # A meeting process runs on this many nodes for each neighbor of the ego: enough that the ego sees a part only.
 _POPULATION = 6
 
+# The first n of random times are taken by argsort, not by argpartition, whose order differs between machines.
+
 # Pareto tails of the activities, as exponents of the density: the span that is reported for social networks.
 _TAIL_EXPONENTS = (2.5, 3.5)
 
@@ -394,10 +396,12 @@ def _communities(n: int, m: int, rng: np.random.Generator) -> Int64:
     ranks = (rng.exponential(size=(len(activity), n_communities)) / popularity).argsort(axis=1).argsort(axis=1)
     member = (ranks < 1 + rng.poisson(1.0, len(activity))[:, None]).astype(np.float32)
     ego = rng.permutation(n_communities)[: rng.integers(3, 7)]
-    chosen = _first(rng.exponential(size=len(activity)) / (activity * (member[:, ego].sum(axis=1) + outside)), n)
+    chosen = np.argsort(rng.exponential(size=len(activity)) / (activity * (member[:, ego].sum(axis=1) + outside)))[
+        :n
+    ]  # not argpartition: its order differs between machines
     shared = member[chosen] @ member[chosen].T
     pairs = _all_pairs(n)
-    rates = _products(activity[chosen], pairs) * (shared[pairs[:, 0], pairs[:, 1]] + outside)
+    rates = activity[chosen][pairs].prod(axis=1) * (shared[pairs[:, 0], pairs[:, 1]] + outside)
     return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / rates, n, m)
 
 
@@ -408,19 +412,23 @@ def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
     # The model's decay exponent: the larger, the sharper the border between near and far.
     noise = 1 / rng.uniform(2.0, 4.0)
     to_ego = _squared_distances(positions, np.full(2, 0.5))
-    chosen = _first(rng.exponential(size=len(activity)) ** noise * to_ego / activity, n)
+    chosen = np.argsort(rng.exponential(size=len(activity)) ** noise * to_ego / activity)[
+        :n
+    ]  # not argpartition: its order differs between machines
     pairs = _all_pairs(n)
     apart = _squared_distances(positions[chosen[pairs[:, 0]]], positions[chosen[pairs[:, 1]]])
-    times = rng.exponential(size=len(pairs)) ** noise * apart / _products(activity[chosen], pairs)
+    times = rng.exponential(size=len(pairs)) ** noise * apart / activity[chosen][pairs].prod(axis=1)
     return _earliest_edges(pairs, times, n, m)
 
 
 def _activity(n: int, m: int, rng: np.random.Generator) -> Int64:
     """Cut an ego network from a meeting process where nothing but activity counts."""
     activity = _activities(_POPULATION * n, rng)
-    chosen = _first(rng.exponential(size=len(activity)) / activity, n)
+    chosen = np.argsort(rng.exponential(size=len(activity)) / activity)[
+        :n
+    ]  # not argpartition: its order differs between machines
     pairs = _all_pairs(n)
-    return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / _products(activity[chosen], pairs), n, m)
+    return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / activity[chosen][pairs].prod(axis=1), n, m)
 
 
 _MODELS: tuple[Callable[[int, int, np.random.Generator], Int64], ...] = (_triads, _communities, _geometry, _activity)
@@ -500,20 +508,9 @@ def _activities(size: int, rng: np.random.Generator) -> Float64:
     return 1 + rng.pareto(rng.uniform(*_TAIL_EXPONENTS) - 1, size)
 
 
-def _first(times: Float64, n: int) -> Int64:
-    """Return the positions of the ``n`` smallest times."""
-    # Not argpartition: its order within the n differs between machines.
-    return np.argsort(times)[:n]
-
-
 def _all_pairs(n: int) -> Int64:
     """Return all pairs of ``n`` nodes, the smaller first."""
     return np.column_stack(np.triu_indices(n, 1))
-
-
-def _products(values: Float64, pairs: Int64) -> Float64:
-    """Return the product of the values at both ends of each pair."""
-    return values[pairs[:, 0]] * values[pairs[:, 1]]
 
 
 def _squared_distances(a: Float64, b: Float64) -> Float64:

@@ -54,6 +54,11 @@ def describe_dataset(
     graphs = as_collection(graphs)
     classes, sizes = np.unique(np.asarray(y), return_counts=True)
     attributes = graphs.node_attributes
+    rows, ids = leaves(graphs.node_codes)
+    distinct_trees = [len(rows)]
+    for _ in range(tree_depth):
+        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows), n_jobs=n_jobs)
+        distinct_trees.append(len(rows))
     return DatasetRecord(
         name=name,
         fingerprint=fingerprint,
@@ -68,7 +73,7 @@ def describe_dataset(
         n_node_labels=None if graphs.node_vocabulary is None else len(graphs.node_vocabulary),
         n_edge_labels=None if graphs.edge_vocabulary is None else len(graphs.edge_vocabulary),
         n_node_attributes=None if attributes is None else attributes.shape[1],
-        distinct_trees=count_distinct_trees(graphs, tree_depth, n_jobs),
+        distinct_trees=distinct_trees,
     )
 
 
@@ -76,16 +81,6 @@ def densities(graphs: GraphCollection) -> Float64:
     """Return the share of node pairs of each graph that are edges; 0 for graphs with fewer than two nodes."""
     n_pairs = graphs.node_counts * (graphs.node_counts - 1) / 2
     return np.asarray(np.divide(graphs.edge_counts, n_pairs, out=np.zeros(len(graphs)), where=n_pairs > 0))
-
-
-def count_distinct_trees(graphs: GraphCollection, max_depth: int, n_jobs: int | None = None) -> list[int]:
-    """Return the number of distinct unfolding trees of each depth from 0 to ``max_depth``."""
-    rows, ids = leaves(graphs.node_codes)
-    counts = [len(rows)]
-    for _ in range(max_depth):
-        rows, ids = refine(graphs, graphs.node_codes, ids, len(rows), n_jobs=n_jobs)
-        counts.append(len(rows))
-    return counts
 
 
 def _mean(values: Any) -> float:

@@ -364,22 +364,6 @@ class Explanation:
         cost = None if encoding is None else encoding.cost
         return find_members(level, cluster.number, cost, n_nearest, n_farthest)
 
-    def map(self, partition: int, depth: int) -> Float64 | None:
-        """Return points in the plane whose distances resemble those of the cluster centers.
-
-        Parameters
-        ----------
-        partition, depth : int
-            Numbers of the partition and of the depth.
-
-        Returns
-        -------
-        float64 array (n_clusters, 2) or None
-            The points; None for kernels whose clusters have no centers.
-        """
-        distances = self.center_distances(partition, depth)
-        return None if distances is None else plane(distances)
-
     def center_distances(self, partition: int, depth: int) -> Float64 | None:
         """Return the exact distances between the cluster centers of one depth in one partition.
 
@@ -414,11 +398,7 @@ class Explanation:
         contribution = self.model.coef[:, row.indices] * row.data
         counts = self.counts[[graph]]
         start, stop = self.graphs.offsets[graph : graph + 2]
-        added: dict[int, Float64] = {}
-        for place, column in enumerate(row.indices.tolist()):
-            if column in self.by_column:
-                rank = self.by_column[column].rank
-                added[rank] = added.get(rank, 0.0) + contribution[:, place]
+        added = self._by_rank(row.indices, contribution.T)
         found = [
             ClusterInGraph(cluster, np.flatnonzero(level.clusters[start:stop] == cluster.number), added[rank])
             for rank in sorted(added)
@@ -458,17 +438,23 @@ class Explanation:
         by_depth: Float64 = np.zeros(self.levels[-1].depth + 1)
         np.add.at(by_depth, self._depth_of_column, shared_counts)
         values = shared_counts[columns] * self._depth_factors(first, second, by_depth)[self._depth_of_column[columns]]
-        added: dict[int, float] = {}
-        for column, part in zip(columns.tolist(), values.tolist(), strict=True):
-            if column in self.by_column:
-                rank = self.by_column[column].rank
-                added[rank] = added.get(rank, 0.0) + part
+        added = self._by_rank(columns, values)
         shared = []
         for rank in sorted(added, key=lambda rank: (-added[rank], rank)):
             cluster = self.clusters[rank - 1]
             both = int(a[cluster.columns[0]]), int(b[cluster.columns[0]])
-            shared.append(SharedCluster(cluster, both, added[rank], added[rank] / value if value else 0.0))
+            part = float(added[rank])
+            shared.append(SharedCluster(cluster, both, part, part / value if value else 0.0))
         return PairExplanation((first, second), value, tuple(shared))
+
+    def _by_rank(self, columns: NDArray[np.integer[Any]], values: Float64) -> dict[int, Any]:
+        """Return the sums of the values of features, one a row, for each ranked cluster."""
+        added: dict[int, Any] = {}
+        for column, value in zip(columns.tolist(), values, strict=True):
+            if column in self.by_column:
+                rank = self.by_column[column].rank
+                added[rank] = added.get(rank, 0.0) + value
+        return added
 
     def summary(self, n_clusters: int = 10) -> str:
         """Return the highest-ranked clusters in words, one per line.

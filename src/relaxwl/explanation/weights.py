@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import MetaEstimatorMixin
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
@@ -166,41 +167,18 @@ def fit_regression(features: csr_array, values: Float64, middle: float, random_s
     The penalty is the one whose predictions of single left-out graphs are best. To measure the regression, folds are
     held out one after the other, and the penalty is chosen without them.
     """
-    gram = (features @ features.T).toarray()
-    scale = float(gram.diagonal().mean()) or 1.0
-    gram /= scale
+    scale = float(features.power(2).sum(axis=1).mean()) or 1.0
+    model, r2 = RidgeCV(scale * np.array(RIDGES)), None
     order = np.random.default_rng(random_state).permutation(len(values))
-    r2 = None
     if len(values) > N_FOLDS:
         errors = np.zeros(len(values))
         for test in np.array_split(order, N_FOLDS):
             train = np.setdiff1d(order, test)
-            dual, mean, _ = _ridge(gram[np.ix_(train, train)], values[train])
-            rows = gram[np.ix_(test, train)]
-            own = gram[np.ix_(train, train)].mean(axis=0)
-            errors[test] = mean + (rows - own) @ dual - values[test]
+            errors[test] = model.fit(features[train], values[train]).predict(features[test]) - values[test]
         r2 = 1 - float((errors**2).sum() / ((values - values.mean()) ** 2).sum())
-    dual, mean, penalty = _ridge(gram, values)
-    weights = np.asarray(features.T @ dual) / scale
-    intercept = mean - float(gram.mean(axis=0) @ dual) - middle
-    coef, intercepts = _one_for_each_class(weights[None], np.array([intercept]))
-    return LinearWeights(coef, intercepts, None, penalty, r2)
-
-
-def _ridge(gram: Float64, values: Float64) -> tuple[Float64, float, float]:
-    """Return the dual weights (which sum up to 0) of a ridge regression on centered features, the mean, the penalty."""
-    mean = float(values.mean())
-    rows = gram.mean(axis=0)
-    eigenvalues, vectors = np.linalg.eigh(gram - rows[:, None] - rows + gram.mean())
-    projected = vectors.T @ (values - mean)
-    best, found = np.inf, (np.zeros(len(values)), mean, RIDGES[0])
-    for ridge in RIDGES:
-        shrunk = 1 / (np.maximum(eigenvalues, 0) + ridge)
-        dual = vectors @ (shrunk * projected)
-        error = float(np.square(dual / (vectors**2 @ shrunk)).sum())  # of each graph, when it is left out
-        if error < best:
-            best, found = error, (dual - dual.mean(), mean, ridge)
-    return found
+    model.fit(features, values)
+    coef, intercepts = _one_for_each_class(model.coef_[None], np.array([model.intercept_ - middle]))
+    return LinearWeights(coef, intercepts, None, float(model.alpha_ / scale), r2)
 
 
 def given_weights(model: Any, kernel: Any, n_features: int, target: Target) -> LinearWeights:

@@ -134,7 +134,7 @@ class GraphCollection(Sequence["Graph"]):
         n_nodes = len(np.asarray(indptr)) - 1
         if node_codes is None:
             node_codes = np.zeros(n_nodes, np.int32)
-        values = {
+        values: dict[str, Any] = {
             "directed": check_flag("directed", directed),
             "given": frozenset(given),
             "names": None if names is None else checked_names(names, len(np.asarray(offsets)) - 1),
@@ -143,10 +143,10 @@ class GraphCollection(Sequence["Graph"]):
             "indices": _frozen(indices, np.int32),
             "node_codes": _frozen(node_codes, np.int32),
             "node_vocabulary": node_vocabulary,
-            "edge_codes": None if edge_codes is None else _frozen(edge_codes, np.int32),
+            "edge_codes": _frozen(edge_codes, np.int32),
             "edge_vocabulary": edge_vocabulary,
-            "node_attributes": None if node_attributes is None else _frozen(node_attributes, np.float64),
-            "edge_attributes": None if edge_attributes is None else _frozen(edge_attributes, np.float64),
+            "node_attributes": _frozen(node_attributes, np.float64),
+            "edge_attributes": _frozen(edge_attributes, np.float64),
         }
         check_safe(values)
         for name, value in values.items():
@@ -267,13 +267,16 @@ class GraphCollection(Sequence["Graph"]):
             directed=self.directed,
             given=self.given,
             names=None if self.names is None else [self.names[graph] for graph in graphs.tolist()],
-            node_codes=self.node_codes[nodes],
             node_vocabulary=self.node_vocabulary,
-            edge_codes=None if self.edge_codes is None else self.edge_codes[entries],
             edge_vocabulary=self.edge_vocabulary,
-            node_attributes=None if self.node_attributes is None else self.node_attributes[nodes],
-            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[entries],
+            **self._carried("node", nodes),
+            **self._carried("edge", entries),
         )
+
+    def _carried(self, kind: str, places: Int64) -> dict[str, Any]:
+        """Return the codes and attributes of some nodes or adjacency entries."""
+        names = (f"{kind}_codes", f"{kind}_attributes")
+        return {name: None if getattr(self, name) is None else getattr(self, name)[places] for name in names}
 
     def __iter__(self) -> Iterator["Graph"]:
         return (Graph(self, index) for index in range(self.n_graphs))
@@ -309,8 +312,6 @@ class GraphCollection(Sequence["Graph"]):
         directions = {part.directed for part in parts if part.n_graphs} or {parts[0].directed}
         if len(directions) > 1:
             raise ValueError("some collections are directed and some are not: they cannot be joined")
-        node_codes, node_vocabulary = _join_codes(parts, "node")
-        edge_codes, edge_vocabulary = _join_codes(parts, "edge")
         node_starts = prefix_sums(np.array([part.n_nodes for part in parts]))
         check_node_count(int(node_starts[-1]))
         entry_starts = prefix_sums(np.array([len(part.indices) for part in parts]))
@@ -323,12 +324,8 @@ class GraphCollection(Sequence["Graph"]):
             directed=directions.pop(),
             given=frozenset().union(*(part.given for part in parts)),
             names=[name for part in parts for name in part.names or ()] if named else None,
-            node_codes=node_codes,
-            node_vocabulary=node_vocabulary,
-            edge_codes=edge_codes,
-            edge_vocabulary=edge_vocabulary,
-            node_attributes=_join_attributes(parts, "node"),
-            edge_attributes=_join_attributes(parts, "edge"),
+            **_joined(parts, "node"),
+            **_joined(parts, "edge"),
         )
 
     def __add__(self, other: object) -> "GraphCollection":
@@ -468,9 +465,9 @@ class GraphCollection(Sequence["Graph"]):
             return self
         if directions == "in":
             indptr, indices, arcs = reversed_arcs(self.indptr, self.indices)
-            return self._with_entries(indptr, indices, arcs)
+            return self.with_parts(indptr=indptr, indices=indices, **self._carried("edge", arcs))
         indptr, indices, arcs, entering = both_ways(self.indptr, self.indices)
-        both = self._with_entries(indptr, indices, arcs)
+        both = self.with_parts(indptr=indptr, indices=indices, **self._carried("edge", arcs))
         if not edge_labels or self.edge_vocabulary is None or both.edge_codes is None:
             vocabulary: Vocabulary = (directed_symbol(False, None), directed_symbol(True, None))
             return both.with_parts(edge_codes=entering.astype(np.int32), edge_vocabulary=vocabulary)
@@ -497,15 +494,6 @@ class GraphCollection(Sequence["Graph"]):
         if directions == "in":
             return np.argsort(reversed_arcs(self.indptr, self.indices)[2])
         return np.flatnonzero(~both_ways(self.indptr, self.indices)[3])
-
-    def _with_entries(self, indptr: Int64, indices: Int32, arcs: Int64) -> "GraphCollection":
-        """Return other adjacency entries that carry what the given arcs carry."""
-        return self.with_parts(
-            indptr=indptr,
-            indices=indices,
-            edge_codes=None if self.edge_codes is None else self.edge_codes[arcs],
-            edge_attributes=None if self.edge_attributes is None else self.edge_attributes[arcs],
-        )
 
     # -------------------------------------------------------------------------------------------- converters
 
@@ -660,8 +648,10 @@ class GraphCollection(Sequence["Graph"]):
         return [graph.to_networkx() for graph in self]
 
 
-def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+def _frozen(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
     """Return a read-only view, so that the caller's own array keeps its flags."""
+    if values is None:
+        return None
     view = np.ascontiguousarray(values, dtype).view()
     view.setflags(write=False)
     return view
@@ -685,42 +675,32 @@ def _alike(a: GraphCollection, b: GraphCollection, kind: str) -> bool:
     )
 
 
-def _carriers(parts: list[GraphCollection], kind: str) -> list[GraphCollection]:
-    """Return the parts that have nodes (or edges); the others have none to label, so they agree with any part."""
-    return [part for part in parts if (part.n_nodes if kind == "node" else part.n_edges)]
-
-
-def _join_codes(parts: list[GraphCollection], kind: str) -> tuple[Int32 | None, Vocabulary | None]:
-    carriers = _carriers(parts, kind) or parts
-    vocabularies = [getattr(part, f"{kind}_vocabulary") for part in carriers]
-    present = [vocabulary for vocabulary in vocabularies if vocabulary is not None]
-    if not present:
-        return None, None
-    if len(present) < len(carriers) and _carriers(parts, kind):
-        raise ValueError(f"some collections have {kind} labels and some have none: they cannot be joined")
-    joined = sort_labels(value for vocabulary in present for value in vocabulary)
-    codes = [
-        match_codes(vocabulary, joined)[getattr(part, f"{kind}_codes")]
-        for part, vocabulary in zip(carriers, vocabularies, strict=True)
-        if vocabulary is not None
-    ]
-    return np.concatenate(codes), joined
-
-
-def _join_attributes(parts: list[GraphCollection], kind: str) -> Float64 | None:
-    carriers = _carriers(parts, kind)
-    columns: list[Float64 | None] = [getattr(part, f"{kind}_attributes") for part in carriers or parts]
-    present = [column for column in columns if column is not None]
-    if not present:
-        return None
-    if not carriers:
-        return present[0]  # of length 0, as nothing carries attributes
-    if len(present) < len(columns):
-        raise ValueError(f"some collections have {kind} attributes and some have none: they cannot be joined")
-    lengths = {column.shape[1] for column in present}
-    if len(lengths) > 1:
+def _joined(parts: list[GraphCollection], kind: str) -> dict[str, Any]:
+    """Return the labels and attributes of nodes or edges of all parts, as arguments of ``GraphCollection``."""
+    # Parts without nodes (or edges) have none to label, so they agree with any part.
+    carriers = [part for part in parts if (part.n_nodes if kind == "node" else part.n_edges)]
+    vocabularies, attributes = (
+        [getattr(part, f"{kind}_{what}") for part in carriers or parts] for what in ("vocabulary", "attributes")
+    )
+    found: dict[str, Any] = {}
+    for what, values in (("labels", vocabularies), ("attributes", attributes)):
+        if carriers and 0 < sum(value is not None for value in values) < len(values):
+            raise ValueError(f"some collections have {kind} {what} and some have none: they cannot be joined")
+    if any(vocabulary is not None for vocabulary in vocabularies):
+        joined = sort_labels(value for vocabulary in vocabularies for value in vocabulary or ())
+        codes = [
+            match_codes(vocabulary, joined)[getattr(part, f"{kind}_codes")]
+            for part, vocabulary in zip(carriers or parts, vocabularies, strict=True)
+            if vocabulary is not None
+        ]
+        found |= {f"{kind}_codes": np.concatenate(codes), f"{kind}_vocabulary": joined}
+    rows = [row for row in attributes if row is not None]
+    lengths = {row.shape[1] for row in rows}
+    if carriers and len(lengths) > 1:
         raise ValueError(f"{kind} attributes have different lengths {sorted(lengths)}: they cannot be joined")
-    return np.concatenate(present)
+    if rows:
+        found[f"{kind}_attributes"] = np.concatenate(rows if carriers else rows[:1])
+    return found
 
 
 class Graph:
