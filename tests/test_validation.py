@@ -1,7 +1,10 @@
+import warnings
+
 import numpy as np
 import pandas
 import pytest
 
+from relaxwl import as_collection
 from relaxwl._validation import (
     ParameterError,
     as_classes,
@@ -13,6 +16,7 @@ from relaxwl._validation import (
     check_integer,
     check_number,
     plain_targets,
+    warn_user,
 )
 
 
@@ -144,3 +148,16 @@ def test_other_random_states_are_refused(value):
     for function in (as_generator, as_seed):
         with pytest.raises(ParameterError, match="random_state must be an integer >= 0"):
             function(value)
+
+
+# -------- warnings point at the user's own line
+
+
+def test_a_warning_names_the_line_that_called_the_package():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_user("directly")
+        as_collection([(2, [(0, 1), (1, 1)])])  # a self-loop, dropped several calls below
+    assert [warning.filename for warning in caught] == [__file__, __file__]
+    assert caught[1].lineno == caught[0].lineno + 1
+    assert all(warning.category is UserWarning for warning in caught)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drawn_pictures import box, overlap, parsed, shapes, texts
+from drawn_pictures import SVG, box, overlap, parsed, shapes, texts
 from relaxwl import drawing
 from relaxwl.drawing import PlainTree
 
@@ -77,3 +77,27 @@ def test_mapping_marks_relabeled_edges():
     states = (["kept"] * 2, ["kept"] * 2)
     svg = drawing.mapping_svg(before, after, [(0, 0), (1, 1)], states=states, relabeled_edges=[(1, 1)])
     assert [element.text for element in shapes(svg, "changed")] == ["x", "y"]
+
+
+# -------- texts and styles of pictures
+
+
+def test_text_is_escaped_and_fit_for_xml():
+    tree = PlainTree(["<script>", "a&b\x00", "\ud800"], [-1, 0, 0], edge_labels=["", "<b>", '"'])
+    svg = drawing.tree_svg(tree, title="<title>")
+    assert "<script>" not in svg
+    assert set(texts(svg)) == {"<script>", "a&b\ufffd", "\ufffd", "<b>", '"'}
+    assert parsed(svg).find(f"{SVG}title").text == "<title>"
+    assert parsed(svg).get("role") == "img"
+
+
+def test_style_is_embedded_on_request():
+    for svg in (
+        drawing.tree_svg(PlainTree(["a"], [-1]), embed_style=False),
+        drawing.mapping_svg(
+            PlainTree(["a"], [-1]), PlainTree(["a"], [-1]), [], states=(["deleted"], ["inserted"]), embed_style=False
+        ),
+        drawing.graph_svg(1, [], embed_style=False),
+    ):
+        assert "<style>" not in svg
+    assert "prefers-color-scheme:dark" in drawing.tree_svg(PlainTree(["a"], [-1]))

@@ -13,8 +13,9 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from explanation.planted import planted
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
-from relaxwl.explanation.weights import fit_regression, fit_weights
+from relaxwl.explanation.weights import fit_regression, fit_weights, read_target
 from relaxwl.learning.choosing import PENALTIES, RIDGES
+from relaxwl.reports import render_explorer
 
 
 def test_given_model():
@@ -158,3 +159,53 @@ def test_a_given_regression():
     np.testing.assert_allclose(predicted, model.predict(kernel.transform(graphs)))
     with pytest.raises(ValueError, match="must be a regression on"):
         explain(kernel, graphs, values, Ridge().fit(np.eye(40), values), n_permutations=0)
+
+
+# -------- numbers are explained as numbers, not as a class for each of them
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    graphs, y = planted()
+    noise = np.random.default_rng(0).normal(scale=0.3, size=len(y))
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, n_clusters=2.0, random_state=0)
+    return explain(kernel, graphs, 10 + 4 * y + noise, n_permutations=99)
+
+
+def test_numbers_are_recognized_and_told(explanation):
+    assert "40 graphs with numbers from" in repr(explanation)
+    assert len(explanation.classes) == 2
+    assert explanation.model.accuracy is None
+    assert explanation.model.r2 > 0.5
+    assert "go with the numbers better than chance" in explanation.summary()
+    assert "(the mean of all explains 0 %)" in explanation.summary()
+    page = render_explorer(explanation)
+    assert "stand for two classes here" in page
+    assert "the mean of all explains 0 %" in page
+
+
+def test_what_was_planted_goes_with_large_numbers(explanation):
+    top = explanation.clusters[0]
+    assert top.better_than_chance
+    assert explanation.classes[top.typical_class].endswith("and above") == (top.weights[1] > 0)
+    assert sum(cluster.share for cluster in explanation.clusters) == pytest.approx(1)
+
+
+def test_scores_are_predictions_less_the_middle_and_add_up(explanation):
+    middle = explanation.target.middle
+    predicted = explanation.model.scores(explanation.features)[:, 1] + middle
+    assert np.corrcoef(predicted, explanation.target.values)[0, 1] > 0.9
+    found = explanation.explain_graph(3)
+    assert found.evidence[:, 1].sum() + explanation.model.intercept[1] == pytest.approx(found.scores[1])
+
+
+def test_what_is_taken_for_numbers():
+    assert read_target(np.arange(20) % 3, 20).values is None
+    assert read_target(np.arange(20) % 3, 20, "regression").values is not None
+    assert read_target(np.linspace(0, 1, 20), 20).values is not None
+    assert read_target(np.linspace(0, 1, 20), 20, "classification").values is None
+    assert read_target([1.0, 1.0, 1.0, 2.0, 3.0], 5, "regression").codes.tolist() == [0, 0, 0, 1, 1]
+    with pytest.raises(ValueError, match="finite numbers for regression"):
+        read_target(["a", "b"], 2, "regression")
+    with pytest.raises(ValueError, match="at least two classes"):
+        read_target([1.0, 1.0], 2)

@@ -5,12 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import CollectionBuilder
+from relaxwl import GraphCollection
+from relaxwl.graphs import GraphError
+from relaxwl.graphs.building import CollectionBuilder, arc_adjacency, both_ways, check_clean, reversed_arcs, symmetric
+from small_graphs import BONDS, collection, random_graphs
 
 
 def build(*graphs):
@@ -243,3 +245,127 @@ def test_more_nodes_than_any_integer_of_the_machine_are_refused():
     for size in (10**15, 10**30):
         with pytest.raises(GraphError, match=f"graph 0: {size} nodes are more than"):
             GraphCollection.from_edges([(size, [])])
+
+
+# -------- arrays that compiled code would read beyond, or that are no adjacency, are refused
+
+
+PATH = {"offsets": [0, 3], "indptr": [0, 1, 3, 4], "indices": [1, 0, 2, 1]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"indices": [1, 0, 2 * 10**9, 1]}, "indices must lie from 0 to 2"),
+        ({"indices": [1, 0, -1, 1]}, "indices must lie from 0 to 2"),
+        ({"indptr": [0, 4, 3, 4]}, "indptr must ascend from 0 to 4"),
+        ({"indptr": [0, 1, 3, 10**9]}, "indptr must ascend from 0 to 4"),
+        ({"offsets": [0, 10**9]}, "offsets must ascend from 0 to 3"),
+        ({"offsets": [1, 3]}, "offsets must ascend from 0 to 3"),
+        ({"node_codes": [0, 1, 0]}, "node_codes must lie from 0 to 0"),
+        ({"node_codes": [0, 2, 0], "node_vocabulary": ("a", "b")}, "node_codes must lie from 0 to 1"),
+        ({"node_codes": [0, 0], "node_vocabulary": ("a",)}, "node_codes must be 3 numbers"),
+        ({"edge_codes": [0, 0, -5, 0], "edge_vocabulary": ("a",)}, "edge_codes must lie from 0 to 0"),
+        ({"node_attributes": np.ones(3)}, "node_attributes must be a table with 3 rows"),
+        ({"edge_attributes": np.ones((3, 1))}, "edge_attributes must be a table with 4 rows"),
+    ],
+)
+def test_what_would_be_read_beyond_its_end_is_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        GraphCollection(**{**PATH, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"offsets": [0, 1, 3]}, "from one graph to another"),
+        ({"indices": [1, 2, 0, 1]}, "must ascend"),
+        ({"indices": [0, 0, 2, 1]}, "must ascend, without loops"),
+        ({"indices": [1, 0, 2, 0]}, "from one of its ends alone"),
+        ({"edge_codes": [0, 1, 0, 0], "edge_vocabulary": ("a", "b")}, "the same label at both"),
+        ({"edge_attributes": [[0.0], [1.0], [0.0], [0.0]]}, "the same attributes at both"),
+    ],
+)
+def test_what_is_no_clean_adjacency_is_refused(changed, message):
+    with pytest.raises(ValueError, match=message):
+        check_clean(GraphCollection(**{**PATH, **changed}))
+
+
+def test_what_is_clean_passes():
+    check_clean(GraphCollection(**PATH))
+    check_clean(GraphCollection(**{**PATH, "indices": [1, 0, 2, 0]}, directed=True))
+    check_clean(collection(random_graphs(30, bonds=BONDS)))
+    check_clean(GraphCollection([0], [0], []))
+
+
+# -------- arcs forwards, backwards and both ways, beside sets of pairs
+
+
+N_NODES = 5
+NODES = st.integers(0, N_NODES - 1)
+ARCS = st.lists(st.tuples(NODES, NODES), max_size=15)
+
+
+def as_array(arcs):
+    return np.array(arcs, np.int64).reshape(-1, 2)
+
+
+def pairs(indptr, indices):
+    """Return the arcs of an adjacency in its order."""
+    return list(zip(np.repeat(np.arange(N_NODES), np.diff(indptr)).tolist(), indices.tolist(), strict=True))
+
+
+def adjacency(arcs):
+    return arc_adjacency(as_array(arcs), N_NODES, np.empty(0, np.int64))
+
+
+@settings(max_examples=30)
+@given(ARCS)
+def test_an_adjacency_has_each_proper_arc_once_in_order(arcs):
+    original = np.empty(len(arcs), np.int64)
+    indptr, indices, listed = arc_adjacency(as_array(arcs), N_NODES, original)
+    assert pairs(indptr, indices) == sorted({arc for arc in arcs if arc[0] != arc[1]})
+    # An entry is the first listing of its arc; a loop and a first listing are their own, a repetition is the first's.
+    assert [arcs[place] for place in listed] == pairs(indptr, indices)
+    assert [arcs.index(arc) for arc in pairs(indptr, indices)] == listed.tolist()
+    expected = [place if arc[0] == arc[1] else arcs.index(arc) for place, arc in enumerate(arcs)]
+    assert original.tolist() == expected
+
+
+@settings(max_examples=30)
+@given(ARCS)
+def test_turning_arcs_round_keeps_track_of_them(arcs):
+    indptr, indices, _ = adjacency(arcs)
+    back_indptr, back_indices, entries = reversed_arcs(indptr, indices)
+    forward = pairs(indptr, indices)
+    assert pairs(back_indptr, back_indices) == sorted((head, tail) for tail, head in forward)
+    assert [forward[entry][::-1] for entry in entries] == pairs(back_indptr, back_indices)
+
+
+@settings(max_examples=30)
+@given(ARCS)
+def test_both_ways_a_node_sees_what_leaves_and_what_enters(arcs):
+    indptr, indices, _ = adjacency(arcs)
+    forward = pairs(indptr, indices)
+    seen_indptr, seen, entries, entering = both_ways(indptr, indices)
+    for node in range(N_NODES):
+        span = slice(seen_indptr[node], seen_indptr[node + 1])
+        found = list(zip(seen[span].tolist(), entering[span].tolist(), strict=True))
+        leaving = [(head, False) for tail, head in forward if tail == node]
+        assert sorted(found) == sorted(leaving + [(tail, True) for tail, head in forward if head == node])
+        assert found[: len(leaving)] == leaving
+    for at, (entry, turned) in enumerate(zip(entries, entering, strict=True)):
+        assert seen[at] == forward[entry][0 if turned else 1]
+
+
+@settings(max_examples=30)
+@given(ARCS, st.booleans())
+def test_symmetric_arcs_have_counterparts(arcs, completed):
+    arcs = sorted({*arcs, *((head, tail) for tail, head in arcs)}) if completed else sorted(set(arcs))
+    assert symmetric(as_array(arcs), None, N_NODES) == all((head, tail) in arcs for tail, head in arcs)
+
+
+@pytest.mark.parametrize(("values", "expected"), [([3, 5, 3, 5], True), ([3, 5, 3, 4], False), ([3, 3, 5, 5], False)])
+def test_symmetric_arcs_carry_the_same_both_ways(values, expected):
+    arcs = as_array([(0, 1), (1, 2), (1, 0), (2, 1)])
+    assert symmetric(arcs, np.array(values), N_NODES) == expected
