@@ -197,32 +197,33 @@ def results_table(
     metric = metric or results.metric
     cells = {(kernel, name): results.cell(name, kernel, metric) for kernel in kernels for name in datasets}
     notes = _accuracy_notes(results, cells.values(), metric)
+    shown = {}
+    for name in datasets:
+        best = best_cells(cells[kernel, name] for kernel in kernels)
+        shown |= {(kernel, name): _accuracy_cell(cells[kernel, name], best) for kernel in kernels}
+
+    def column(title: str) -> Column:
+        return Column(title, (f"{title} mean", f"{title} std", f"{title} repetitions"))
+
     if mean:
-        titles = [(results.title(kernel), kernel) for kernel in kernels]
-        heads = [Column(title, (f"{title} mean", f"{title} std", f"{title} repetitions")) for title, _ in titles]
-        lines = []
-        for name in datasets:
-            best = best_cells(cells[kernel, name] for kernel in kernels)
-            lines.append((TableCell(name), *(_accuracy_cell(cells[kernel, name], best) for kernel in kernels)))
+        columns = [Column("target"), *(column(results.title(kernel)) for kernel in kernels)]
+        rows = [[TableCell(name), *(shown[kernel, name] for kernel in kernels)] for name in datasets]
         scale, digits = (100, 2) if metric == "accuracy" else (1, DIGITS)
         means = [scale * float(np.mean([cells[kernel, name].mean for name in datasets])) for kernel in kernels]
-        last = [TableCell(f"{one:.{digits}f}", values=(one, "", "")) for one in means]
-        return Table(METRICS[metric][0], (Column("target"), *heads), (*lines, (TableCell("mean"), *last)), notes)
-    columns = [Column("kernel")]
-    rows = {kernel: [TableCell(results.title(kernel))] for kernel in kernels}
+        rows.append([TableCell("mean"), *(TableCell(f"{one:.{digits}f}", values=(one, "", "")) for one in means)])
+        return Table(METRICS[metric][0], tuple(columns), tuple(map(tuple, rows)), notes)
+    columns, rows = [Column("kernel")], [[TableCell(results.title(kernel))] for kernel in kernels]
     for name in datasets:
-        columns.append(Column(name, (f"{name} mean", f"{name} std", f"{name} repetitions")))
-        best = best_cells(cells[k, name] for k in kernels)
-        for kernel in kernels:
-            rows[kernel].append(_accuracy_cell(cells[kernel, name], best))
-        published = {} if reference is None else {k: reference.get(k, {}).get(name) for k in kernels}
-        if any(published.values()):
+        published = [(reference or {}).get(kernel, {}).get(name) for kernel in kernels]
+        columns.append(column(name))
+        if any(published):
             columns.append(Column(f"{name} published", (f"{name} published mean", f"{name} published std")))
-            for kernel in kernels:
-                mean_std = published[kernel]
+        for kernel, row, mean_std in zip(kernels, rows, published, strict=True):
+            row.append(shown[kernel, name])
+            if any(published):
                 text = NOT_THERE if mean_std is None else f"{mean_std[0]:.2f} ± {mean_std[1]:.2f}"
-                rows[kernel].append(TableCell(text, values=mean_std or ("", "")))
-    return Table(METRICS[metric][0], tuple(columns), tuple(tuple(row) for row in rows.values()), notes)
+                row.append(TableCell(text, values=mean_std or ("", "")))
+    return Table(METRICS[metric][0], tuple(columns), tuple(map(tuple, rows)), notes)
 
 
 def runtime_table(results: Results) -> Table:
