@@ -197,7 +197,7 @@ def results_table(
     metric = metric or results.metric
     cells = {(kernel, name): results.cell(name, kernel, metric) for kernel in kernels for name in datasets}
     notes = _accuracy_notes(results, cells.values(), metric)
-    shown = {}
+    shown: dict[tuple[str, str], TableCell] = {}
     for name in datasets:
         best = best_cells(cells[kernel, name] for kernel in kernels)
         shown |= {(kernel, name): _accuracy_cell(cells[kernel, name], best) for kernel in kernels}
