@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from relaxwl import GraphClassifier, GraphRegressor
+from relaxwl._memory import MemoryRefusal
 from relaxwl.datasets import make_egonets
 from relaxwl.learning.heads import LinearClassifier
 from sklearn_checks import each_check, run_check
@@ -215,6 +216,25 @@ def test_attributes_decide_where_labels_and_shapes_do_not(tmp_path):
     assert texts
     assert any("attribute" in text for text in texts)
     assert "<p>" in found.to_html(500)
+
+
+def test_kernels_that_do_not_fit_into_memory_are_left_out_and_said(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise MemoryRefusal("the costs would need about 28 GiB and the limit is 4 GiB; use fewer labels")
+
+    monkeypatch.setattr("relaxwl.kernels.RelaxedWeisfeilerLehman._fit_counts", refuse)
+    model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
+    assert model.report_.kernels == ("WL", "nodes as vectors of structure")
+    refused = [line.split(":")[0] for line in model.report_.left_out]
+    assert refused == ["R-WL* with few clusters", "R-WL* with many clusters", "novelty"]
+    assert np.isnan(model.novelty(GRAPHS[TEST])).all()
+    model.save(tmp_path / "model.rwl")
+    again = GraphClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(again.predict_proba(GRAPHS[TEST]), model.predict_proba(GRAPHS[TEST]))
+    monkeypatch.setattr("relaxwl.kernels.WeisfeilerLehman._fit_counts", refuse)
+    monkeypatch.setattr("relaxwl.kernels.ContinuousWeisfeilerLehman._fit_counts", refuse)
+    with pytest.raises(MemoryRefusal, match="28 GiB"):
+        clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
 
 
 def test_few_graphs_of_a_class():
