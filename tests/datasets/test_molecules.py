@@ -117,7 +117,9 @@ def test_file_that_is_no_text(tmp_path):
 
 def test_several_targets_keep_their_gaps(tmp_path):
     file = tmp_path / "assays.csv"
-    file.write_text("ID,Smiles,a,b,c\nx1,CCO,1,yes,\nx2,C,NA,no,2\nx3,CC,0,,3\nx4,CCC,1,yes,4\nx5,CCN,,no,5\n")
+    file.write_text(
+        "ID,mol_id,Smiles,a,b,c\nx1,1,CCO,1,yes,\nx2,2,C,NA,no,2\nx3,3,CC,0,,3\nx4,4,CCC,1,yes,4\nx5,5,CCN,,no,5\n"
+    )
     _, y = load_molecules(file, target=["a", "b"])
     np.testing.assert_array_equal(y["a"], [1, np.nan, 0, 1, np.nan])
     assert y["b"].tolist() == ["yes", "no", None, "yes", "no"]

@@ -280,7 +280,8 @@ def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None],
     for title, column in columns.items():
         known = [value for value in column if value.lower() not in GAPS]
         is_text = bool(known) and all(math.isnan(_number(value)) for value in known)
-        if title in others or title.lower() in NAMING or (is_text and 2 * len(set(known)) > len(known)):
+        names = title in others or title.lower() in NAMING or re.search(r"[\W_]id$", title.lower()) is not None
+        if names or (is_text and 2 * len(set(known)) > len(known)):
             continue
         found.append(title)
     if not found:
