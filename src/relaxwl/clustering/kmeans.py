@@ -82,6 +82,7 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
     return min(max(int(wanted), 1), max(n_rows, 1))
 
 
+@dataclass(repr=False, eq=False)
 class WassersteinKMeans(ClusterMixin, BaseEstimator):
     """k-means on trees under the exact tree edit distance.
 
@@ -140,23 +141,13 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     (4.0, [2.0, 11.0])
     """
 
-    def __init__(
-        self,
-        n_clusters: NumberOfClusters = "sqrt",
-        center: str = "median",
-        init: str = "k-means++",
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.center = center
-        self.init = init
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: NumberOfClusters = "sqrt"
+    center: str = "median"
+    init: str = "k-means++"
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,

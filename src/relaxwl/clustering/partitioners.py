@@ -13,6 +13,7 @@ One that makes its centers from a sample of many rows can be fitted to shards of
 """
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -88,6 +89,7 @@ class _Centered(BaseEstimator):
         return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
 
 
+@dataclass(repr=False, eq=False)
 class KMeansPartitioner(_Centered):
     """Wasserstein k-means.
 
@@ -98,8 +100,7 @@ class KMeansPartitioner(_Centered):
         uniformly. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
     """
 
-    def __init__(self, kmeans: WassersteinKMeans | None = None) -> None:
-        self.kmeans = kmeans
+    kmeans: WassersteinKMeans | None = None
 
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
@@ -142,16 +143,16 @@ class KMeansPartitioner(_Centered):
         return restored
 
 
+@dataclass(repr=False, eq=False)
 class KMedoidsPartitioner(_Centered):
     """k-medoids: centers are rows, found by alternating assignment and the best member of each cluster.
 
     All pairs of rows are compared, so memory grows with the square of their number.
     """
 
-    def __init__(self, n_clusters: NumberOfClusters = "sqrt", max_iter: int = 8, n_jobs: int | None = None) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    n_clusters: NumberOfClusters = "sqrt"
+    max_iter: int = 8
+    n_jobs: int | None = None
 
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator
@@ -183,6 +184,7 @@ class KMedoidsPartitioner(_Centered):
         return labels.astype(np.int32), self.centers_
 
 
+@dataclass(repr=False, eq=False)
 class RadiusPartitioner(_Centered):
     """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
 
@@ -190,9 +192,8 @@ class RadiusPartitioner(_Centered):
     leader within the radius; others become clusters of their own.
     """
 
-    def __init__(self, radius: float = 1.0, n_jobs: int | None = None) -> None:
-        self.radius = radius
-        self.n_jobs = n_jobs
+    radius: float = 1.0
+    n_jobs: int | None = None
 
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None

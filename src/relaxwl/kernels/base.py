@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.gram import ROWS_PER_TASK, divide_by_lengths, divide_by_unions, gram, self_similarities
+from relaxwl.kernels.levels import Whole
 from relaxwl.kernels.persistence import load_model, save_model
 from relaxwl.kernels.unary import step_names, unary_code, unary_steps
 
@@ -182,7 +183,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return super().uses() | ({"edge_labels"} if self.edge_labels else set())
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        raise NotImplementedError
+        return self.fit_parts(Whole(graphs))  # type: ignore[no-any-return]
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
         raise NotImplementedError
@@ -582,17 +583,7 @@ ADVICE = {
 }
 
 
-class GraphInput(Protocol):
-    """What a kernel says of itself."""
-
-    takes_directed: bool
-    directed_: bool
-
-    def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part, such as ``edge_labels``."""
-
-
-def check_training_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
+def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
     """Return the graphs to be fitted; warn of what was given with them and takes no part, and note their type."""
     graphs = as_collection(X)
     if graphs.directed and not kernel.takes_directed:
@@ -610,7 +601,7 @@ def check_training_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
     return graphs
 
 
-def check_graphs(kernel: GraphInput, X: Any) -> GraphCollection:
+def check_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
     """Return graphs for a fitted kernel, refusing directed ones for undirected ones and the other way round."""
     if isinstance(X, GraphCollection):
         graphs = X

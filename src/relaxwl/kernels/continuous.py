@@ -7,9 +7,10 @@ whole multiples of a small unit, of so few digits that all products and sums of 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.levels import Part, Parts, Whole
+from relaxwl.kernels.levels import Part, Parts
 from relaxwl.kernels.model_schema import MAX_DEPTH, fitted, labels, listed, require, texts, vector
 from relaxwl.kernels.model_schema import number as a_number
 
@@ -111,6 +112,7 @@ class Vectors(NamedTuple):
         return Vectors(self.rows[:SAMPLE], self.hashes[:SAMPLE], self.counts[:SAMPLE])
 
 
+@dataclass(repr=False, eq=False)
 class ContinuousWeisfeilerLehman(CountKernel):
     """Counts of nodes whose attributes, structure and labels are similar, and whose neighbors' are.
 
@@ -197,38 +199,22 @@ class ContinuousWeisfeilerLehman(CountKernel):
     ['depth 0, partition 0: #0 degree 3', 'depth 0, partition 0: #1 degree 1', 'depth 0, partition 0: #2 degree 2']
     """
 
+    features: Features | Sequence[Features] = "auto"
+    max_depth: int = 3
+    n_partitions: int = 24
+    n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = (0.5, 1.0, 2.0, 4.0)
+    similarity: str = "tanimoto"
+    edge_weights: int | None = None
+    directions: str = "both"
+    depth_weights: Sequence[float] | None = None
+    normalize: bool | str = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    sparse_output: bool = True
+
     base = "subtree"
     takes_directed = True
-
-    def __init__(
-        self,
-        features: Features | Sequence[Features] = "auto",
-        max_depth: int = 3,
-        n_partitions: int = 24,
-        n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = (0.5, 1.0, 2.0, 4.0),
-        similarity: str = "tanimoto",
-        edge_weights: int | None = None,
-        directions: str = "both",
-        depth_weights: Sequence[float] | None = None,
-        normalize: bool | str = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        sparse_output: bool = True,
-    ) -> None:
-        self.features = features
-        self.max_depth = max_depth
-        self.n_partitions = n_partitions
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.edge_weights = edge_weights
-        self.directions = directions
-        self.depth_weights = depth_weights
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.sparse_output = sparse_output
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
@@ -266,9 +252,6 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return frozenset(parts | (set() if self.edge_weights is None else {"edge_attributes"}))
 
     # ----------------------------------------------------------------------------------------------- fitting
-
-    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
         """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""

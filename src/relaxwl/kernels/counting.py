@@ -8,7 +8,7 @@ they belong to the graph's own norm.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,30 +78,13 @@ def _with_short_indices(matrix: csr_array) -> csr_array:
     return matrix
 
 
-class Counter(Protocol):
-    """Counts something in graphs whose nodes carry ids; ids from ``n_known`` on were not met in fitting.
-
-    ``edges`` holds an edge code for each adjacency entry, where edge labels count.
-    """
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, fixed by ``fit``."""
-
-    def fit(
-        self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None, edges: Int32 | None = None
-    ) -> Counts:
-        """Fix the columns from these graphs and return their counts."""
-
-    def count(self, graphs: GraphCollection, ids: Int32, n_jobs: int | None, edges: Int32 | None = None) -> Counts:
-        """Return counts in the columns that were fixed by ``fit``."""
-
-    def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
-        """Say what a column counts, given the names of the ids and of the edge labels, where these count."""
-
-
 class SubtreeCounter:
-    """Counts how often each id occurs: the subtree kernel."""
+    """Counts how often each id occurs: the subtree kernel.
+
+    Like all counters it counts in graphs whose nodes carry ids, of which those from ``n_known`` on were not seen in
+    fitting: ``fit`` fixes the columns, ``count`` counts in them, ``describe`` names one. ``edges`` has an edge code for
+    each adjacency entry, where edge labels count.
+    """
 
     def fit(
         self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None, edges: Int32 | None = None
@@ -183,9 +166,7 @@ class EdgeCounter(_KeyCounter):
         once = np.ones(len(sources), bool) if graphs.directed else sources < graphs.indices
         one, other = ids[sources[once]].astype(np.int64), ids[graphs.indices[once]].astype(np.int64)
         low, high = (one, other) if graphs.directed else (np.minimum(one, other), np.maximum(one, other))
-        labels = np.zeros(len(low), np.int64)
-        if edges is not None:
-            labels = edges[once].astype(np.int64)
+        labels = np.zeros(len(low), np.int64) if edges is None else edges[once].astype(np.int64)
         n_total = self._room(ids, int(labels.max(initial=0)) + 1)
         keys = (labels * self.n_known + low) * self.n_known + high
         unknown = np.maximum(low, high) >= self.n_known
@@ -275,8 +256,7 @@ def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.
     return Counts(matrix, unknown_squares, unknown_sums)
 
 
+Counter = SubtreeCounter | EdgeCounter | ShortestPathCounter
 COUNTERS: dict[str, type[Counter]] = {
-    "subtree": SubtreeCounter,
-    "edge": EdgeCounter,
-    "shortest-path": ShortestPathCounter,
-}
+    "subtree": SubtreeCounter, "edge": EdgeCounter, "shortest-path": ShortestPathCounter,
+}  # fmt: skip

@@ -4,8 +4,6 @@ Columns that many graphs share are multiplied densely (BLAS, or a vectorized min
 a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehman kernel occur in one graph alone.
 """
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -33,23 +31,18 @@ def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs
     """
     symmetric = b is None
     other = a if b is None else b
-    frequent = _frequent_columns(a, other)
+    in_a, in_b = (np.bincount(matrix.indices, minlength=a.shape[1]) for matrix in (a, other))
+    frequent = in_a.astype(float) * in_b > DENSE_SHARE**2 * a.shape[0] * other.shape[0]
     out = _dense_part(a, other, frequent, symmetric, minimum, n_jobs)
     sparse_a = _without(a, frequent)
     sparse_b = sparse_a if symmetric else _without(other, frequent)
     columns, place = _compiled.transposed(compressed(sparse_b), sparse_b.shape[1])
     firsts = place if symmetric else columns.indptr[sparse_a.indices]
-    task = partial(_sparse_rows, compressed(sparse_a), firsts, columns, minimum, out)
-    map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
+    arguments = compressed(sparse_a), firsts, columns, minimum, out
+    map_chunks(lambda span: _compiled.add_products(*span, *arguments), spans(len(out), ROWS_PER_TASK), n_jobs)
     if symmetric:
         mirror(out)
     return out
-
-
-def _frequent_columns(a: csr_array, b: csr_array) -> NDArray[np.bool_]:
-    in_a = np.bincount(a.indices, minlength=a.shape[1])
-    in_b = in_a if b is a else np.bincount(b.indices, minlength=b.shape[1])
-    return in_a.astype(float) * in_b > DENSE_SHARE**2 * a.shape[0] * b.shape[0]
 
 
 def _dense_part(
@@ -64,8 +57,8 @@ def _dense_part(
     if not minimum:
         return np.asarray(dense_a @ dense_b.T)
     out = np.zeros((a.shape[0], b.shape[0]))
-    task = partial(_dense_minimum_rows, dense_a, np.ascontiguousarray(dense_b.T), symmetric, out)
-    map_chunks(task, spans(len(out), ROWS_PER_TASK), n_jobs)
+    arguments = dense_a, np.ascontiguousarray(dense_b.T), symmetric, out
+    map_chunks(lambda span: _compiled.add_dense_minima(*span, *arguments), spans(len(out), ROWS_PER_TASK), n_jobs)
     return out
 
 
@@ -85,16 +78,6 @@ def compressed(matrix: csr_array) -> _compiled.Compressed:
     index = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
     indptr, indices = (array.astype(index, copy=False) for array in (matrix.indptr, matrix.indices))
     return _compiled.Compressed(indptr, indices, matrix.data)
-
-
-def _sparse_rows(a, firsts, columns, minimum, out, span):  # type: ignore[no-untyped-def]
-    start, stop = span
-    _compiled.add_products(start, stop, a, firsts, columns, minimum, out)
-
-
-def _dense_minimum_rows(a, b, symmetric, out, span):  # type: ignore[no-untyped-def]
-    start, stop = span
-    _compiled.add_dense_minima(start, stop, a, b, symmetric, out)
 
 
 class InvertedCounts:

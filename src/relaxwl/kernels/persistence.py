@@ -82,7 +82,7 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type], inside: dic
         name, state = header["class"], header["state"]
         if name not in kinds:
             raise ModelFileError(f"{path} holds a {name}, not one of {', '.join(kinds)}")
-        return _Reader(arrays, {**(inside or {}), **kinds}).model(kinds[name], state)
+        return _ModelReader(arrays, {**(inside or {}), **kinds}).model(kinds[name], state)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
     except ModelFileError:
@@ -184,7 +184,7 @@ class _Writer:
         if hasattr(item, "to_state"):
             state: dict[str, Any] = item.to_state()
         else:
-            names = [field.name for field in fields(item)] if is_dataclass(item) else vars(item)
+            names = [field.name for field in fields(item)] if _is_record(type(item)) else vars(item)
             state = {name: getattr(item, name) for name in names if name not in NOT_KEPT}
         return {name: self.plain(value, name) for name, value in state.items()}
 
@@ -234,7 +234,12 @@ class _Writer:
         return self._numbers[key]
 
 
-class _Reader:
+def _is_record(kind: type) -> bool:
+    """Whether all state of a class is in its fields; estimators have fitted attributes beside them."""
+    return is_dataclass(kind) and not hasattr(kind, "get_params")
+
+
+class _ModelReader:
     """Restores models; ``kinds`` are the classes of estimators that may be among them."""
 
     def __init__(self, arrays: list[NDArray[Any]], kinds: dict[str, type]) -> None:
@@ -279,7 +284,7 @@ class _Reader:
         kind, known, fits = RECORDS[name]
         values = self._attributes(state)
         check_fields(values, known, name)
-        make: Any = getattr(kind, "from_state", kind if is_dataclass(kind) else None)
+        make: Any = getattr(kind, "from_state", kind if _is_record(kind) else None)
         if make is not None:
             item = make(**values)
         else:

@@ -1,12 +1,12 @@
 """The relaxed Weisfeiler-Lehman kernels: neighborhoods count as alike when they are similar."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_long
@@ -24,7 +24,7 @@ from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.chains import Assignment, Encoder, Fitted, Partition, apply_chain, fit_chain
 from relaxwl.kernels.counting import Counter, Counts, join_counts
-from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, Whole, check_base, fit_counter, refined
+from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, check_base, fit_counter, refined
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import (
     EdgeEncoding,
@@ -39,6 +39,7 @@ Result = TypeVar("Result")
 UNSEEN = ("relabel", "error")
 
 
+@dataclass(repr=False, eq=False)
 class RelaxedWeisfeilerLehman(CountKernel):
     """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of clusters of similar neighborhoods.
 
@@ -124,51 +125,28 @@ class RelaxedWeisfeilerLehman(CountKernel):
     0(0,0,0)
     """
 
-    takes_directed = True
+    max_depth: int = 4
+    n_partitions: int = 3
+    n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = "sqrt"
+    approximate: bool = True
+    partitioner: Any = None
+    center: str = "median"
+    max_iter: int | None = None
+    init: str = "random"
+    cost: EditCost | None = None
+    edge_labels: bool = False
+    base: str = "subtree"
+    similarity: str = "dot"
+    depth_weights: Sequence[float] | None = None
+    normalize: bool | str = False
+    unseen: str = "relabel"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    sparse_output: bool = True
+    directions: str = "both"
 
-    def __init__(
-        self,
-        max_depth: int = 4,
-        n_partitions: int = 3,
-        n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = "sqrt",
-        approximate: bool = True,
-        partitioner: Any = None,
-        center: str = "median",
-        max_iter: int | None = None,
-        init: str = "random",
-        cost: EditCost | None = None,
-        edge_labels: bool = False,
-        base: str = "subtree",
-        similarity: str = "dot",
-        depth_weights: Sequence[float] | None = None,
-        normalize: bool | str = False,
-        unseen: str = "relabel",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        sparse_output: bool = True,
-        directions: str = "both",
-    ) -> None:
-        self.max_depth = max_depth
-        self.n_partitions = n_partitions
-        self.n_clusters = n_clusters
-        self.approximate = approximate
-        self.partitioner = partitioner
-        self.center = center
-        self.max_iter = max_iter
-        self.init = init
-        self.cost = cost
-        self.edge_labels = edge_labels
-        self.base = base
-        self.similarity = similarity
-        self.depth_weights = depth_weights
-        self.normalize = normalize
-        self.unseen = unseen
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.sparse_output = sparse_output
-        self.directions = directions
+    takes_directed = True
 
     # ----------------------------------------------------------------------------------------------- fitting
 
@@ -194,9 +172,6 @@ class RelaxedWeisfeilerLehman(CountKernel):
         cost = EditCost() if self.cost is None else self.cost
         used = {"node_attributes": cost.uses_attributes, "edge_attributes": cost.uses_edge_attributes}
         return super().uses() | {part for part, counts in used.items() if counts}
-
-    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
         """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
@@ -354,11 +329,6 @@ class RelaxedWeisfeilerLehman(CountKernel):
             found = apply_chain(chain, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs)
             for level, assignments in zip(chain, found, strict=True):
                 yield from zip(level, assignments, strict=True)
-
-    def transform_batches(self, batches: Iterable[Any]) -> Iterator[csr_array]:
-        """Yield the features of batch after batch, so that any number of graphs takes the memory of one batch."""
-        for batch in batches:
-            yield self.transform(batch)
 
     def _column_names(self) -> list[str]:
         names = []

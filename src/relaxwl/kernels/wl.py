@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +14,7 @@ from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counter, Counts
-from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, Whole, check_base, fit_counter, refined
+from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, check_base, fit_counter, refined
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import check_edge_labels
 
@@ -23,6 +23,7 @@ LONGEST_CHILD = 40
 NAMED_CHILDREN = 6
 
 
+@dataclass(repr=False, eq=False)
 class WeisfeilerLehman(CountKernel):
     """Weisfeiler-Lehman graph kernels as explicit sparse features.
 
@@ -75,36 +76,18 @@ class WeisfeilerLehman(CountKernel):
            [12., 18.]])
     """
 
+    max_depth: int = 4
+    base: str = "subtree"
+    similarity: str = "dot"
+    edge_labels: bool = False
+    depth_weights: Sequence[float] | None = None
+    normalize: bool | str = False
+    n_jobs: int | None = None
+    verbose: int = 0
+    sparse_output: bool = True
+    directions: str = "both"
+
     takes_directed = True
-
-    directions: str = "both"  # of kernels derived from this one that do not ask
-
-    def __init__(
-        self,
-        max_depth: int = 4,
-        base: str = "subtree",
-        similarity: str = "dot",
-        edge_labels: bool = False,
-        depth_weights: Sequence[float] | None = None,
-        normalize: bool | str = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        sparse_output: bool = True,
-        directions: str = "both",
-    ) -> None:
-        self.max_depth = max_depth
-        self.base = base
-        self.similarity = similarity
-        self.edge_labels = edge_labels
-        self.depth_weights = depth_weights
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.sparse_output = sparse_output
-        self.directions = directions
-
-    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        return cast(list[Counts], self.fit_parts(Whole(graphs)))
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
         """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""

@@ -134,7 +134,7 @@ def _sort(row):
 
 
 @njit(nogil=True, cache=True)
-def _mixed(state, value):
+def mixed(state, value):
     """Stir one integer into a 64-bit hash state."""
     state = (state ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return state ^ (state >> np.uint64(29))
@@ -157,10 +157,10 @@ def distinct_rows(roots, indptr, points, counts):
     found = 0
     for row in range(n_rows):
         begin, end = indptr[row], indptr[row + 1]
-        state = _mixed(np.uint64(0x243F6A8885A308D3), roots[row])
+        state = mixed(np.uint64(0x243F6A8885A308D3), roots[row])
         for entry in range(begin, end):
-            state = _mixed(state, points[entry])
-            state = _mixed(state, counts[entry])
+            state = mixed(state, points[entry])
+            state = mixed(state, counts[entry])
         slot = np.int64(state >> np.uint64(32)) & (size - 1)
         while table[slot] >= 0:
             if hashes[slot] == state:

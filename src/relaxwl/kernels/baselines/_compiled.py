@@ -14,7 +14,9 @@ from relaxwl.distances._compiled import (
     SUPPLY,
     make_scratch,
     solve_loaded,
+    widest_row,
 )
+from relaxwl.unfolding._compiled import mixed
 
 # ------------------------------------------------------------------------------------------------- persistence
 
@@ -137,9 +139,9 @@ def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalog,
         return
     state = seed
     for node in range(start, stop):
-        state = _stirred(state, np.uint64(indptr[node + 1] - indptr[node]))
+        state = mixed(state, np.uint64(indptr[node + 1] - indptr[node]))
         for entry in range(indptr[node], indptr[node + 1]):
-            state = _stirred(state, np.uint64(indices[entry] - start))
+            state = mixed(state, np.uint64(indices[entry] - start))
     smallest, largest = min(3, n_nodes), min(max_size, n_nodes)
     chosen = np.empty(max_size, np.int64)
     for _ in range(n_samples):
@@ -161,13 +163,6 @@ def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalog,
                 if _adjacent(chosen[i], chosen[j], indptr, indices):
                     mask |= 1 << (j * (j - 1) // 2 + i)
         out[classes[class_starts[size] + mask]] += 1
-
-
-@njit(nogil=True, cache=True)
-def _stirred(state, value):
-    """Stir one integer into a 64-bit state."""
-    state = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
-    return state ^ (state >> np.uint64(29))
 
 
 @njit(nogil=True, cache=True)
@@ -216,24 +211,13 @@ def line_distances(row, offsets_a, sorted_a, offsets_b, sorted_b, first, out):
 
 
 @njit(nogil=True, cache=True)
-def largest_side(offsets_a, offsets_b):
-    """Return the number of nodes of the largest graph."""
-    side = 0
-    for graph in range(len(offsets_a) - 1):
-        side = max(side, offsets_a[graph + 1] - offsets_a[graph])
-    for graph in range(len(offsets_b) - 1):
-        side = max(side, offsets_b[graph + 1] - offsets_b[graph])
-    return side
-
-
-@njit(nogil=True, cache=True)
 def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, out):
     """Write into ``out[first:]`` the exact transport distances between graph ``row`` of A and graphs of B.
 
     ``points_a`` and ``points_b`` float64 (n_nodes, d) are the nodes' places; ground costs are Euclidean. A node of
     a graph with n nodes weighs 1 / n; with another of m nodes it sends m units, and receives n: whole flows.
     """
-    vectors, indices, tables = make_scratch(largest_side(offsets_a[row : row + 2], offsets_b))
+    vectors, indices, tables = make_scratch(max(widest_row(offsets_a[row : row + 2]), widest_row(offsets_b)))
     begin_a = offsets_a[row]
     n_a = offsets_a[row + 1] - begin_a
     for other in range(first, len(out)):
@@ -261,7 +245,7 @@ def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, ou
 # ------------------------------------------------------------------------------------- ordered trees of visits
 
 
-class Trees(NamedTuple):
+class VisitTrees(NamedTuple):
     """Distinct ordered trees, each with its children before it; arrays have room to spare.
 
     ``labels`` int32: the label of each tree's root. ``runs`` int32: the children of all trees as pairs (tree, how often
@@ -280,7 +264,7 @@ class Trees(NamedTuple):
 def no_trees():
     """Return an empty table."""
     labels, starts, runs = np.empty(32, np.int32), np.zeros(33, np.int64), np.empty((64, 2), np.int32)
-    return Trees(labels, starts, runs, np.full(64, -1, np.int64), np.zeros(1, np.int64))
+    return VisitTrees(labels, starts, runs, np.full(64, -1, np.int64), np.zeros(1, np.int64))
 
 
 @njit(nogil=True, cache=True)
@@ -326,9 +310,9 @@ def _with_room(trees, n_runs):
     if used + n_runs > len(runs):
         runs = np.empty((2 * (used + n_runs), 2), np.int32)
         runs[:used] = trees.runs[:used]
-    grown = Trees(labels, starts, runs, slots, trees.n_trees)
+    grown = VisitTrees(labels, starts, runs, slots, trees.n_trees)
     if 2 * n_trees >= len(slots):
-        grown = Trees(labels, starts, runs, np.full(4 * len(slots), -1, np.int64), trees.n_trees)
+        grown = VisitTrees(labels, starts, runs, np.full(4 * len(slots), -1, np.int64), trees.n_trees)
         for tree in range(n_trees):
             grown.slots[_slot(grown, labels[tree], runs, starts[tree], starts[tree + 1])] = tree
     return grown

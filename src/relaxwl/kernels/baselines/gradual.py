@@ -1,5 +1,6 @@
 """Gradual WL: clusters of nodes are split a little at each step, by k-means on what is around them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ fitted(
 )  # fmt: skip
 
 
+@dataclass(repr=False, eq=False)
 class GradualWL(CountKernel):
     """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
@@ -72,26 +74,16 @@ class GradualWL(CountKernel):
            [4., 2., 2., 0.]])
     """
 
+    max_depth: int = 4
+    n_clusters: int = 4
+    similarity: str = "dot"
+    normalize: bool | str = False
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+
     base = "subtree"
     depth_weights = None
-
-    def __init__(
-        self,
-        max_depth: int = 4,
-        n_clusters: int = 4,
-        similarity: str = "dot",
-        normalize: bool | str = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.n_clusters = n_clusters
-        self.similarity = similarity
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -25,6 +26,7 @@ GRAPHS_PER_TASK = 16
 GRAPHS_PER_LOOK = 256
 
 
+@dataclass(repr=False, eq=False)
 class GraphletSampling(FlatFeatures):
     """The graphlet kernel on sampled subgraphs.
 
@@ -68,25 +70,14 @@ class GraphletSampling(FlatFeatures):
     array([[  0., 100.,   0.]])
     """
 
-    def __init__(
-        self,
-        max_size: int = 5,
-        n_samples: int | None = None,
-        epsilon: float = 0.1,
-        delta: float = 0.1,
-        normalize: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_size = max_size
-        self.n_samples = n_samples
-        self.epsilon = epsilon
-        self.delta = delta
-        self.normalize = normalize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_size: int = 5
+    n_samples: int | None = None
+    epsilon: float = 0.1
+    delta: float = 0.1
+    normalize: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
@@ -98,15 +89,15 @@ class GraphletSampling(FlatFeatures):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
 
-    def _fit_block(self, graphs: GraphCollection) -> Counts:
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.n_samples_ = self._sample_size()
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         counts = self._sampled(graphs)
         self.graphlets_ = np.flatnonzero(counts.any(axis=0))
-        return self._in_columns(counts)
+        return [self._in_columns(counts)]
 
-    def _block(self, graphs: GraphCollection) -> Counts:
-        return self._in_columns(self._sampled(graphs))
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        return [self._in_columns(self._sampled(graphs))]
 
     def _sample_size(self) -> int:
         if self.n_samples is not None:

@@ -1,6 +1,7 @@
 """What the baselines with one explicit block of features share."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -25,24 +26,9 @@ class DepthFeatures(CountKernel):
 
 
 class FlatFeatures(DepthFeatures):
-    """A count kernel without depths: one block of features, one Gram matrix.
-
-    Subclasses give ``_fit_block`` and ``_block``.
-    """
+    """A count kernel without depths: one block of features, one Gram matrix."""
 
     max_depth = 0
-
-    def _fit_block(self, graphs: GraphCollection) -> Counts:
-        raise NotImplementedError
-
-    def _block(self, graphs: GraphCollection) -> Counts:
-        raise NotImplementedError
-
-    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        return [self._fit_block(graphs)]
-
-    def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        return [self._block(graphs)]
 
     def variations(self) -> list[Settings]:
         """Return one setting: there is nothing to choose from."""
@@ -68,6 +54,7 @@ def label_names(vocabulary: tuple[object, ...] | None) -> list[str]:
 GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
+@dataclass(repr=False, eq=False)
 class VertexEdgeHistogram(FlatFeatures):
     """Histograms of node labels and of edge labels, side by side.
 
@@ -104,19 +91,11 @@ class VertexEdgeHistogram(FlatFeatures):
            [2., 0., 1., 0.]])
     """
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        edge_labels: bool = True,
-        normalize: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.edge_labels = edge_labels
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    gamma: float | None = None
+    edge_labels: bool = True
+    normalize: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
@@ -158,7 +137,7 @@ class VertexEdgeHistogram(FlatFeatures):
         squares = self_similarities(counts[0])
         return (squares > 0).astype(np.float64) if self.normalize else squares
 
-    def _fit_block(self, graphs: GraphCollection) -> Counts:
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         report(self.verbose, "histograms of %d graphs", graphs.n_graphs)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary if self.edge_labels else None
@@ -172,16 +151,16 @@ class VertexEdgeHistogram(FlatFeatures):
         else:
             self._edges = SubtreeCounter()
             edges = self._edges.fit(*self._edges_alone(graphs), len(self.edge_vocabulary_))
-        return join_counts([nodes, edges], [1.0, 1.0])
+        return [join_counts([nodes, edges], [1.0, 1.0])]
 
-    def _block(self, graphs: GraphCollection) -> Counts:
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
         codes = node_codes_in(graphs, self.node_vocabulary_)
         nodes = self._nodes.count(graphs, codes)
         if self.edge_vocabulary_ is None:
             edges = self._edges.count(graphs, codes)
         else:
             edges = self._edges.count(*self._edges_alone(graphs))
-        return join_counts([nodes, edges], [1.0, 1.0])
+        return [join_counts([nodes, edges], [1.0, 1.0])]
 
     def _edges_alone(self, graphs: GraphCollection) -> tuple[GraphCollection, Int32]:
         """Return graphs whose nodes are the edges of the given ones, and the edges' label codes."""
@@ -204,6 +183,7 @@ class VertexEdgeHistogram(FlatFeatures):
 WATCHED_NODES = 1 << 14
 
 
+@dataclass(repr=False, eq=False)
 class ShortestPath(FlatFeatures):
     """The shortest-path kernel, as explicit features.
 
@@ -237,19 +217,12 @@ class ShortestPath(FlatFeatures):
            [6., 0.]])
     """
 
-    def __init__(
-        self,
-        node_labels: bool = True,
-        normalize: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.node_labels = node_labels
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    node_labels: bool = True
+    normalize: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def _fit_block(self, graphs: GraphCollection) -> Counts:
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None
         n_known = n_known_labels(self.node_vocabulary_)
         parts = []
@@ -260,15 +233,17 @@ class ShortestPath(FlatFeatures):
         self._counter.n_known = n_known
         self._counter.keys = np.unique(np.concatenate([keys for _, keys in parts]))
         matrix = vstack([self._with_all_columns(*part) for part in parts], format="csr")
-        return Counts(csr_array(matrix), np.zeros(len(graphs)), np.zeros(len(graphs)))
+        return [Counts(csr_array(matrix), np.zeros(len(graphs)), np.zeros(len(graphs)))]
 
-    def _block(self, graphs: GraphCollection) -> Counts:
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
         parts = [self._counter.count(part, codes, self.n_jobs) for part, codes in self._parts(graphs)]
-        return Counts(
-            csr_array(vstack([part.matrix for part in parts], format="csr")),
-            np.concatenate([part.unknown_squares for part in parts]),
-            np.concatenate([part.unknown_sums for part in parts]),
-        )
+        return [
+            Counts(
+                csr_array(vstack([part.matrix for part in parts], format="csr")),
+                np.concatenate([part.unknown_squares for part in parts]),
+                np.concatenate([part.unknown_sums for part in parts]),
+            )
+        ]
 
     def _parts(self, graphs: GraphCollection) -> Iterator[tuple[GraphCollection, Int32]]:
         """Yield some graphs at a time with their nodes' codes, so that the clock can be looked at in between."""

@@ -1,5 +1,6 @@
 """ODD-STh: graphs decomposed into ordered directed acyclic graphs and these into trees."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ class _Found(NamedTuple):
     times: Int64
 
 
+@dataclass(repr=False, eq=False)
 class OddSth(FlatFeatures):
     """The ODD-STh kernel, as explicit features.
 
@@ -79,23 +81,16 @@ class OddSth(FlatFeatures):
     ['tree N', 'tree C(N)', 'tree C', 'tree N(C)']
     """
 
-    def __init__(
-        self,
-        height: int = 4,
-        normalize: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.height = height
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    height: int = 4
+    normalize: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
         check_integer("height", self.height, 1)
 
-    def _fit_block(self, graphs: GraphCollection) -> Counts:
+    def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary
         trees, parts = _compiled.no_trees(), []
         for found in self._found(graphs, graphs.node_codes):
@@ -108,10 +103,10 @@ class OddSth(FlatFeatures):
         self.weights_ = np.zeros(n_trees)
         for _, numbers, times in reversed(parts):
             self.weights_[numbers[::-1]] = times[::-1]  # of several graphs with a tree the first has the last word
-        return self._in_columns(parts)
+        return [self._in_columns(parts)]
 
-    def _block(self, graphs: GraphCollection) -> Counts:
-        self._check_trees()
+    def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        self._check_loaded()
         trees = _compiled.merge_trees(
             _compiled.no_trees(), self.tree_labels_, self.tree_starts_, self.tree_children_, True
         )[0]
@@ -119,7 +114,7 @@ class OddSth(FlatFeatures):
         for found in self._found(graphs, node_codes_in(graphs, self.node_vocabulary_)):
             _, numbers = _compiled.merge_trees(trees, found.labels, found.starts, found.runs, False)
             parts.append((found.bounds, numbers[found.found], found.times))
-        return self._in_columns(parts)
+        return [self._in_columns(parts)]
 
     def _found(self, graphs: GraphCollection, codes: Int32) -> list[_Found]:
         """Return the trees of some graphs after the other; chunks do not depend on the number of threads."""
@@ -144,9 +139,6 @@ class OddSth(FlatFeatures):
         return Counts(matrix, squares, sums)
 
     def _check_loaded(self) -> None:
-        self._check_trees()
-
-    def _check_trees(self) -> None:
         """Refuse trees that compiled code must not see, as in a damaged model file."""
         labels, starts, children = self.tree_labels_, self.tree_starts_, self.tree_children_
         fine = (

@@ -1,5 +1,6 @@
 """PWL: persistent Weisfeiler-Lehman features, labels weighted by how long their components last."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from relaxwl.unfolding.rows import graph_spans
 CHUNK_NODES = 1 << 14
 
 
+@dataclass(repr=False, eq=False)
 class PersistentWL(DepthFeatures):
     """Persistent Weisfeiler-Lehman features.
 
@@ -79,25 +81,14 @@ class PersistentWL(DepthFeatures):
     array([[3., 3., 2., 2.]])
     """
 
-    def __init__(
-        self,
-        max_depth: int = 5,
-        power: float = 1.0,
-        offset: float = 1.0,
-        cycles: bool = False,
-        uniform: bool = False,
-        normalize: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.power = power
-        self.offset = offset
-        self.cycles = cycles
-        self.uniform = uniform
-        self.normalize = normalize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_depth: int = 5
+    power: float = 1.0
+    offset: float = 1.0
+    cycles: bool = False
+    uniform: bool = False
+    normalize: bool = False
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
@@ -146,23 +137,16 @@ class PersistentWL(DepthFeatures):
         self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32, columns: Int32, n_known: int
     ) -> Counts:
         """Return what each label of one depth receives: ``ids`` order the labels, ``columns`` say where they count."""
-        persistence, cycles = self._persistence(graphs, rows, previous, ids)
+        persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
+        task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
+        map_chunks(task, graph_spans(graphs, CHUNK_NODES), self.n_jobs)
         blocks = [_sums(graphs, columns, persistence, n_known)]
         if self.cycles:
             blocks.append(_sums(graphs, columns, cycles, n_known))
         return join_counts(blocks, [1.0] * len(blocks))
 
-    def _persistence(
-        self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32
-    ) -> tuple[Float64, Float64]:
-        """Return, for each node, the persistence of the component that it represents and its cycles' weights."""
-        persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
-        task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
-        map_chunks(task, graph_spans(graphs, CHUNK_NODES), self.n_jobs)
-        return persistence, cycles
-
     def _span_persistence(self, graphs, rows, previous, ids, persistence, cycles, span) -> None:  # type: ignore[no-untyped-def]
-        """Write the persistence of a span of graphs."""
+        """Write, for each node of a span of graphs, the persistence of the component that it represents, and cycles."""
         start, stop = int(graphs.offsets[span[0]]), int(graphs.offsets[span[1]])
         degrees = graphs.degrees[start:stop]
         sources = np.repeat(np.arange(start, stop, dtype=np.int32), degrees)

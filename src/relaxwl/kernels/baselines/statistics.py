@@ -1,5 +1,6 @@
 """Graph statistics with a random forest: the cheap check that a kernel sees more than sizes and degrees."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +20,13 @@ from relaxwl.inputs import as_collection
 QUANTILES = (0.25, 0.5, 0.75)
 
 
+@dataclass(repr=False, eq=False)
 class _StatisticsForest(GraphEstimator):
     """A random forest on numbers that describe a graph; see the two classes below."""
 
-    def __init__(self, n_estimators: int = 300, n_jobs: int | None = None, random_state: Any = None) -> None:
-        self.n_estimators = n_estimators
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = 300
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _forest(self, seed: int) -> Any:
         raise NotImplementedError

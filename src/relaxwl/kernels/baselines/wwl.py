@@ -1,7 +1,7 @@
 """WWL: graphs as distributions over node embeddings, compared by optimal transport."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -32,6 +32,7 @@ ROWS_PER_LOOK = 16
 WORK_PER_PART = 1 << 21
 
 
+@dataclass(repr=False, eq=False)
 class WassersteinWL(GraphKernel):
     """The Wasserstein Weisfeiler-Lehman kernel, k(G, G') = exp(−λ·D(G, G')).
 
@@ -94,21 +95,12 @@ class WassersteinWL(GraphKernel):
            [0.513, 1.   ]])
     """
 
-    def __init__(
-        self,
-        max_depth: int = 5,
-        decay: float = 1.0,
-        scheme: str = "categorical",
-        standardize: bool = True,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.decay = decay
-        self.scheme = scheme
-        self.standardize = standardize
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_depth: int = 5
+    decay: float = 1.0
+    scheme: str = "categorical"
+    standardize: bool = True
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def uses(self) -> frozenset[str]:
         """Return which labels and attributes of graphs take part."""
@@ -164,7 +156,8 @@ class WassersteinWL(GraphKernel):
         if y is None:
             graphs = x
         else:
-            _check_both_labeled(x, y)
+            if x.is_labeled != y.is_labeled:
+                raise ValueError("X and Y must both have node labels or both have none")
             graphs = GraphCollection.concatenate([_labels_alone(x), _labels_alone(y)])
         roots = graphs.node_codes if graphs.is_labeled else graphs.degrees.astype(np.int32)
         shares = 1.0 / np.maximum(graphs.node_counts, 1)
@@ -199,10 +192,14 @@ class WassersteinWL(GraphKernel):
                 _sorted_in_graphs(offsets, places) for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
             )
         out = np.zeros((len(x), len(offsets_y) - 1))
-        task = partial(_distance_part, pair_row, x.offsets, places_x, offsets_y, places_y, out)
+
+        def fill(part: tuple[int, int, int]) -> None:
+            row, start, stop = part
+            pair_row(row, x.offsets, places_x, offsets_y, places_y, start, out[row, :stop])
+
         for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
             parts = [part for row in range(start, stop) for part in _row_parts(row, x.offsets, offsets_y, y is None)]
-            map_chunks(task, parts, self.n_jobs)
+            map_chunks(fill, parts, self.n_jobs)
         if y is None:
             mirror(out)
         return out
@@ -248,11 +245,6 @@ def _labels_alone(graphs: GraphCollection) -> GraphCollection:
     )
 
 
-def _check_both_labeled(x: GraphCollection, y: GraphCollection) -> None:
-    if x.is_labeled != y.is_labeled:
-        raise ValueError("X and Y must both have node labels or both have none")
-
-
 def _sorted_in_graphs(offsets: Int64, values: Float64) -> Float64:
     """Sort the values of each graph."""
     graph = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -271,9 +263,3 @@ def _row_parts(row: int, offsets_x: Int64, offsets_y: Int64, symmetric: bool) ->
     work = (offsets_y[first:-1] - offsets_y[min(first, len(offsets_y) - 1)]) * size // WORK_PER_PART
     starts = first + np.flatnonzero(np.diff(work, prepend=-1))
     return [(row, int(start), int(stop)) for start, stop in pairwise([*starts, len(offsets_y) - 1])]
-
-
-def _distance_part(pair_row, offsets_x, x, offsets_y, y, out, part) -> None:  # type: ignore[no-untyped-def]
-    """Fill a part of a row of distances."""
-    row, start, stop = part
-    pair_row(row, offsets_x, x, offsets_y, y, start, out[row, :stop])
