@@ -393,8 +393,8 @@ def test_bad_number_of_clusters(rule):
         ({}, {"root_cost": ROOTS + np.eye(3)}, "root_cost must be zero on the diagonal"),
         ({}, {"root_cost": ROOTS * np.nan}, "root_cost has a cost that is not finite"),
         ({}, {"root_cost": [[0, 9, 1], [9, 0, 1], [1, 1, 0]]}, r"root_cost breaks .* > root_cost\[0, 2\]"),
-        ({}, {"sample_weight": np.ones(3)}, "sample_weight must hold 20 finite numbers"),
-        ({}, {"sample_weight": -np.ones(20)}, "sample_weight must hold 20 finite numbers"),
+        ({}, {"sample_weight": np.ones(3)}, "sample_weight must be 20 finite numbers"),
+        ({}, {"sample_weight": -np.ones(20)}, "sample_weight must be 20 finite numbers"),
     ],
 )
 def test_bad_input_is_named(parameters, arguments, message):

@@ -44,14 +44,14 @@ class Measured(IdentityPartitioner):
     """Every tree a group of its own, but the chain cannot know that distances are not looked at."""
 
 
-def chain(data, max_depth, feed_groups, make=Measured):
+def chain(data, max_depth, use_clusters, make=Measured):
     """Return the partition and the assignment of each depth of a chain with one partition."""
     levels = fit_chain(
         Whole(data.graphs), data.encoder, lambda depth: [make()], lambda depth, _: np.random.default_rng(depth),
-        max_depth, feed_clusters=feed_groups,
+        max_depth, use_clusters=use_clusters,
     )  # fmt: skip
     fitted = [found for (found,) in levels]
-    applied = apply_chain([[found.partition] for found in fitted], data.encoded, feed_clusters=feed_groups)
+    applied = apply_chain([[found.partition] for found in fitted], data.encoded, use_clusters=use_clusters)
     result = []
     for found, (again,) in zip(fitted, applied, strict=True):
         (groups,) = found.ids
@@ -63,32 +63,32 @@ def chain(data, max_depth, feed_groups, make=Measured):
     return result
 
 
-def applied(partitions, data, feed_groups, **settings):
+def applied(partitions, data, use_clusters, **settings):
     """Return the assignment of each depth, given the partitions of a chain with one partition."""
-    levels = apply_chain([[one] for one in partitions], data.encoded, feed_clusters=feed_groups, **settings)
+    levels = apply_chain([[one] for one in partitions], data.encoded, use_clusters=use_clusters, **settings)
     return [found for level in levels for found in level]
 
 
 @pytest.mark.parametrize("edge_labels", [False, True])
-@pytest.mark.parametrize("feed_groups", [True, False])
-def test_with_every_tree_a_group_what_is_fed_are_tree_distances(edge_labels, feed_groups):
+@pytest.mark.parametrize("use_clusters", [True, False])
+def test_with_every_tree_a_group_lower_levels_have_tree_distances(edge_labels, use_clusters):
     graphs = random_graphs(10, bonds=BONDS)
     data = encoded(graphs, edge_labels)
-    for depth, (level, grouped) in enumerate(chain(data, 3, feed_groups)[:-1]):
+    for depth, (level, grouped) in enumerate(chain(data, 3, use_clusters)[:-1]):
         expected, ids = tree_distances(data.graphs, depth, edge_labels=edge_labels)
-        np.testing.assert_array_equal(level.fed.distances[:-1, :-1], expected)
+        np.testing.assert_array_equal(level.lower.distances[:-1, :-1], expected)
         np.testing.assert_array_equal(grouped.row_of_node, ids)
 
 
-@pytest.mark.parametrize("feed_groups", [True, False])
-def test_distances_of_unseen_trees_are_those_of_trees_seen_together(feed_groups):
+@pytest.mark.parametrize("use_clusters", [True, False])
+def test_distances_of_unseen_trees_are_those_of_trees_seen_together(use_clusters):
     train, test = (
         random_graphs(6, bonds=BONDS),
         random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple")),
     )
-    levels = [level for level, _ in chain(encoded(train, True), 2, feed_groups)]
+    levels = [level for level, _ in chain(encoded(train, True), 2, use_clusters)]
     new = encoded(test, True, fitted=train)
-    grouped = applied(levels, new, feed_groups)
+    grouped = applied(levels, new, use_clusters)
     flat = [tree for graph in naive.refinements(test, 2, True)[2] for tree in graph]
     edge_cost = naive.discrete_cost
 
@@ -116,7 +116,7 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
     test = random_graphs(5, 6, seed=1, labels=("C", "Xe"), bonds=("single", "triple"))
     data, new = encoded(train, edge_labels), encoded(test, edge_labels, fitted=train)
     levels, measured = ([level for level, _ in chain(data, 3, True, make)] for make in (IdentityPartitioner, Measured))
-    assert all(level.fed.distances is None for level in levels[:-1])
+    assert all(level.lower.distances is None for level in levels[:-1])
     quick = applied(levels, new, True, measured=False)
     full, expected = applied(levels, new, True), applied(measured, new, True)
     for a, b, c in zip(quick, full, expected, strict=True):
@@ -137,8 +137,8 @@ def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
         ]
     )
     fitted = chain(data, 3, True, lambda: next(kinds))
-    assert [level.fed.distances is None for level, _ in fitted[:-1]] == [False, False, True]
-    assert fitted[-1][0].fed is None
+    assert [level.lower.distances is None for level, _ in fitted[:-1]] == [False, False, True]
+    assert fitted[-1][0].lower is None
     again = applied([level for level, _ in fitted], data, True, measured=False)
     for (_, grouped), found in zip(fitted, again, strict=True):
         np.testing.assert_array_equal(found.labels, grouped.labels)
@@ -153,12 +153,12 @@ def nested(tree):
     return (tree[0], tuple((edge, nested(child)) for edge, child in tree[1]) if len(tree) > 1 else ())
 
 
-@pytest.mark.parametrize("feed_groups", [True, False])
-def test_whole_costs_stay_exact_for_unseen_trees(feed_groups):
+@pytest.mark.parametrize("use_clusters", [True, False])
+def test_whole_costs_stay_exact_for_unseen_trees(use_clusters):
     # Distances are kept in the smallest whole-number type, and unseen trees must not push them into a coarser one.
     train, test = random_graphs(6), random_graphs(6, 9, seed=1, density=0.8)
-    levels = [level for level, _ in chain(encoded(train), 2, feed_groups)]
-    for grouped in applied(levels, encoded(test, fitted=train), feed_groups):
+    levels = [level for level, _ in chain(encoded(train), 2, use_clusters)]
+    for grouped in applied(levels, encoded(test, fitted=train), use_clusters):
         children = grouped.ground.children
         assert children.dtype.kind in "uf"
         assert children.dtype != np.float16
@@ -190,10 +190,10 @@ def test_group_distances_are_symmetric_pseudo_metrics():
 
 
 def test_unknown_points_are_numbered_without_gaps():
-    fed = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
+    lower = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
     data = Encoded(None, None, None, 1, (None, None), np.zeros((2, 2)))
     rows = TreeRows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
-    covered, ground = _covering(rows, _Assigned(None, 3, fed), data)
+    covered, ground = _covering(rows, _Assigned(None, 3, lower), data)
     assert covered.points.tolist() == [1, 3]
     assert ground.n_points == 4
 
@@ -202,9 +202,9 @@ def test_unknown_points_are_numbered_without_gaps():
 def test_memory_of_the_exact_kernel_is_known_before(edge_labels):
     data = encoded(random_graphs(20, bonds=BONDS), edge_labels)
     levels = [level for level, _ in chain(data, 3, False)]
-    needed = level_bytes([level.fed.known for level in levels[:-1]], data.encoded.root_costs, data.encoded.edge_costs)
+    needed = level_bytes([level.lower.known for level in levels[:-1]], data.encoded.root_costs, data.encoded.edge_costs)
     for level, n_bytes in zip(levels[:-1], needed, strict=True):
-        built = level.fed.distances.nbytes
+        built = level.lower.distances.nbytes
         assert built <= n_bytes <= 4 * built
 
 
@@ -254,10 +254,10 @@ def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
         assert level.radius.max() == known.max()
 
 
-@pytest.mark.parametrize("feed_groups", [True, False])
-def test_distances_that_nobody_told_are_computed(feed_groups):
+@pytest.mark.parametrize("use_clusters", [True, False])
+def test_distances_that_nobody_told_are_computed(use_clusters):
     data = encoded(random_graphs(8))
-    for level, found in chain(data, 2, feed_groups, ByRoot):
+    for level, found in chain(data, 2, use_clusters, ByRoot):
         costs = np.asarray(found.ground)
         expected = [
             naive.row_distance(plain(found.rows, row), plain(level.centers, label), costs, found.ground.roots)
@@ -268,11 +268,11 @@ def test_distances_that_nobody_told_are_computed(feed_groups):
 
 
 @pytest.mark.parametrize(("cost", "depth"), [(None, 150), (EditCost(1e308, 1e308), 1)])
-@pytest.mark.parametrize("feed_groups", [True, False])
-def test_distances_beyond_floating_point_are_refused(cost, depth, feed_groups):
+@pytest.mark.parametrize("use_clusters", [True, False])
+def test_distances_beyond_floating_point_are_refused(cost, depth, use_clusters):
     complete = [(300, [(a, b) for a in range(300) for b in range(a)], None, None)]
     with pytest.raises(ValueError, match="makes distances larger than floating point holds; use a smaller depth"):
-        chain(encoded(complete, cost=cost), depth, feed_groups)
+        chain(encoded(complete, cost=cost), depth, use_clusters)
 
 
 def test_no_distance_exceeds_its_bound():

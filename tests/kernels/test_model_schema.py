@@ -32,8 +32,8 @@ def spoil_centers(kernel, depth=1, **changes):
     spoil(centers, **{name: change(getattr(centers, name)) for name, change in changes.items()})
 
 
-def spoil_fed(kernel, depth=0, **values):
-    spoil(level(kernel, depth), fed=replace(level(kernel, depth).fed, **values))
+def spoil_lower(kernel, depth=0, **values):
+    spoil(level(kernel, depth), lower=replace(level(kernel, depth).lower, **values))
 
 
 def beyond(points):
@@ -77,14 +77,17 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "fewer symbols": (lambda k: spoil(k.root_encoding_, symbols=ATOMS[:1]), "symbols must be the labels"),
     "no symbols": (lambda k: spoil(k.root_encoding_, symbols=(), labels=()), "roots must be from 0"),
     "cost": (lambda k: spoil(k.root_encoding_, cost=None), "must be a EditCost"),
-    "fed is another": (lambda k: spoil_fed(k, known=level(k).centers), "what is fed must be the centers"),
-    "fed is small": (lambda k: spoil_fed(k, distances=np.zeros((2, 2))), "must be a matrix of 4 rows"),
-    "fed is missing": (lambda k: spoil_fed(k, distances=None), "must be a matrix"),
-    "fed is nothing": (lambda k: spoil(level(k, 0), fed=None), "must be a LowerLevel"),
-    "fed at the end": (lambda k: spoil(level(k, 2), fed=level(k, 1).fed), "must feed nothing"),
-    "fed is infinite": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances + np.inf), "must hold finite"),
-    "fed is text": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(str)), "must hold numbers"),
-    "fed is single": (lambda k: spoil_fed(k, distances=level(k, 0).fed.distances.astype(np.float32)), "not float32"),
+    "lower is another": (lambda k: spoil_lower(k, known=level(k).centers), "the lower level must be the centers"),
+    "lower is small": (lambda k: spoil_lower(k, distances=np.zeros((2, 2))), "must be a matrix of 4 rows"),
+    "lower is missing": (lambda k: spoil_lower(k, distances=None), "must be a matrix"),
+    "lower is nothing": (lambda k: spoil(level(k, 0), lower=None), "must be a LowerLevel"),
+    "lower at the end": (lambda k: spoil(level(k, 2), lower=level(k, 1).lower), "must have no lower level"),
+    "lower is infinite": (lambda k: spoil_lower(k, distances=level(k, 0).lower.distances + np.inf), "must hold finite"),
+    "lower is text": (lambda k: spoil_lower(k, distances=level(k, 0).lower.distances.astype(str)), "must hold numbers"),
+    "lower is single": (
+        lambda k: spoil_lower(k, distances=level(k, 0).lower.distances.astype(np.float32)),
+        "not float32",
+    ),
     "counters": (lambda k: spoil(k._counters[0][1], n_columns=1), "counters know"),
     "columns": (lambda k: spoil(k._counters[0][1], n_columns=10**15), "n_columns must be a whole number"),
     "many columns": (lambda k: spoil(k._counters[0][1], n_columns=2**31 - 1), "counters know"),

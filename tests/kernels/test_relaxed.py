@@ -228,7 +228,7 @@ def test_costs_of_many_labels_are_a_rule_with_the_same_result(monkeypatch, tmp_p
     assert_same(kernel.fit_transform(train), features[0])
     assert_same(kernel.transform(test), features[1])
     if kernel.approximate:
-        assert isinstance(kernel.partitions_[0][0].fed.distances, UniformCosts)
+        assert isinstance(kernel.partitions_[0][0].lower.distances, UniformCosts)
         kernel.save(tmp_path / "model.rwl")
         assert_same(RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl").transform(test), features[1])
     # Fitted with few labels, applied to many.
@@ -542,7 +542,7 @@ def test_flags_are_checked(kind, parameters, message):
 def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
     with caplog.at_level(logging.INFO, "relaxwl"):
         kernel = kernel_of({"approximate": False}, verbose=np.int64(1)).fit(collection(TRAIN))
-    n_trees = [len(level.fed.known) for level in kernel.partitions_[0][:-1]]
+    n_trees = [len(level.lower.known) for level in kernel.partitions_[0][:-1]]
     lines = [record.getMessage() for record in caplog.records]
     for depth in (0, 1):
         pairs = n_trees[depth] * (n_trees[depth] - 1) // 2

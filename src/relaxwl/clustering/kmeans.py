@@ -130,6 +130,10 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         they had passed it. Outside searching: ``n_measured_`` of members against updated centers, to the end. The
         solves inside the updates themselves, those between old and new centers and those of the start are not counted.
 
+    See Also
+    --------
+    transport_barycenter : The centers.
+
     Examples
     --------
     Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
@@ -168,7 +172,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         y : ignored
         ground : float array (n_points + 1, n_points + 1), or GroundCost
             Distances between the points, ⊥ last: a pseudo-metric. A
-            :class:`relaxwl.distances.transport.GroundCost` also holds the costs between root codes.
+            :class:`relaxwl.distances.transport.GroundCost` also has the costs between root codes.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional
@@ -176,6 +180,10 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         check : bool
             Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
             Without it a :class:`GroundCost` and its rows are taken as they are: compiled code reads where they say.
+
+        Returns
+        -------
+        self
         """
         self._validate()
         is_checked = not check and isinstance(ground, GroundCost)
@@ -271,11 +279,35 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)[0]
 
     def predict(self, X: TreeRows) -> Int32:
-        """Return the nearest center of each row; rows may be new, over the same points."""
+        """Return the nearest center of each row; rows may be new, over the same points.
+
+        Parameters
+        ----------
+        X : TreeRows
+            Rows over the points of the fit; they may be new.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        """
         return self.predict_with_distances(X)[0]
 
     def predict_with_distances(self, X: TreeRows) -> tuple[Int32, Float64]:
-        """Return the nearest center of each row and its distance."""
+        """Return the nearest center of each row and its distance.
+
+        Parameters
+        ----------
+        X : TreeRows
+            Rows over the points of the fit; they may be new.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        distances : float64 array (n_rows,)
+            The distance of each row to its center.
+        """
         check_is_fitted(self)
         X = check_rows(X, self.ground_.n_points, len(self.ground_.roots))
         return nearest(X, self.centers_, self.ground_, self.n_jobs)
@@ -460,7 +492,7 @@ def _weights(rows: TreeRows, sample_weight: Float64 | None) -> tuple[Float64, fl
         return np.ones(len(rows)), 1.0
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (len(rows),) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(f"sample_weight must hold {len(rows)} finite numbers >= 0, one for each row")
+        raise ValueError(f"sample_weight must be {len(rows)} finite numbers >= 0, one for each row")
     exponent = math.frexp(float(weights.max()))[1]
     return np.ldexp(weights, -exponent), math.ldexp(1.0, exponent - 1) * 2.0
 
@@ -741,7 +773,7 @@ class Search:
 
     @property
     def margin(self) -> float:
-        """What rounding may add to the gap between embeddings of two rows."""
+        """Upper bound of the rounding error of a gap between embeddings of two rows."""
         return 0.0 if self._is_whole and self._exponent < EXACT else self._rounding_margin(self._exponent)
 
     def _rounding_margin(self, exponent: int) -> float:

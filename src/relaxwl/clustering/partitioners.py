@@ -5,7 +5,7 @@ A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row
 the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` writes the
 distances out. In ``predict`` it also covers points and roots that fitting has not met: they come behind the others.
 
-A partitioner that knows the distance of each row to the center of its cluster may tell it, so that it is not computed
+A partitioner that knows the distance of each row to the center of its cluster may return it, so that it is not computed
 again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
 
 One that makes its centers from a sample of many rows can be fitted to shards of any size: see
@@ -30,13 +30,50 @@ from relaxwl.unfolding import TreeRows
 
 
 class Partitioner(Protocol):
-    """What :class:`relaxwl.RelaxedWeisfeilerLehman` asks of a way to cluster trees."""
+    """The interface of partitioners for :class:`relaxwl.RelaxedWeisfeilerLehman`.
+
+    Any object with these methods is one.
+
+    See Also
+    --------
+    KMeansPartitioner : The default.
+    """
 
     def fit(self, rows: TreeRows, ground: GroundCost, rng: np.random.Generator) -> tuple[Int32, TreeRows]:
-        """Cluster rows; return a label for each and the centers of the clusters."""
+        """Cluster rows; return a label for each and the centers of the clusters.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        centers : TreeRows
+            The centers of the clusters.
+        """
 
     def predict(self, rows: TreeRows, ground: GroundCost) -> Int32:
-        """Return the cluster of each row; numbers from the number of clusters on are clusters of their own."""
+        """Return the cluster of each row; numbers from the number of clusters on are clusters of their own.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        """
 
 
 @runtime_checkable
@@ -57,18 +94,60 @@ class SamplingPartitioner(Partitioner, Protocol):
 
 
 class IdentityPartitioner(BaseEstimator):
-    """Every distinct tree is a cluster of its own: the kernel becomes the plain Weisfeiler-Lehman kernel."""
+    """Every distinct tree is a cluster of its own: the kernel becomes the plain Weisfeiler-Lehman kernel.
+
+    See Also
+    --------
+    KMeansPartitioner : Wasserstein k-means.
+
+    Examples
+    --------
+    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
+    >>> labels, centers = IdentityPartitioner().fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
+    >>> labels.tolist(), len(centers)
+    ([0, 1, 2, 3], 4)
+    """
 
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, TreeRows]:
-        """Return each row as its own cluster."""
+        """Return each row as its own cluster.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        centers : TreeRows
+            The centers of the clusters.
+        """
         self.rows_ = rows
         self.distances_ = np.zeros(len(rows))
         return np.arange(len(rows), dtype=np.int32), rows
 
     def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
-        """Return the number of each known row; unknown rows become clusters of their own, numbered from there on."""
+        """Return the number of each known row; unknown rows become clusters of their own, numbered from there on.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        """
         check_is_fitted(self)
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
 
@@ -80,11 +159,39 @@ class _Centered(BaseEstimator):
     n_jobs: int | None
 
     def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
-        """Return the cluster of each row."""
+        """Return the cluster of each row.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        """
         return self.predict_with_distances(rows, ground)[0]
 
     def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the cluster of each row and the distance to its center."""
+        """Return the cluster of each row and the distance to its center.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        distances : float64 array (n_rows,)
+            The distance of each row to its center.
+        """
         check_is_fitted(self)
         return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
 
@@ -98,6 +205,17 @@ class KMeansPartitioner(_Centered):
     kmeans : WassersteinKMeans, optional
         How to cluster; by default with seeds of k-means++, where the kernel's own clusters start from seeds drawn
         uniformly. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
+
+    See Also
+    --------
+    WassersteinKMeans : The clustering itself.
+
+    Examples
+    --------
+    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
+    >>> labels, centers = KMeansPartitioner(WassersteinKMeans(2)).fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
+    >>> labels.tolist(), len(centers)
+    ([0, 0, 1, 1], 2)
     """
 
     kmeans: WassersteinKMeans | None = None
@@ -105,17 +223,64 @@ class KMeansPartitioner(_Centered):
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, TreeRows]:
-        """Cluster the rows."""
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        centers : TreeRows
+            The centers of the clusters.
+        """
         kmeans = self._seeded(rng).fit(rows, ground=as_ground(ground, rows), check=False)
         self.centers_, self.distances_, self.n_iter_ = kmeans.centers_, kmeans.distances_, kmeans.n_iter_
         return kmeans.labels_, kmeans.centers_
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
-        """Return which rows :meth:`fit_sample` wants to see; None if it must see all."""
+        """Return which rows :meth:`fit_sample` wants to see; None if it must see all.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of all rows.
+        rng : Generator
+            Draws seeds; :meth:`fit_sample` goes on with it.
+
+        Returns
+        -------
+        numbers : int64 array or None
+            Numbers of the rows.
+        """
         return self._seeded(rng).sample(n_rows, rng)
 
     def fit_sample(self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator) -> TreeRows:
-        """Make the centers of so many rows from a sample of them."""
+        """Make the centers of so many rows from a sample of them.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        n_rows : int
+            Number of all rows.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        centers : TreeRows
+            The centers of the clusters.
+        """
         self.centers_, self.n_iter_ = self._seeded(rng).fit_sample(rows, ground, n_rows, rng), 0
         return self.centers_
 
@@ -130,13 +295,23 @@ class KMeansPartitioner(_Centered):
         return self.kmeans.n_jobs if self.kmeans else None
 
     def to_state(self) -> dict[str, Any]:
-        """Return the parameters of k-means and, once fitted, its centers, for a model file."""
+        """Return the parameters of k-means and, once fitted, its centers, for a model file.
+
+        Returns
+        -------
+        dict
+        """
         found = {name: value for name, value in vars(self).items() if name in ("centers_", "n_iter_")}
         return {**(self.kmeans or WassersteinKMeans()).get_params(), **found}
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
-        """Restore the partitioner from :meth:`to_state`."""
+        """Restore the partitioner from :meth:`to_state`.
+
+        Returns
+        -------
+        KMeansPartitioner
+        """
         found: dict[str, Any] = {name: state.pop(name) for name in ("centers_", "n_iter_") if name in state}
         restored = cls(WassersteinKMeans(**state))
         restored.__dict__.update(found)
@@ -148,6 +323,26 @@ class KMedoidsPartitioner(_Centered):
     """k-medoids: centers are rows, found by alternating assignment and the best member of each cluster.
 
     All pairs of rows are compared, so memory grows with the square of their number.
+
+    Parameters
+    ----------
+    n_clusters : int, "sqrt", "log2", float or callable
+        Number of clusters; see :class:`relaxwl.WassersteinKMeans`.
+    max_iter : int
+        Maximum number of rounds.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    See Also
+    --------
+    KMeansPartitioner : Compares rows with centers only.
+
+    Examples
+    --------
+    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
+    >>> labels, centers = KMedoidsPartitioner(2).fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
+    >>> labels.tolist(), len(centers)
+    ([0, 0, 1, 1], 2)
     """
 
     n_clusters: NumberOfClusters = "sqrt"
@@ -157,7 +352,24 @@ class KMedoidsPartitioner(_Centered):
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator
     ) -> tuple[Int32, TreeRows]:
-        """Cluster the rows around rows."""
+        """Cluster the rows around rows.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        centers : TreeRows
+            The centers of the clusters.
+        """
         ground = as_ground(ground, rows)
         item = distance_dtype(ground, float(rows.masses.max(initial=0))).itemsize
         check_memory(
@@ -188,8 +400,26 @@ class KMedoidsPartitioner(_Centered):
 class RadiusPartitioner(_Centered):
     """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
 
-    Rows are taken in canonical order, so the clusters depend on the trees alone. Graphs met later join the nearest
+    Rows are taken in canonical order, so the clusters depend on the trees alone. New graphs join the nearest
     leader within the radius; others become clusters of their own.
+
+    Parameters
+    ----------
+    radius : float
+        Largest distance of a row to its leader.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+
+    See Also
+    --------
+    KMeansPartitioner : A given number of clusters.
+
+    Examples
+    --------
+    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
+    >>> labels, centers = RadiusPartitioner(2.0).fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
+    >>> labels.tolist(), len(centers)
+    ([0, 0, 1, 1], 2)
     """
 
     radius: float = 1.0
@@ -198,7 +428,24 @@ class RadiusPartitioner(_Centered):
     def fit(
         self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
     ) -> tuple[Int32, TreeRows]:
-        """Cluster the rows around leaders."""
+        """Cluster the rows around leaders.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+        rng : Generator, optional
+            Draws random numbers.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        centers : TreeRows
+            The centers of the clusters.
+        """
         if not self.radius >= 0:
             raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
         ground = as_ground(ground, rows)
@@ -215,7 +462,22 @@ class RadiusPartitioner(_Centered):
         return labels, self.centers_
 
     def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the nearest leader within the radius, or a new cluster, and the distance to it."""
+        """Return the nearest leader within the radius, or a new cluster, and the distance to it.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        distances : float64 array (n_rows,)
+            The distance of each row to its center.
+        """
         labels, distances = super().predict_with_distances(rows, ground)
         near = distances <= self.radius
         return known_or_new(np.where(near, labels, np.int32(-1)), len(self.centers_)), np.where(near, distances, 0.0)

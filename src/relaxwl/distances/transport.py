@@ -108,7 +108,19 @@ class GroundCost:
         return self.between(np.arange(self.n_points + 1), np.array([self.n_points])).ravel()
 
     def between(self, points: NDArray[np.integer], others: NDArray[np.integer]) -> Float64:
-        """Return the costs of all ``points`` to all ``others``."""
+        """Return the costs of all ``points`` to all ``others``.
+
+        Parameters
+        ----------
+        points : int array
+            Points.
+        others : int array
+            Other points.
+
+        Returns
+        -------
+        float64 array (n points, n others)
+        """
         if self.edges is None or self.parts is None:
             return np.asarray(self.children[np.ix_(points, others)], np.float64)
         (edges, children), (other_edges, other_children) = self.parts[:, points], self.parts[:, others]
@@ -117,7 +129,17 @@ class GroundCost:
         return distances
 
     def in_type(self, dtype: np.dtype[Any]) -> "GroundCost":
-        """Return whole costs in the type of the distances: one type a level keeps the compiled versions few."""
+        """Return whole costs in the type of the distances: one type a level keeps the compiled versions few.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Type of the distances.
+
+        Returns
+        -------
+        GroundCost
+        """
         kept = dtype if dtype.kind == "u" else None
         converted: dict[str, Any] = {
             name: np.ascontiguousarray(costs, np.float64 if name == "roots" else kept)

@@ -121,9 +121,9 @@ class ClusterLevel:
         """Return the exact distances between the centers; None where clusters have no centers."""
         if self.described is None:
             return None
-        fed = self.described.fed
-        if fed is not None and fed.known is self.described.centers and fed.distances is not None:
-            return np.asarray(fed.distances[:-1, :-1])
+        lower = self.described.lower
+        if lower is not None and lower.known is self.described.centers and lower.distances is not None:
+            return np.asarray(lower.distances[:-1, :-1])
         return center_costs(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
 
 

@@ -369,7 +369,7 @@ def averaged(start, stop, adjacency, vectors, out):
 
 @njit(nogil=True, cache=True)
 def row_hashes(vectors):
-    """Return uint64 (n,): a number for each row of whole numbers, spread evenly and told by its content alone."""
+    """Return uint64 (n,): a number for each row of whole numbers, spread evenly, a function of its content alone."""
     hashes = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
     for row in range(len(vectors)):
         state = hashes[row]

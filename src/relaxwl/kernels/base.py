@@ -40,13 +40,22 @@ class GraphKernel(GraphEstimator):
     among settings there are two steps, so that one fit and one pass over the graphs serve them all: :meth:`prepare` (or
     :meth:`fit_prepare`) returns the graphs as the kernel sees them, and :meth:`compare` makes a Gram matrix of them for
     each setting that the fit covers, such as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian one.
+
+    See Also
+    --------
+    CountKernel : Kernels with explicit features.
     """
 
     takes_directed: bool = False
     directed_: bool = False  # models of old files have never met other graphs
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part, such as ``edge_labels``; the rest is warned of."""
+        """Return which labels and attributes of graphs take part, such as ``edge_labels``; the rest is warned of.
+
+        Returns
+        -------
+        frozenset of str
+        """
         return frozenset({"node_labels"})
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -96,15 +105,42 @@ class GraphKernel(GraphEstimator):
         return self.compare(self.fit_prepare(X))[0]
 
     def variations(self) -> list[Settings]:
-        """Return the settings that one fit covers: parameters that :meth:`compare` takes other values of."""
+        """Return the settings that one fit covers: parameters that :meth:`compare` takes other values of.
+
+        Returns
+        -------
+        list of dict
+        """
         return [{}]
 
     def prepare(self, X: Any) -> Any:
-        """Return graphs as :meth:`compare` takes them; the form depends on the kernel."""
+        """Return graphs as :meth:`compare` takes them; the form depends on the kernel.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        graphs
+            As :meth:`compare` takes them.
+        """
         return check_graphs(self, X)
 
     def fit_prepare(self, X: Any) -> Any:
-        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
+        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        graphs
+            As :meth:`compare` takes them.
+        """
         graphs = as_collection(X)
         return self.fit(graphs).prepare(graphs)
 
@@ -131,6 +167,18 @@ class GraphKernel(GraphEstimator):
         """Return, for each of the settings, the similarity of each graph with itself.
 
         ``x`` is what :meth:`prepare` returned. What was not met in fitting is included, as it is in a graph's norm.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays (n_graphs,)
+            One for each of the settings.
         """
         parts = [self.compare(x[start:stop], None, settings) for start, stop in spans(len(x), OWN_AT_ONCE)]
         return [
@@ -164,6 +212,10 @@ class CountKernel(TransformerMixin, GraphKernel):
     Subclasses say how graphs become counts (``_fit_counts`` and ``_counts``, one :class:`Counts` a depth) and what the
     columns are called (``_column_names``); everything that users call is here. ``unary_`` holds, for each depth, the
     steps of the unary code (see :mod:`relaxwl.kernels.unary`), which depend on the counts of the fit.
+
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : An example.
     """
 
     unary_: list[tuple[Int64, Float64]]
@@ -179,7 +231,12 @@ class CountKernel(TransformerMixin, GraphKernel):
     sparse_output: bool = True
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part."""
+        """Return which labels and attributes of graphs take part.
+
+        Returns
+        -------
+        frozenset of str
+        """
         return super().uses() | ({"edge_labels"} if self.edge_labels else set())
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
@@ -259,7 +316,17 @@ class CountKernel(TransformerMixin, GraphKernel):
         return X.transform_by(self) if hasattr(X, "transform_by") else self._output(self.sparse_features(X))
 
     def sparse_features(self, X: Any) -> csr_array:
-        """Return what :meth:`transform` returns for graphs in memory, always as a sparse array."""
+        """Return what :meth:`transform` returns for graphs in memory, always as a sparse array.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        csr_array (n_graphs, n_features) of float64
+        """
         self._check_explicit()
         return self._features(self._apply(X))
 
@@ -318,11 +385,28 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self.unary_
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+        """
         return self.compare(self._apply(X), None if Y is None else self._apply(Y))[0]
 
     def variations(self) -> list[Settings]:
-        """Return the depths from 0 to ``max_depth``; ``similarity`` may vary too."""
+        """Return the depths from 0 to ``max_depth``; ``similarity`` may vary too.
+
+        Returns
+        -------
+        list of dict
+        """
         return [{"max_depth": depth} for depth in range(self.max_depth + 1)]
 
     def prepare(self, X: Any) -> list[Counts]:
@@ -342,13 +426,39 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self._apply(X)
 
     def fit_prepare(self, X: Any) -> list[Counts]:
-        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass."""
+        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of Counts
+            One for each depth.
+        """
         return self._fit(X)
 
     def compare(
         self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
     ) -> list[Float64]:
-        """Return a Gram matrix for each of the settings: the kernel cut at a ``max_depth``, with a ``similarity``."""
+        """Return a Gram matrix for each of the settings: the kernel cut at a ``max_depth``, with a ``similarity``.
+
+        Parameters
+        ----------
+        x : list of Counts
+            Counts of the graphs, as :meth:`prepare` returns them.
+        y : list of Counts, optional
+            Counts of the graphs to compare with; by default ``x``.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each of the settings.
+        """
         self._check_settings(settings, "max_depth", "similarity")
         last = len(x) - 1
         wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth", last)) for setting in settings]
@@ -366,7 +476,20 @@ class CountKernel(TransformerMixin, GraphKernel):
         return [found[key] for key in wanted]
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return the similarity of each graph with itself, for ``max_depth`` and ``similarity`` of each setting."""
+        """Return the similarity of each graph with itself, for ``max_depth`` and ``similarity`` of each setting.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays (n_graphs,)
+            One for each of the settings.
+        """
         self._check_settings(settings, "max_depth", "similarity")
         return [
             self._own(x[: setting.get("max_depth", len(x) - 1) + 1], setting.get("similarity", self.similarity))
@@ -385,6 +508,20 @@ class CountKernel(TransformerMixin, GraphKernel):
         """Return weighted counts of all depths as a similarity takes them, and that of each graph with itself.
 
         The latter are Σ counts for minima and Σ counts² for the dot product, what was not met in fitting included.
+
+        Parameters
+        ----------
+        counts : list of Counts
+            Counts at each depth, as :meth:`prepare` returns them.
+        similarity : {"dot", "intersection", "tanimoto"}
+            The similarity.
+
+        Returns
+        -------
+        matrix : csr_array (n_graphs, n_columns)
+            Weighted counts.
+        own : float64 array (n_graphs,)
+            Similarity of each graph with itself.
         """
         check_choice("similarity", similarity, SIMILARITIES)
         joined = self._joined(counts, minimum=similarity != "dot")

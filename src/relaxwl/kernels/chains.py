@@ -51,7 +51,7 @@ MANY, CHILD_BYTES = 1e6, 64
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where nodes fall at one depth of one partition.
+    """The trees of nodes and their clusters, at one depth of one partition.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Partition:
         Largest distance of a tree of the cluster to its center.
     examples : int64 array (k, 5, 2)
         Members (graph, node) nearest to the center; -1 where there are fewer.
-    fed : LowerLevel or None
+    lower : LowerLevel or None
         The rows that the next depth is made of; None at the last depth.
     """
 
@@ -163,7 +163,7 @@ class Partition:
     index: int
     partitioner: Partitioner = field(repr=False)
     centers: TreeRows
-    fed: LowerLevel | None = field(repr=False)
+    lower: LowerLevel | None = field(repr=False)
     trees: Trees = field(repr=False)
     members_: Any = field(repr=False)
 
@@ -174,7 +174,7 @@ class Partition:
 
     def to_state(self) -> dict[str, Any]:
         """Return the state for a model file."""
-        names = ("depth", "index", "partitioner", "centers", "fed")
+        names = ("depth", "index", "partitioner", "centers", "lower")
         return {name: getattr(self, name) for name in names} | {"drawn": self.trees.rows, "summary": self.summary}
 
     def __len__(self) -> int:
@@ -272,7 +272,7 @@ def fit_chain(
     generators: Generators,
     max_depth: int,
     *,
-    feed_clusters: bool,
+    use_clusters: bool,
     n_jobs: int | None = None,
     first: int = 0,
 ) -> Iterator[list[Fitted]]:
@@ -289,8 +289,8 @@ def fit_chain(
     generators : callable
         ``generators(depth, i)`` returns the random numbers of the i-th of them.
     max_depth : int
-    feed_clusters : bool
-        Whether clusters feed the next depth (then there is one partition a chain), or the trees themselves.
+    use_clusters : bool
+        Whether the next depth is refined from clusters (then there is one partition a chain), or from the trees.
     n_jobs : int, optional
         Number of threads of this process.
     first : int
@@ -309,22 +309,22 @@ def fit_chain(
         ground = ground_of(below.distances, costs)
         fit = partial(_fitted, level, ground, partitioners, partial(generators, depth), n_jobs)
         found = map_long(fit, range(len(partitioners)), n_jobs)
-        fed, deeper = None, [partitioner for later in every[depth + 1 :] for partitioner in later]
-        if deeper and not feed_clusters:
-            fed = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
+        lower, deeper = None, [partitioner for later in every[depth + 1 :] for partitioner in later]
+        if deeper and not use_clusters:
+            lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
         elif deeper:
             measured = any(looks_at_distances(partitioner) for partitioner in deeper)
-            fed = LowerLevel(found[0][0], center_costs(found[0][0], ground, n_jobs) if measured else None)
+            lower = LowerLevel(found[0][0], center_costs(found[0][0], ground, n_jobs) if measured else None)
         fitted = []
         for place, (partitioner, (centers, placed)) in enumerate(zip(partitioners, found, strict=True)):
             drawn = Trees(_drawn(level, centers, placed), encoder.roots, encoder.edges.names, below.trees)
-            partition = Partition(depth, first + place, partitioner, centers, fed, drawn, placed.members)
+            partition = Partition(depth, first + place, partitioner, centers, lower, drawn, placed.members)
             fitted.append(Fitted(partition, level.node_ids(placed), level.n_rows))
-        if fed is not None:
+        if lower is not None:
             trees = fitted[0].partition.trees
-            trees = trees if feed_clusters else replace(trees, rows=fed.known, built={})
-            ids = fitted[0].ids if feed_clusters else level.node_ids()
-            below = _Assigned(ids, len(fed.known), fed.distances, trees)
+            trees = trees if use_clusters else replace(trees, rows=lower.known, built={})
+            ids = fitted[0].ids if use_clusters else level.node_ids()
+            below = _Assigned(ids, len(lower.known), lower.distances, trees)
         del level, found, placed  # what lies with the workers is let go before the next depth
         yield fitted
 
@@ -386,7 +386,7 @@ def apply_chain(
     levels: list[list[Partition]],
     encoded: Encoded,
     *,
-    feed_clusters: bool,
+    use_clusters: bool,
     n_jobs: int | None = None,
     measured: bool = True,
 ) -> Iterator[list[Assignment]]:
@@ -397,7 +397,7 @@ def apply_chain(
     """
     below = _Assigned(np.empty(0, np.int32), 0, np.zeros((1, 1)))
     known_distances = (
-        _measured(levels, encoded, n_jobs) if measured else [_fed_of(level).distances for level in levels[:-1]]
+        _measured(levels, encoded, n_jobs) if measured else [_lower_of(level).distances for level in levels[:-1]]
     )
     for depth, level in enumerate(levels):
         rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs)
@@ -409,33 +409,33 @@ def apply_chain(
         yield found
         if depth + 1 == len(levels):
             return
-        known = _fed_of(level).known
-        if feed_clusters:
+        known = _lower_of(level).known
+        if use_clusters:
             row_ids = _without_gaps(found[0].labels, len(known))
         else:
             row_ids = known_or_new(known.locate(rows), len(known))
         before = known_distances[depth]
-        if feed_clusters:
+        if use_clusters:
             known = known.measures()
         distances = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
         below = _Assigned(row_ids[row_of_node], len(known), distances)
 
 
-def _fed_of(level: list[Partition]) -> LowerLevel:
-    fed = level[0].fed
-    assert fed is not None, "only the last depth feeds nothing"
-    return fed
+def _lower_of(level: list[Partition]) -> LowerLevel:
+    lower = level[0].lower
+    assert lower is not None, "only the last depth has none"
+    return lower
 
 
 def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | None) -> list[Any]:
-    """Return the distances between what each level but the last feeds, computing what was left out in fitting."""
+    """Return the distances below each level but the first, computing those that fitting left out."""
     found: list[Any] = [np.zeros((1, 1))]
     for level in levels[:-1]:
-        fed = _fed_of(level)
-        if fed.distances is None:
-            found.append(center_costs(fed.known, ground_of(found[-1], encoded), n_jobs))
+        lower = _lower_of(level)
+        if lower.distances is None:
+            found.append(center_costs(lower.known, ground_of(found[-1], encoded), n_jobs))
         else:
-            found.append(fed.distances)
+            found.append(lower.distances)
     return found[1:]
 
 
@@ -454,7 +454,7 @@ def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tupl
 
 
 def _checked_distances(distances: Any, rows: TreeRows) -> Float64 | None:
-    """Return distances that were told for each row; None if they are not such."""
+    """Return the distances of a partitioner for each row; None if they are none."""
     if not (isinstance(distances, np.ndarray) and distances.shape == (len(rows),) and distances.dtype.kind == "f"):
         return None
     return distances
@@ -472,19 +472,19 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 
 
 def ground_of(
-    fed: NDArray[Any] | UniformCosts | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None
+    lower: NDArray[Any] | UniformCosts | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None
 ) -> GroundCost:
-    """Return the ground over all points of what is fed (and ``new`` ones); over ⊥ alone if its distances are not known.
+    """Return the ground over all points of the depth below (and ``new`` ones); over ⊥ alone if distances are not known.
 
-    Of what is fed, the first ``n_known`` (by default all) were met in fitting; see :func:`point_parts`.
+    The first ``n_known`` children (by default all) were seen in fitting; see :func:`point_parts`.
     """
     assert encoded.root_costs is not None, "relaxed kernels have costs"
-    if fed is None:
+    if lower is None:
         return GroundCost(np.zeros((1, 1)), encoded.root_costs)
     if encoded.edge_costs is None:
-        return GroundCost(fed, encoded.root_costs)
-    parts = point_parts(encoded.edge_costs, fed, encoded.n_edge_codes, n_known, new)
-    return GroundCost(fed, encoded.root_costs, encoded.edge_costs, parts)
+        return GroundCost(lower, encoded.root_costs)
+    parts = point_parts(encoded.edge_costs, lower, encoded.n_edge_codes, n_known, new)
+    return GroundCost(lower, encoded.root_costs, encoded.edge_costs, parts)
 
 
 def _covering(rows: TreeRows, below: _Assigned, encoded: Encoded) -> tuple[TreeRows, GroundCost]:
@@ -492,20 +492,22 @@ def _covering(rows: TreeRows, below: _Assigned, encoded: Encoded) -> tuple[TreeR
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.
     """
-    n_points, fed = rows.n_points, below.distances
+    n_points, lower = rows.n_points, below.distances
     is_new = rows.points >= n_points
     unknown, renamed = np.unique(rows.points[is_new], return_inverse=True)
     if len(unknown):
         points = rows.points.copy()
         points[is_new] = n_points + renamed
         rows = replace(rows, points=points, n_children=n_points + len(unknown), n_edge_codes=1)
-    if fed is None:
+    if lower is None:
         return rows, ground_of(None, encoded)
-    new = np.stack(np.divmod(unknown - n_points, max(len(fed) - 1, 1)))
-    ground = ground_of(fed, encoded, below.n_known, new)
-    if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(fed):
-        kept = np.concatenate([np.arange(below.n_known), new[1], [len(fed) - 1]])
-        shorter = replace(fed, n_labels=len(kept) - 1) if isinstance(fed, UniformCosts) else fed[np.ix_(kept, kept)]
+    new = np.stack(np.divmod(unknown - n_points, max(len(lower) - 1, 1)))
+    ground = ground_of(lower, encoded, below.n_known, new)
+    if encoded.edge_costs is None and len(unknown) + below.n_known + 1 < len(lower):
+        kept = np.concatenate([np.arange(below.n_known), new[1], [len(lower) - 1]])
+        shorter = (
+            replace(lower, n_labels=len(kept) - 1) if isinstance(lower, UniformCosts) else lower[np.ix_(kept, kept)]
+        )
         ground = replace(ground, children=shorter)
     return rows, ground
 
@@ -529,14 +531,14 @@ def center_costs(centers: TreeRows, ground: GroundCost, n_jobs: int | None) -> F
 
 
 def _extended(
-    fed: NDArray[Any] | UniformCosts,
+    lower: NDArray[Any] | UniformCosts,
     known: TreeRows,
     rows: TreeRows,
     ids: Int32,
     ground: GroundCost,
     n_jobs: int | None,
 ) -> NDArray[Any] | UniformCosts:
-    """Return the distances between what was fed in fitting and the new ids, ⊥ last.
+    """Return the distances between the ids of fitting and the new ones, ⊥ last.
 
     New ids (from ``len(known)`` on, without gaps) stand for rows as they are (for the first row, where several share
     one); their distances are computed now.
@@ -545,19 +547,19 @@ def _extended(
     used, first = np.unique(ids, return_index=True)
     first = first[used >= n_known]
     if not len(first):
-        return fed
+        return lower
     new = rows.take(first)
     size = n_known + len(new)
     if leaf_costs(known, ground) and (rule := leaf_costs(new, ground)) is not None:
         return replace(rule, n_labels=size)
-    fed = np.asarray(fed)
+    lower = np.asarray(lower)
     to_known = row_distances(new, known, ground, n_jobs)
     among_new = row_distances(new, new, ground, n_jobs)
     to_blank = blank_distances(new, ground)
     blank_dtype = whole_dtype(float(to_blank.max())) if is_whole(to_blank) else np.dtype(np.float64)
-    out = np.zeros((size + 1, size + 1), np.result_type(fed, to_known, among_new, blank_dtype))
-    out[:n_known, :n_known] = fed[:-1, :-1]
-    out[-1, :n_known] = out[:n_known, -1] = fed[-1, :-1]
+    out = np.zeros((size + 1, size + 1), np.result_type(lower, to_known, among_new, blank_dtype))
+    out[:n_known, :n_known] = lower[:-1, :-1]
+    out[-1, :n_known] = out[:n_known, -1] = lower[-1, :-1]
     out[n_known:size, :n_known], out[:n_known, n_known:size] = to_known, to_known.T
     out[n_known:size, n_known:size] = among_new
     out[-1, n_known:size] = out[n_known:size, -1] = to_blank

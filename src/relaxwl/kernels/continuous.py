@@ -172,6 +172,10 @@ class ContinuousWeisfeilerLehman(CountKernel):
     centers_ : list of float32 arrays
         For each depth the centers of all partitions, in units; ``center_bounds_`` says where each partition begins.
 
+    See Also
+    --------
+    RelaxedWeisfeilerLehman : Clusters of trees of labels.
+
     Notes
     -----
     Missing values (NaN) of attributes are 0 after scaling, that is, the mean. An unseen label is no label. A node
@@ -245,7 +249,12 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return asked
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part."""
+        """Return which labels and attributes of graphs take part.
+
+        Returns
+        -------
+        frozenset of str
+        """
         asked = self._asked()
         used = {kind: kind in asked or "auto" in asked for kind in ("attributes", "labels")}
         parts = {f"node_{kind}" for kind, counts in used.items() if counts}
@@ -254,7 +263,18 @@ class ContinuousWeisfeilerLehman(CountKernel):
     # ----------------------------------------------------------------------------------------------- fitting
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+
+        Parameters
+        ----------
+        parts : Parts
+            The graphs in parts.
+
+        Returns
+        -------
+        counts : list of Counts, or None
+            Counts of the graphs at each depth, if they are in memory.
+        """
         seed = as_seed(self.random_state)
         tables = parts.each("features", table_of, parts.share(self._without_seed()))
         columns: Columns = parts.joined("extremes", Columns.join, parts.each("extremes", extremes_of, own=tables))
@@ -427,6 +447,18 @@ class ContinuousWeisfeilerLehman(CountKernel):
         """Yield, for each depth, the distinct vectors of nodes, which each node has, and where they fall.
 
         Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Yields
+        ------
+        vectors : float32 array
+            Distinct vectors of nodes.
+        of_node, clusters : int32 arrays
+            The vector of each node, and the cluster of each vector in each partition.
         """
         check_is_fitted(self)
         graphs = check_graphs(self, X)
@@ -448,7 +480,18 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return table
 
     def node_clusters(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order."""
+        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of list of int32 arrays (n_nodes,)
+            For each partition and depth.
+        """
         found = [clusters[:, of_node] for _, of_node, clusters in self.assignments(X)]
         return [[level[partition] for level in found] for partition in range(self.n_partitions)]
 
@@ -457,6 +500,17 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
         Named are the three values that are farthest from the mean, and at depths from 1 on the commonest label with its
         share. Averages of logarithms are written as what they are the logarithms of.
+
+        Parameters
+        ----------
+        depth : int
+            Depth of the vector.
+        vector : float32 array (n_features,)
+            The vector, in units, as ``centers_`` are.
+
+        Returns
+        -------
+        str
         """
         kept = np.flatnonzero(self.scales_)
         row = vector.astype(np.float64)

@@ -254,7 +254,7 @@ record(UniformCosts, n_labels=whole(), relabel=number(0), blank=number(0))
 record(LowerLevel, known=of(TreeRows), distances=optional(of((np.ndarray, UniformCosts))))
 record(
     Partition, depth=whole(MAX_DEPTH), index=whole(MAX_PARTITIONS), partitioner=of(object), centers=of(TreeRows),
-    fed=optional(of(LowerLevel)), drawn=of(TreeRows), summary=of(tuple),
+    lower=optional(of(LowerLevel)), drawn=of(TreeRows), summary=of(tuple),
 )  # fmt: skip
 record(SubtreeCounter, n_columns=whole())
 record(EdgeCounter, _ascending_keys, n_known=whole(), keys=vector(np.int64), directed=optional(of(bool)))
@@ -337,7 +337,7 @@ def _check_refinement(kernel: Any) -> None:
 
 
 def _check_relaxed(kernel: Any) -> None:
-    """Check encodings, partitions and counters: each depth against the symbols and against what it is fed."""
+    """Check encodings, partitions and counters: each depth against the symbols and against the depth below."""
     _check_encodings(kernel.root_encoding_, kernel.edge_encoding_)
     depths = {len(levels) for levels in kernel.partitions_}
     require(depths == {kernel.max_depth + 1}, f"partitions_ must all have {kernel.max_depth + 1} depths")
@@ -347,8 +347,8 @@ def _check_relaxed(kernel: Any) -> None:
     for levels, found in zip(kernel.partitions_, kernel._counters, strict=True):
         _check_numbers(found, [len(level) for level in levels])
     if not kernel.approximate:
-        fed = [{id(level.fed) for level in level_of} for level_of in zip(*kernel.partitions_, strict=True)]
-        require(all(len(one) == 1 for one in fed), "partitions_ must be fed the same trees")
+        lower = [{id(level.lower) for level in level_of} for level_of in zip(*kernel.partitions_, strict=True)]
+        require(all(len(one) == 1 for one in lower), "partitions_ must share the trees of lower levels")
 
 
 def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
@@ -367,22 +367,22 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         trees = replace(level.trees, roots=symbols, edge_labels=kernel.edge_encoding_.names, below=below)
         object.__setattr__(level, "trees", trees)
         if depth + 1 == len(levels):
-            require(level.fed is None, "the last depth must feed nothing")
+            require(level.lower is None, "the last depth must have no lower level")
             return
-        of(LowerLevel)(level.fed, "what is fed")
-        fed: Any = level.fed
+        of(LowerLevel)(level.lower, "the lower level")
+        lower: Any = level.lower
         if kernel.approximate:
-            require(fed.known is level.centers, "what is fed must be the centers")
+            require(lower.known is level.centers, "the lower level must be the centers")
         else:
-            _check_rows(fed.known, n_below * n_edges, n_roots, "what is fed")
-        n_below = len(fed.known)
-        # Distances may be left out where nobody looks at them: clusters that are single trees are found by comparing.
+            _check_rows(lower.known, n_below * n_edges, n_roots, "the lower level")
+        n_below = len(lower.known)
+        # Distances may be left out where no partitioner uses them, as where each cluster is a single tree.
         unused = kernel.approximate and all(
             type(deeper.partitioner) is IdentityPartitioner for deeper in levels[depth + 1 :]
         )
-        if not (unused and fed.distances is None):
-            _check_square(fed.distances, n_below + 1, f"the distances that depth {depth} feeds")
-        below = trees if kernel.approximate else Trees(fed.known, symbols, kernel.edge_encoding_.names, below)
+        if not (unused and lower.distances is None):
+            _check_square(lower.distances, n_below + 1, f"the distances of depth {depth}")
+        below = trees if kernel.approximate else Trees(lower.known, symbols, kernel.edge_encoding_.names, below)
 
 
 def _check_square(matrix: Any, size: int, what: str) -> None:

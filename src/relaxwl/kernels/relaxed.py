@@ -55,12 +55,12 @@ class RelaxedWeisfeilerLehman(CountKernel):
     max_depth : int
         Depth of the largest trees.
     n_partitions : int
-        Number of independent levels.
+        Number of independent partitions.
     n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these
         Number of clusters at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
         Of several, the first partition takes the first, the second the second, and so on, over and over.
     approximate : bool
-        True is R-WL*: after level a depth, trees are replaced by the centers of their clusters in all deeper trees.
+        True is R-WL*: after a depth is clustered, trees are replaced by the centers of their clusters in deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
     partitioner : object, optional
         Another way to cluster trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
@@ -79,7 +79,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Whether edge labels count.
     directions : {"both", "out", "in"}
         Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
-        enter it, or both, told apart at the cost ``edge_relabel``. Undirected graphs are not concerned.
+        enter it, or both, distinguished at the cost ``edge_relabel``. Undirected graphs are not concerned.
     base : {"subtree", "edge", "shortest-path"}
         What is counted in the graphs relabeled by clusters.
     similarity : {"dot", "intersection", "tanimoto"}
@@ -96,7 +96,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
-        Seeds the levels.
+        Seeds the partitions.
     verbose : int
         1 logs each depth, 2 also the rounds of k-means.
     sparse_output : bool
@@ -106,6 +106,11 @@ class RelaxedWeisfeilerLehman(CountKernel):
     ----------
     partitions_ : list of list of Partition
         ``partitions_[p][depth]``: the clusters, their sizes, members and centers.
+
+    See Also
+    --------
+    WeisfeilerLehman : Identical neighborhoods count as alike.
+    WassersteinKMeans : The default clustering.
 
     References
     ----------
@@ -168,13 +173,29 @@ class RelaxedWeisfeilerLehman(CountKernel):
             )
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part."""
+        """Return which labels and attributes of graphs take part.
+
+        Returns
+        -------
+        frozenset of str
+        """
         cost = EditCost() if self.cost is None else self.cost
         used = {"node_attributes": cost.uses_attributes, "edge_attributes": cost.uses_edge_attributes}
         return super().uses() | {part for part, counts in used.items() if counts}
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+
+        Parameters
+        ----------
+        parts : Parts
+            The graphs in parts.
+
+        Returns
+        -------
+        counts : list of Counts, or None
+            Counts of the graphs at each depth, if they are in memory.
+        """
         self._check_parts(parts)
         seed = as_seed(self.random_state)
         self._fit_encodings(parts, seed)
@@ -237,7 +258,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
             partial(self._make_partitioners, first),
             lambda depth, index: np.random.default_rng([seed, first + index, depth]),
             self.max_depth,
-            feed_clusters=self.approximate,
+            use_clusters=self.approximate,
             n_jobs=self.n_jobs,
             first=first,
         )
@@ -251,7 +272,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     @property
     def _encoder(self) -> Encoder:
-        """What graphs are encoded by."""
+        """The encoder of graphs."""
         roots, edges = self.root_encoding_, self.edge_encoding_
         return Encoder(roots, edges, self.directions, self.edge_labels, self.unseen)
 
@@ -291,7 +312,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """Return ``function(partition, clusters)`` per partition; ``clusters[depth]`` is the cluster of each node."""
 
         def chain_results(levels: list[list[Partition]]) -> list[Result]:
-            chain = apply_chain(levels, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs, measured=False)
+            chain = apply_chain(levels, encoded, use_clusters=self.approximate, n_jobs=self.n_jobs, measured=False)
             by_place = zip(*([found.clusters for found in level] for level in chain), strict=True)
             return [
                 function(partition.index, list(clusters))
@@ -314,6 +335,16 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
 
         Numbers from the number of clusters on are labels (or trees) that were not met in fitting.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of list of int32 arrays (n_nodes,)
+            For each partition and depth.
         """
         check_is_fitted(self)
         return self._map_clusters(lambda _, clusters: clusters, self._encoder(check_graphs(self, X)))
@@ -322,11 +353,25 @@ class RelaxedWeisfeilerLehman(CountKernel):
         """Yield each partition (or the first ``n_partitions``) at each depth, and where these graphs' nodes fall.
 
         More than :meth:`node_clusters` says: with it the distances of trees to the centers of their clusters are known.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        n_partitions : int, optional
+            Number of partitions; by default all.
+
+        Yields
+        ------
+        partition : Partition
+            The clusters.
+        assignment : Assignment
+            The trees of nodes and their clusters.
         """
         check_is_fitted(self)
         encoded = self._encoder(check_graphs(self, X))
         for chain in self._chains(n_partitions):
-            found = apply_chain(chain, encoded, feed_clusters=self.approximate, n_jobs=self.n_jobs)
+            found = apply_chain(chain, encoded, use_clusters=self.approximate, n_jobs=self.n_jobs)
             for level, assignments in zip(chain, found, strict=True):
                 yield from zip(level, assignments, strict=True)
 
@@ -344,7 +389,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
 
 class InUse(NamedTuple):
-    """What stands on nodes and edges of graphs: codes that occur, and attribute vectors."""
+    """Codes that occur on nodes and edges of graphs, and attribute vectors."""
 
     roots: Int32
     edges: Int32
@@ -443,7 +488,7 @@ def _cluster_name(partition: Partition, cluster: int) -> str:
 
 
 class Progress(ProgressBar):
-    """Progress of a fit, told after each partition; chains may be side by side."""
+    """Progress of a fit, reported after each partition; chains may be side by side."""
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
         # Deeper trees take longer, and those of depth 0 no time at all: a depth counts as much as its number.
@@ -451,6 +496,6 @@ class Progress(ProgressBar):
         super().__init__(type(kernel).__name__, total or 1.0, verbose=kernel.verbose)
 
     def step(self, partition: Partition, n_trees: int) -> None:
-        """Tell that a partition is done."""
-        told = (partition.index, partition.depth, n_trees, len(partition))
-        self.add(partition.depth, "partition %d, depth %d: %d trees in %d clusters", *told)
+        """Report that a partition is done."""
+        figures = (partition.index, partition.depth, n_trees, len(partition))
+        self.add(partition.depth, "partition %d, depth %d: %d trees in %d clusters", *figures)

@@ -42,7 +42,7 @@ class WeisfeilerLehman(CountKernel):
         Whether edge labels take part in the refinement.
     directions : {"both", "out", "in"}
         Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
-        enter it, or both, told apart. Undirected graphs are not concerned.
+        enter it, or both, distinguished. Undirected graphs are not concerned.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
@@ -59,6 +59,11 @@ class WeisfeilerLehman(CountKernel):
     ----------
     rows_ : list of TreeRows
         The distinct trees of each depth.
+
+    See Also
+    --------
+    RelaxedWeisfeilerLehman : Similar neighborhoods count as alike.
+    ContinuousWeisfeilerLehman : Nodes as vectors.
 
     References
     ----------
@@ -90,7 +95,18 @@ class WeisfeilerLehman(CountKernel):
     takes_directed = True
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`."""
+        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+
+        Parameters
+        ----------
+        parts : Parts
+            The graphs in parts.
+
+        Returns
+        -------
+        counts : list of Counts, or None
+            Counts of the graphs at each depth, if they are in memory.
+        """
         if not parts.in_memory:
             check_base(self.base)
         self.node_vocabulary_ = parts.kind.node_vocabulary
@@ -128,6 +144,16 @@ class WeisfeilerLehman(CountKernel):
 
         Trees are numbered as in ``rows_``; numbers from their number on are trees that were not met in fitting. The
         relaxed kernels have a method of this name too, with one list for each partition.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of list of int32 arrays (n_nodes,)
+            For each partition and depth.
         """
         check_is_fitted(self)
         return [list(self._node_trees(self._matched(check_graphs(self, X))))]

@@ -16,7 +16,7 @@ _SHORT = 24
 
 
 class Adjacency(NamedTuple):
-    """Who is beside whom: CSR arrays over all nodes, and the code of each edge (empty where edges do not count)."""
+    """CSR arrays over all nodes, and the code of each edge (empty where edges do not count)."""
 
     indptr: Any
     indices: Any
@@ -24,7 +24,7 @@ class Adjacency(NamedTuple):
 
 
 class SortedBy(NamedTuple):
-    """What the canonical order compares: the arrays of rows, and the number of children of each."""
+    """The arrays of rows that the canonical order compares, and the number of children of each."""
 
     roots: Any
     indptr: Any

@@ -70,7 +70,21 @@ class TreeRows:
 
     @classmethod
     def from_parts(cls, parts: list[tuple[int, Int32, Float64]], n_children: int, n_edge_codes: int = 1) -> "TreeRows":
-        """Return rows with real masses, given one by one as (root code, ascending points, masses)."""
+        """Return rows with real masses, given one by one as (root code, ascending points, masses).
+
+        Parameters
+        ----------
+        parts : list of (int, int32 array, float64 array)
+            Root code, ascending points and masses of each row.
+        n_children : int
+            Number of trees of the depth below.
+        n_edge_codes : int, default=1
+            Number of edge codes.
+
+        Returns
+        -------
+        TreeRows
+        """
         return cls(
             np.array([root for root, _, _ in parts], np.int32),
             prefix_sums(np.array([len(points) for _, points, _ in parts], np.int64)),
@@ -109,7 +123,17 @@ class TreeRows:
         return self.masses.astype(np.int32)
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of the entries of each row, also of empty ones, row by row (a running sum would lose digits)."""
+        """Sum values of the entries of each row, also of empty ones, row by row (a running sum would lose digits).
+
+        Parameters
+        ----------
+        values : array (n_entries,)
+            A value for each entry.
+
+        Returns
+        -------
+        array (n_rows,)
+        """
         sums = np.zeros(len(self), np.int64 if values.dtype.kind in "iu" else np.float64)
         filled = np.diff(self.indptr) > 0
         if filled.any():
@@ -117,16 +141,44 @@ class TreeRows:
         return sums
 
     def row(self, index: int) -> tuple[int, Int32, NDArray[Any]]:
-        """Return root code, points and counts of one row."""
+        """Return root code, points and counts of one row.
+
+        Parameters
+        ----------
+        index : int
+            Number of the row.
+
+        Returns
+        -------
+        root : int
+            Root code.
+        points, counts : arrays
+            Points and counts.
+        """
         span = slice(int(self.indptr[index]), int(self.indptr[index + 1]))
         return int(self.roots[index]), self.points[span], self.counts[span]
 
     def measures(self) -> "TreeRows":
-        """Return the same rows with real masses."""
+        """Return the same rows with real masses.
+
+        Returns
+        -------
+        TreeRows
+        """
         return replace(self, counts=self.counts.astype(np.float64))
 
     def take(self, indices: NDArray[np.integer]) -> "TreeRows":
-        """Return the rows with the given numbers, in the given order."""
+        """Return the rows with the given numbers, in the given order.
+
+        Parameters
+        ----------
+        indices : int array
+            Numbers of the rows.
+
+        Returns
+        -------
+        TreeRows
+        """
         lengths = np.diff(self.indptr)[indices]
         entries = expand_spans(self.indptr[:-1][indices], lengths)
         taken = replace(
@@ -141,13 +193,35 @@ class TreeRows:
         return taken
 
     def replaced(self, new: "TreeRows", which: Int64) -> "TreeRows":
-        """Return these rows with those numbered ``which`` taken from ``new`` (one new row for each)."""
+        """Return these rows with those numbered ``which`` taken from ``new`` (one new row for each).
+
+        Parameters
+        ----------
+        new : TreeRows
+            The new rows.
+        which : int64 array
+            Numbers of the rows that are replaced, one for each new row.
+
+        Returns
+        -------
+        TreeRows
+        """
         source = np.arange(len(self))
         source[which] = len(self) + np.arange(len(new))
         return join_rows([self, new]).take(source)
 
     def same_as(self, other: "TreeRows") -> NDArray[np.bool_]:
-        """Return which rows are equal, entry for entry, to those of ``other``."""
+        """Return which rows are equal, entry for entry, to those of ``other``.
+
+        Parameters
+        ----------
+        other : TreeRows
+            Rows over the same points.
+
+        Returns
+        -------
+        bool array (n_rows,)
+        """
         lengths = np.diff(self.indptr)
         alike = (self.roots == other.roots) & (lengths == np.diff(other.indptr))
         compared = np.flatnonzero(alike & (lengths > 0))
@@ -159,7 +233,17 @@ class TreeRows:
         return np.asarray(alike)
 
     def locate(self, other: "TreeRows") -> Int32:
-        """Return, for each row of ``other``, its number here, or -1; both must use the same points."""
+        """Return, for each row of ``other``, its number here, or -1; both must use the same points.
+
+        Parameters
+        ----------
+        other : TreeRows
+            Rows over the same points.
+
+        Returns
+        -------
+        int32 array
+        """
         return _compiled.locate_rows(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
     @property
@@ -167,7 +251,17 @@ class TreeRows:
         return _compiled.SortedBy(*self.arrays, self.degrees)
 
     def count_before(self, other: "TreeRows") -> Int64:
-        """Return how many of these rows, which must be in canonical order, stand before each row of ``other``."""
+        """Return how many of these rows, which must be in canonical order, stand before each row of ``other``.
+
+        Parameters
+        ----------
+        other : TreeRows
+            Rows over the same points.
+
+        Returns
+        -------
+        int64 array
+        """
         return _compiled.count_before(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
     def __eq__(self, other: object) -> bool:
@@ -175,7 +269,7 @@ class TreeRows:
             return NotImplemented
         if (self.n_children, self.n_edge_codes) != (other.n_children, other.n_edge_codes):
             return False
-        return all(np.array_equal(one, another) for one, another in zip(self.arrays, other.arrays, strict=True))
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in RowArrays._fields)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -61,6 +61,10 @@ class GradualWL(CountKernel):
     verbose : int
         1 logs progress.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     References
     ----------
     Bause & Kriege, Gradual Weisfeiler-Leman: slow and steady wins the race, LoG 2022, arXiv 2209.09048.
@@ -123,6 +127,16 @@ class GradualWL(CountKernel):
         """Return, as ``result[0][depth]``, the cluster of every node, all graphs' nodes in order.
 
         Numbers from the number of clusters on belong to labels that were not met in fitting.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list of list of int32 arrays (n_nodes,)
+            For each partition and depth.
         """
         check_is_fitted(self)
         graphs = as_collection(X)

@@ -56,6 +56,10 @@ class GraphletSampling(FlatFeatures):
     verbose : int
         1 logs progress.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     References
     ----------
     Shervashidze et al., Efficient graphlet kernels for large graph comparison, AISTATS 2009.

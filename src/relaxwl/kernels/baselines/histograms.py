@@ -1,4 +1,4 @@
-"""What the baselines with one explicit block of features share."""
+"""Baselines made of counts: histograms of labels, shortest paths, optimal assignment by Weisfeiler-Lehman labels."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,6 +76,10 @@ class VertexEdgeHistogram(FlatFeatures):
     verbose : int
         1 logs progress.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     References
     ----------
     Sugiyama & Borgwardt, Halting in random walk kernels, NeurIPS 2015.
@@ -103,13 +107,33 @@ class VertexEdgeHistogram(FlatFeatures):
             raise ValueError(f"gamma must be a finite number > 0 or None, not {self.gamma!r}")
 
     def variations(self) -> list[Settings]:
-        """Return the dot product (``gamma=None``) and some γ of the Gaussian kernel."""
+        """Return the dot product (``gamma=None``) and some γ of the Gaussian kernel.
+
+        Returns
+        -------
+        list of dict
+        """
         return [{"gamma": gamma} for gamma in (None, *GAMMAS)]
 
     def compare(
         self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
     ) -> list[Float64]:
-        """Return a Gram matrix for each ``gamma`` of the settings."""
+        """Return a Gram matrix for each ``gamma`` of the settings.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        y : list of Counts, optional
+            Counts of the graphs to compare with; by default ``x``.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each of the settings.
+        """
         self._check_settings(settings, "gamma")
         gammas = [setting.get("gamma", self.gamma) for setting in settings]
         products = super().compare(x, y, [{"max_depth": 0}])[0]
@@ -117,7 +141,20 @@ class VertexEdgeHistogram(FlatFeatures):
         return [products if gamma is None else np.exp(-gamma * distances) for gamma in gammas]
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return the similarity of each graph with itself, for each ``gamma`` of the settings."""
+        """Return the similarity of each graph with itself, for each ``gamma`` of the settings.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays (n_graphs,)
+            One for each of the settings.
+        """
         self._check_settings(settings, "gamma")
         gammas = [setting.get("gamma", self.gamma) for setting in settings]
         own = self._own(x, self.similarity)
@@ -201,6 +238,10 @@ class ShortestPath(FlatFeatures):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
+
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
 
     References
     ----------
@@ -288,6 +329,10 @@ class WLOptimalAssignment(WeisfeilerLehman):
         Number of threads; the result does not depend on it.
     verbose : int
         1 logs progress.
+
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
 
     References
     ----------

@@ -66,6 +66,10 @@ class OddSth(FlatFeatures):
     verbose : int
         1 logs progress every few seconds.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     References
     ----------
     Da San Martino, Navarin & Sperduti, A tree-based kernel for graphs, SDM 2012.

@@ -67,6 +67,10 @@ class PersistentWL(DepthFeatures):
     rows_ : list of TreeRows
         The distinct trees of each depth.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     References
     ----------
     Rieck, Bock & Borgwardt, A persistent Weisfeiler-Lehman procedure for graph classification, ICML 2019.

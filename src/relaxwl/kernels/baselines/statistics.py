@@ -32,7 +32,19 @@ class _StatisticsForest(GraphEstimator):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from graphs and their targets."""
+        """Learn from graphs and their targets.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : array (n_graphs,)
+            Targets.
+
+        Returns
+        -------
+        self
+        """
         graphs = as_collection(X)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary
@@ -41,7 +53,17 @@ class _StatisticsForest(GraphEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return the class or number that the forest gives each graph."""
+        """Return the class or number that the forest gives each graph.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        array (n_graphs,)
+        """
         check_is_fitted(self)
         return self.forest_.predict(self._statistics(as_collection(X)))
 
@@ -74,6 +96,10 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
     random_state : int, Generator or None
         Seeds the forest.
 
+    See Also
+    --------
+    StatisticsForestRegressor : The same for numbers.
+
     Examples
     --------
     >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
@@ -92,13 +118,43 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
         return self.forest_.classes_
 
     def predict_proba(self, X: Any) -> Float64:
-        """Return the share of trees that vote for each class: (n_graphs, n_classes)."""
+        """Return the share of trees that vote for each class: (n_graphs, n_classes).
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_classes)
+        """
         check_is_fitted(self)
         return np.asarray(self.forest_.predict_proba(self._statistics(as_collection(X))))
 
 
 class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
-    """A random forest on graph statistics, for numbers; parameters are those of the classifier."""
+    """A random forest on graph statistics, for numbers.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Number of trees.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Seeds the forest.
+
+    See Also
+    --------
+    StatisticsForestClassifier : The same for classes.
+
+    Examples
+    --------
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])] * 5)
+    >>> StatisticsForestRegressor(10, random_state=0).fit(graphs, [2.0, 3.0] * 5).predict(graphs[:2]).shape
+    (2,)
+    """
 
     def _forest(self, seed: int) -> RandomForestRegressor:
         return RandomForestRegressor(self.n_estimators, n_jobs=self.n_jobs, random_state=seed)

@@ -73,6 +73,10 @@ class WassersteinWL(GraphKernel):
     verbose : int
         1 logs progress every few seconds.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
     Notes
     -----
     Distances are defined between any two graphs, seen or not: ``fit`` learns the attributes' scale and nothing else,
@@ -103,11 +107,28 @@ class WassersteinWL(GraphKernel):
     verbose: int = 0
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part."""
+        """Return which labels and attributes of graphs take part.
+
+        Returns
+        -------
+        frozenset of str
+        """
         return super().uses() | ({"node_attributes"} if self.scheme == "continuous" else set())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the graphs and learn the scale of their attributes; ``y`` is ignored."""
+        """Check the graphs and learn the scale of their attributes; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
         self._validate_parameters()
         graphs = check_training_graphs(self, X)
         self.n_graphs_in_ = len(graphs)
@@ -121,24 +142,68 @@ class WassersteinWL(GraphKernel):
         return self
 
     def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself)."""
+        """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself).
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+        """
         check_is_fitted(self)
         x = check_graphs(self, X)
         y = None if Y is None else check_graphs(self, Y)
         return self._categorical(x, y) if self.scheme == "categorical" else self._continuous(x, y)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+        """
         return np.exp(-self.decay * self.distance_matrix(X, Y))
 
     def variations(self) -> list[Settings]:
-        """Return the λ from 10⁻⁴ to 10."""
+        """Return the λ from 10⁻⁴ to 10.
+
+        Returns
+        -------
+        list of dict
+        """
         return [{"decay": decay} for decay in DECAYS]
 
     def compare(
         self, x: GraphCollection, y: GraphCollection | None = None, settings: Sequence[Settings] = ({},)
     ) -> list[Float64]:
-        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same."""
+        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        y : GraphCollection, optional
+            The graphs to compare with; by default ``x``.
+        settings : sequence of dict
+            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each of the settings.
+        """
         self._check_settings(settings, "decay")
         distances = self.distance_matrix(x, y)
         return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
