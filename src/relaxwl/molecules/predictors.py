@@ -100,11 +100,12 @@ class MoleculePredictor(GraphPredictor):
         n_copied = int((sizes > 1).sum())
         if not n_copied:
             return report
-        spreads = [np.ptp(target.values[places == place]) for place in np.flatnonzero(sizes > 1)]
+        ordered, starts = target.values[np.argsort(places, kind="stable")], np.cumsum(sizes) - sizes
+        spreads = (np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts))[sizes > 1]
         differ = (
-            f"{sum(spread > 0 for spread in spreads)} of them with different classes"
+            f"{int((spreads > 0).sum())} of them with different classes"
             if target.classes is not None
-            else f"whose targets differ by {np.median(spreads):.3g} (median) and {max(spreads):.3g} (maximum)"
+            else f"whose targets differ by {np.median(spreads):.3g} (median) and {spreads.max():.3g} (maximum)"
         )
         note = f"{n_copied} molecules occur more than once, {differ}; an estimate that leaves one out sees its copies"
         return replace(report, warnings=(*report.warnings, note))
