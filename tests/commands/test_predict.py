@@ -190,3 +190,14 @@ def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
     assert lines[0].startswith("graph,prediction,probability of ")
     assert lines[0].endswith(",novelty")
     assert main(["predict", model, "nowhere.zip", "-o", table]) == 2
+
+
+def test_shards_are_fitted_one_at_a_time(tmp_path, capsys):
+    shards, path, output = tmp_path / "s.shards", tmp_path / "model.rwl", tmp_path / "predictions.csv"
+    assert main(["shard", "egonets-1", "-o", str(shards), "--graphs-per-shard", "90", "--quiet"]) == 0
+    assert main(["fit", str(shards), "-o", str(path), "--quiet"]) == 0
+    assert "a linear model on features" in capsys.readouterr().out
+    assert main(["predict", str(path), "egonets-1", "-o", str(output), "--quiet"]) == 0
+    assert len(read(output)) == 200
+    assert main(["fit", str(shards), "-o", str(tmp_path / "no.rwl"), "--validate", "random"]) == 2
+    assert "is a folder of shards: --validate needs a table" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import csv
 import io
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError, in_options
 from relaxwl.commands.sources import Columns, MoleculeSource, Source, open_source, whole_numbers
 from relaxwl.datasets.molecules import read_targets
+from relaxwl.datasets.smiles import MoleculeCollection
+from relaxwl.distributed.shards import MANIFEST, ShardedCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.learning.scoring import get_score
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
@@ -32,6 +35,9 @@ N_NEAREST = 3
 
 def run_fit(arguments: Namespace, console: Console) -> None:
     """Fit a classifier or a regressor and save it."""
+    if Path(arguments.dataset, MANIFEST).exists():
+        _fit_shards(arguments, console)
+        return
     source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments), several=True)
     task, y = _task(arguments.task, source, arguments.skip_targets, console)
     get_score(arguments.scoring, task)
@@ -104,6 +110,25 @@ def _validated(model: Any, source: Source, y: Any, how: str) -> tuple[float, int
     other.fit(_objects(model, source, training), part(training))
     score = other.score(_objects(model, source, held_out), part(held_out))
     return float(score), len(held_out), "of other scaffolds" if how == "scaffold" else "chosen at random"
+
+
+def _fit_shards(arguments: Namespace, console: Console) -> None:
+    """Fit a linear model to a folder of shards, which are read one at a time, and save it."""
+    shards = ShardedCollection.open(arguments.dataset)
+    if arguments.validate is not None or shards.manifest.target is None:
+        problem = "has no targets" if arguments.validate is None else "is a folder of shards: --validate needs a table"
+        raise UserError(f"{arguments.dataset} {problem}")
+    is_number = shards.manifest.target == "f" if arguments.task == "auto" else arguments.task == "regression"
+    kinds = MOLECULES if isinstance(shards[0], MoleculeCollection) else GRAPHS
+    options = {"scoring": arguments.scoring, "n_jobs": arguments.jobs, "random_state": arguments.seed}
+    model = kinds["regression" if is_number else "classification"](**options, verbose=console.verbose)
+    console.note(f"{arguments.dataset}: {shards!r}")
+    with console.bar(arguments.dataset):
+        model.fit(shards)
+    model.set_params(verbose=0).save(arguments.output)
+    report = model.report_
+    data = {"output": arguments.output, "seconds": report.seconds, "chosen": report.chosen, "score": report.score}
+    console.result(f"{in_options(str(report))}\nthe model is {arguments.output}", data)
 
 
 def run_predict(arguments: Namespace, console: Console) -> None:
