@@ -72,6 +72,7 @@ def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) 
     views: list[Any] = blocks.views
     molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
     features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
+    features.sort_indices()  # sums go through them in order
     if folder is None:
         return features
     for name in ("data", "indices", "indptr"):
