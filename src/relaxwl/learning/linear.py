@@ -82,7 +82,7 @@ def squares_of(features: csr_array, weights: Float64) -> Float64:
 def losses_of(features: csr_array, task: Task, models: Models) -> tuple[Float64, Float64]:
     """Return the loss of each model, and its gradient, without penalties."""
     values = values_of(features, models.coefficients)
-    targets = task.targets[:, models.outputs]
+    targets = np.ascontiguousarray(task.targets[:, models.outputs])  # sums depend on the layout
     weights = task.weights[:, None] * (task.folds[:, None] != models.folds)
     gaps = np.maximum(1 - targets * values, 0) if task.loss == "hinge" else targets - values
     weighted = weights * gaps
