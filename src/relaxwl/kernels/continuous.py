@@ -72,7 +72,7 @@ fitted(
 )  # fmt: skip
 
 
-class Columns(NamedTuple):
+class ColumnRanges(NamedTuple):
     """Columns of some graphs before scaling: names, extremes (NaN for none), codes of labels, and number of nodes."""
 
     names: list[str]
@@ -82,7 +82,7 @@ class Columns(NamedTuple):
     n_nodes: int
 
     @classmethod
-    def join(cls, parts: "list[Columns]") -> "Columns":
+    def join(cls, parts: "list[ColumnRanges]") -> "ColumnRanges":
         """Put those of parts of the graphs together."""
         parts = [part for part in parts if part.n_nodes] or parts[:1]
         return cls(
@@ -277,7 +277,9 @@ class ContinuousWeisfeilerLehman(CountKernel):
         """
         seed = as_seed(self.random_state)
         tables = parts.each("features", table_of, parts.share(self._without_seed()))
-        columns: Columns = parts.joined("extremes", Columns.join, parts.each("extremes", extremes_of, own=tables))
+        columns: ColumnRanges = parts.joined(
+            "extremes", ColumnRanges.join, parts.each("extremes", extremes_of, own=tables)
+        )
         found = parts.each("sums", sums_of, parts.share(columns), own=tables)
         self._scale(columns, parts.joined("sums", join_sums, found), parts.kind.node_vocabulary)
         self.centers_: list[NDArray[np.float32]] = []
@@ -319,7 +321,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             parts.append(found[:, [list(STRUCTURE).index(name) for name in wanted]])
         return np.hstack(parts), names + wanted
 
-    def _scale(self, columns: Columns, sums: list[list[int]], vocabulary: tuple[Any, ...] | None) -> None:
+    def _scale(self, columns: ColumnRanges, sums: list[list[int]], vocabulary: tuple[Any, ...] | None) -> None:
         """Learn what columns are multiplied with, which are dropped, and which labels take part."""
         if columns.n_nodes == 0:
             raise ValueError("the graphs have no nodes: there is nothing to fit")
@@ -601,14 +603,14 @@ def table_of(part: Part, kernel: ContinuousWeisfeilerLehman) -> Table:
     return part.prepared(prepare)
 
 
-def extremes_of(part: Part, found: Table) -> Columns:
+def extremes_of(part: Part, found: Table) -> ColumnRanges:
     """Return what scaling needs to know first."""
     table, names, codes = found
     lowest, highest = (best.reduce(table, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
-    return Columns(names, lowest, highest, codes, len(table))
+    return ColumnRanges(names, lowest, highest, codes, len(table))
 
 
-def sums_of(part: Part, found: Table, columns: Columns) -> list[list[int]]:
+def sums_of(part: Part, found: Table, columns: ColumnRanges) -> list[list[int]]:
     """Return the sums of the columns of a part of the graphs."""
     return column_sums(found[0], columns) if len(found[0]) else [[0, 0, 0]] * len(columns.names)
 
@@ -628,7 +630,7 @@ def join_samples(parts: list[list[Vectors]]) -> list[Vectors]:
     return [Vectors.join(of) for of in zip(*parts, strict=True)]
 
 
-def column_sums(table: Float64, columns: Columns) -> list[list[int]]:
+def column_sums(table: Float64, columns: ColumnRanges) -> list[list[int]]:
     """Return, for each column, how many values there are, their sum, and that of their squares.
 
     A value is counted in steps of the column's range from the lowest one on, so that sums are exact: those of parts of

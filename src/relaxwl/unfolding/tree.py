@@ -243,7 +243,7 @@ class UnfoldingTree:
         >>> print(tree)
         C(-:H,=:"7",=:"a (b)")
         """
-        return _Parser(text).tree()
+        return _TreeParser(text).tree()
 
     def __str__(self) -> str:
         if self.size > MAX_WRITTEN_SIZE:
@@ -577,7 +577,7 @@ def _written(label: Label) -> str:
     return label if bare else json.dumps(label, ensure_ascii=False)
 
 
-class _Parser:
+class _TreeParser:
     """Reads the notation of :meth:`UnfoldingTree.parse` from left to right."""
 
     def __init__(self, text: str) -> None:
