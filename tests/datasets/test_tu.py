@@ -304,6 +304,14 @@ MALFORMED = {
     "word before ragged": ({"node_attributes": "1.5\nx\n1, 2\n"}, r"node_attributes.txt, line 2: 'x' is not a number"),
     "class of two columns": ({"graph_labels": "1, 2\n1, 2\n"}, r"graph_labels.txt, line 1: '1, 2' has 2 columns"),
     "nan": ({"node_attributes": "1\n2\nNaN\n4\n5\n6\n"}, r"node_attributes.txt, line 3: 'NaN' holds .* not finite"),
+    "underflow": (
+        {"node_labels": "1\n2\n3\n1e-400\n5\n6\n"},
+        r"node_labels.txt, line 4: '1e-400' does not hold integers",
+    ),
+    "no zero": (
+        {"node_labels": f"0.0\n0\n-0\n+0e5\n5\n0.{'0' * 400}1\n"},
+        r"node_labels.txt, line 6: .* hold integers",
+    ),
     "infinity": ({"edge_attributes": "1\n" * 7 + "1e999"}, r"edge_attributes.txt, line 8: '1e999' holds"),
     "conflicting labels": (
         {"edge_labels": "1\n9\n2\n2\n1\n1\n0\n0\n"},

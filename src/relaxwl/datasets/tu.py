@@ -381,6 +381,11 @@ class _Table:
         values = self._floats(n_columns)
         fits = np.isfinite(values) & (np.abs(values) < MAX_EXACT_INTEGER)
         integral = fits & (np.floor(values, where=fits, out=np.zeros_like(values)) == values)
+        # A zero that is no zero: 1e-400 has a digit in its mantissa.
+        lines = self._raw.split(b"\n") if (values == 0).any() else []
+        for row, column in np.argwhere(values == 0).tolist():
+            mantissa = lines[row].split(b",")[column].lower().partition(b"e")[0]
+            integral[row, column] = not mantissa.strip(b" \t\r+-.0")
         for row in np.flatnonzero(~integral.all(axis=1))[:1]:
             problem = "does not hold integers" if fits[row].all() else "holds a number that is too large or infinite"
             raise self.fail(row, f"{self._line(row)!r} {problem}")
