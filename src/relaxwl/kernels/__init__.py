@@ -3,10 +3,10 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.kernels.registry import get_kernel, kernel_names, load_kernel
 
 if TYPE_CHECKING:
+    from relaxwl._execution import TimeLimitReached, time_limit
     from relaxwl.kernels import baselines
     from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
     from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
@@ -23,6 +23,8 @@ def __getattr__(name: str) -> object:
     # Imported when first used: the registry, which the command line reads for its help, does without numerics.
     if name == "baselines":
         return _import_module("relaxwl.kernels.baselines")
+    if name in ("TimeLimitReached", "time_limit"):
+        return getattr(_import_module("relaxwl._execution"), name)
     kind = name.removesuffix("WeisfeilerLehman")
     if kind != name and kind in _MODULES:
         return getattr(_import_module(f"relaxwl.kernels.{_MODULES[kind]}"), name)
