@@ -182,8 +182,13 @@ class MoleculePredictor(GraphPredictor):
                 for atoms in ATOMS
             ],
         }  # fmt: skip
-        views = [view for name in VIEWS if name in self.views for view in made[name]]
-        return [*views, *([extra_view()] if objects.extra is not None else [])], [NO_MATRICES.format(self.things)]
+        # Beside WL relaxed kernels change predictions of molecules little and cost more than all other views.
+        names = [name for name in VIEWS if name in self.views and (name != "relaxed" or "wl" not in self.views)]
+        views = [view for name in names for view in made[name]]
+        notes = [NO_MATRICES.format(self.things)]
+        if len(names) < len(set(self.views)):
+            notes.append("left out of the linear model: R-WL*, which adds little to WL on molecules")
+        return [*views, *([extra_view()] if objects.extra is not None else [])], notes
 
 
 class MoleculeRegressor(MoleculePredictor, GraphRegressor):
