@@ -41,7 +41,7 @@ def test_graphs_are_read_as_the_parameters_say():
 def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
     predictor = GraphRegressor()
     assert not predictor._is_large(len(GRAPHS))
-    monkeypatch.setattr(base, "available_memory", lambda: 1000.0)
+    monkeypatch.setattr(base, "physical_memory", lambda: 1000.0)
     assert predictor._is_large(len(GRAPHS))
     monkeypatch.undo()
     monkeypatch.setattr(base, "LINEAR_FROM", len(GRAPHS) - 1)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import Deadline, spans
-from relaxwl._memory import MEMORY_SHARE, MemoryRefusal, available_memory
+from relaxwl._memory import MEMORY_SHARE, MemoryRefusal, physical_memory
 from relaxwl._progress import report
 from relaxwl._validation import (
     GraphEstimator,
@@ -352,9 +352,9 @@ class GraphPredictor(GraphEstimator):
         return views, left_out
 
     def _is_large(self, n_objects: int) -> bool:
-        """Say whether there are too many objects for Gram matrices, in memory or in time."""
+        """Say whether there are too many objects for Gram matrices; what is free at the moment does not count."""
         needed = 8.0 * N_MATRICES * n_objects**2
-        return n_objects > LINEAR_FROM or needed > MEMORY_SHARE * available_memory()
+        return n_objects > LINEAR_FROM or needed > MEMORY_SHARE * physical_memory()
 
     def _fit_blocks(self, objects: Objects) -> dict[str, Float64]:
         """Fit all kernels, without targets; return the Gram matrix of each block."""
