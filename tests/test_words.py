@@ -16,10 +16,10 @@ CODE = [path for ending in ("py", "js", "html", "css") for path in sorted((ROOT 
 # What must not be written, and what is written instead. The class brackets keep a renaming script off these lines.
 SPELLING = {
     r"vert[e]x|vert[i]ces": "node",
-    r"neighbo[u]r|behavio[u]r|colo[u]r(?!s\.CSS)|favo[u]r": "neighbor, behavior, color, favor",
+    r"neighbo[u]r|behavi[o]ur|colo[u]r(?!s\.CSS)|favo[u]r": "neighbor, behavior, color, favor",
     r"(?:bary|\b)cent[r]e": "center",
     r"label[l](?:ed|ing)": "labeled, relabeled, unlabeled",
-    r"(?:normal|quant|standard|optim|recogn|neutral|summar|initial)i[s](?:e|ed|es|ing|ation)\b": "normalize, …",
+    r"(?:normal|quant|standard|optim|recogn|neutral|su[m]mar|initial)i[s](?:e|ed|es|ing|ation)\b": "normalize, …",
     r"learn[t]\b|licen[c]e\b": "learned, license",
 }
 PRIVATE = {
@@ -30,9 +30,9 @@ PRIVATE = {
     r"refuse_beyond_memor[y]|complai[n]|stranger[s]\b|\badmi[t]\b|rooms of the hous[e]": "a plain name",
     r"\b(?:Trie[d]|GivenU[p]|Keepe[r]|Her[e])\(": "Trial, FailedRun, RecordKeeper, LocalTasks",
     r"groups? of (?:trees|neighborhoods|similar)|grouping[s]?\b": "cluster, partition",
-    r"deare[r]|mend[s]\b|as many as pa[y]|not to be ha[d]|goes on wher[e]|without an answe[r]": "plain words",
+    r"deare[r]|mend[s]\b|as many as pa[y]|not to be ha[d]|go[e]s on where|without a[n] answer": "plain words",
 }
-PROSE = {r"hones[t]|stranger tha[n]|largest clas[s]": "plain words"}
+PROSE = {r"hones[t]|stra[n]ger than|largest clas[s]": "plain words"}
 # Names of classes and files, and outputs, are not prose.
 NAMES = re.compile(
     r"```text\n.*?^```|`[^`\n]+`|VertexEdgeHistogram|VertexHistogram|[Vv]ertex[-/ ]edge|says vertex for node",
