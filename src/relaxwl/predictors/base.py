@@ -64,7 +64,7 @@ SPLIT_SHARE = 0.25
 
 
 class GraphPredictor(GraphEstimator):
-    """What does not depend on what is predicted; see :class:`GraphClassifier` and :class:`GraphRegressor`.
+    """Base class of predictors; see :class:`GraphClassifier` and :class:`GraphRegressor`.
 
     Subclasses for other objects than graphs say how these are read (``_objects``) and which views they bring
     (``_views``).
@@ -111,7 +111,8 @@ class GraphPredictor(GraphEstimator):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._started = time.perf_counter()
         self._validate_parameters()
@@ -219,11 +220,21 @@ class GraphPredictor(GraphEstimator):
             self._blocks.keep(used or self._blocks.names)
 
     def novelty(self, X: Any) -> Float64:
-        """Say how far objects lie from those of the fit, so that one sees when a prediction is a guess.
+        """Return how far objects are from those of the fit.
 
         The distances of a graph's neighborhoods to the centers of their clusters, in units of what 95 % of the fitted
-        graphs stay below: a graph with a value above 1 is stranger than these. NaN where no kernel with such centers
+        graphs stay below: a graph with a value above 1 is farther than these. NaN where no kernel with such centers
         fitted into memory.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+
+        Returns
+        -------
+        float64 array (n_objects,)
+            The distances; above 1, a prediction is uncertain.
         """
         check_is_fitted(self)
         graphs = self._objects(X, None).graphs
@@ -274,14 +285,27 @@ class GraphPredictor(GraphEstimator):
         return np.concatenate(distances), np.concatenate(indices)
 
     def explain(self, X: Any, extra: Any = None, target: Any = None, additive: bool = False) -> list[NodeEffects]:
-        """Return, for each object, what its nodes do to what is predicted for it.
-
-        ``target`` names one of several targets, or its number. ``additive`` asks for effects that add up to the
-        prediction, which only those of linear models (of many objects) do; of other models it is refused.
+        """Return the effect of each node on the prediction, for each object.
 
         The effect of a node is the change of the predicted number, or of the decision for the predicted class, when its
         counts are taken out; see :class:`relaxwl.predictors.NodeEffects`, which also says when effects add up.
         :func:`relaxwl.reports.write_effects` makes a page of them.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+        target : str or int, optional
+            Name or number of one of several targets.
+        additive : bool, default=False
+            Whether effects must add up to the prediction; an error for all but linear models (of many objects).
+
+        Returns
+        -------
+        list of NodeEffects
+            The effects, one entry per object.
         """
         number = self._target_number(target)
         if additive and not isinstance(self._heads[number], Linear):
@@ -292,7 +316,13 @@ class GraphPredictor(GraphEstimator):
         return [self._explained(one, number) for one in self._batches(X, extra, 1)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted predictor, kernels and all, to one file of arrays and JSON; see :meth:`load`."""
+        """Write the fitted predictor, kernels and all, to one file of arrays and JSON; see :meth:`load`.
+
+        Parameters
+        ----------
+        path : path
+            The file, for instance ``model.rwl``.
+        """
         from relaxwl.predictors import persistence  # noqa: F401 - tells the model format of our classes
 
         check_is_fitted(self)
@@ -300,14 +330,31 @@ class GraphPredictor(GraphEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a predictor that :meth:`save` wrote; safe for files from elsewhere: nothing in them is executed."""
+        """Read a predictor that :meth:`save` wrote; safe for files from elsewhere: nothing in them is executed.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        fitted predictor
+            A predictor that predicts the same.
+        """
         from relaxwl.predictors.persistence import load_predictor
 
         model: Self = load_predictor(path, (cls, *descendants(cls)))
         return model
 
     def to_state(self) -> dict[str, Any]:
-        """Return what a model file keeps: the parameters, and what predictions need."""
+        """Return the parameters and the fitted state for a model file.
+
+        Returns
+        -------
+        dict
+            Arrays and plain values by name.
+        """
         state = {name: getattr(self, name) for name in KEPT if name in vars(self)}
         return {**self.get_params(deep=False), **state}
 

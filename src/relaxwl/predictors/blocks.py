@@ -278,6 +278,13 @@ class AveragedKernel(GraphKernel):
     left_out_ : list of str
         What was not tried, and why.
 
+    See Also
+    --------
+    relaxwl.GraphClassifier
+        Choose a combination by cross-validation.
+    relaxwl.kernels.get_kernel
+        A single kernel by its name.
+
     Examples
     --------
     >>> from relaxwl.datasets import make_egonets
@@ -306,20 +313,63 @@ class AveragedKernel(GraphKernel):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit all kernels; ``y`` is ignored."""
+        """Fit all kernels.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self.fit_prepare(X)
         return self
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array."""
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+            The kernel values.
+        """
         return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
 
     def variations(self) -> list[Settings]:
-        """Return all combinations; where a block is not there, some of them are the same."""
+        """Return all combinations; where a block is not there, some of them are the same.
+
+        Returns
+        -------
+        list of dict
+            Settings for :meth:`compare`.
+        """
         return [{"combination": name} for name in COMBINATIONS]
 
     def fit_prepare(self, X: Any) -> list[Any]:
-        """Fit, and return the graphs as all kernels see them."""
+        """Fit all kernels and return the representations of the graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list
+            A representation of the graphs for each kernel.
+        """
         kinds_of(self.combination, ())
         check_choice("effort", self.effort, EFFORTS)
         objects = Objects(as_collection(X).with_parts(given=()))
@@ -335,16 +385,55 @@ class AveragedKernel(GraphKernel):
         return prepared
 
     def prepare(self, X: Any) -> list[Any]:
-        """Return graphs as all kernels see them."""
+        """Return the representations of graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        list
+            A representation of the graphs for each kernel.
+        """
         check_is_fitted(self)
         return self._blocks.represent(Objects(as_collection(X)))
 
     def compare(self, x: Any, y: Any = None, settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return a Gram matrix for each ``combination`` of the settings."""
+        """Return a Gram matrix for each ``combination`` of the settings.
+
+        Parameters
+        ----------
+        x : list
+            Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
+        y : list, optional
+            The graphs to compare with; by default those of ``x``.
+        settings : sequence of dict
+            Combinations, as :meth:`variations` returns them.
+
+        Returns
+        -------
+        list of float64 array (n_graphs of x, n_graphs of y)
+            The matrices.
+        """
         return self._combined(self._blocks.matrices(x, y), settings)
 
     def compare_own(self, x: Any, settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return the similarity of each graph with itself, for each ``combination`` of the settings."""
+        """Return the similarity of each graph with itself, for each ``combination`` of the settings.
+
+        Parameters
+        ----------
+        x : list
+            Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
+        settings : sequence of dict
+            Combinations, as :meth:`variations` returns them.
+
+        Returns
+        -------
+        list of float64 array (n_graphs,)
+            The diagonals of the Gram matrices.
+        """
         return self._combined(self._blocks.own(x), settings)
 
     def _combined(self, blocks: Mapping[str, Float64], settings: Sequence[Settings]) -> list[Float64]:

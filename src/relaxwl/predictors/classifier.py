@@ -68,6 +68,15 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     report_ : FitReport
         What was tried and chosen, with cross-validated scores beside that of the largest class; print it.
 
+    See Also
+    --------
+    GraphRegressor
+        Predict numbers instead of classes.
+    relaxwl.molecules.MoleculeClassifier
+        The same for molecules.
+    relaxwl.explanation.explain
+        Clusters of neighborhoods that separate classes.
+
     Examples
     --------
     >>> from relaxwl.datasets import make_egonets
@@ -118,7 +127,20 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         self.verbose = verbose
 
     def predict(self, X: Any, extra: Any = None) -> NDArray[Any]:
-        """Return the most probable class of each object: (n_objects,), or (n_objects, n_targets)."""
+        """Return the most probable class of each object.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        array (n_objects,) or (n_objects, n_targets)
+            The classes.
+        """
         tables = self._probabilities(X, extra)
         found = [self._classes[number][table.argmax(axis=1)] for number, table in enumerate(tables)]
         if not self._is_table:
@@ -127,17 +149,41 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         return np.column_stack(found if len(kinds) == 1 else [one.astype(object) for one in found])
 
     def predict_proba(self, X: Any, extra: Any = None) -> Any:
-        """Return the probability of each class: (n_objects, n_classes), or a list of such arrays, one per target.
+        """Return the probability of each class.
 
         Probabilities are calibrated on decisions out of fold. After n examples none is below about 1 / (n + 2).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        float64 array (n_objects, n_classes), or a list of such arrays
+            The probabilities; with several targets an array for each.
         """
         tables = self._probabilities(X, extra)
         return tables if self._is_table else tables[0]
 
     def decision_function(self, X: Any, extra: Any = None, target: Any = None) -> Float64:
-        """Return the decisions: (n_objects,) for two classes, positive for the second, else (n_objects, n_classes).
+        """Return the values of the decision function.
 
-        ``target`` names one of several targets, or its number.
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+        target : str or int, optional
+            Name or number of one of several targets.
+
+        Returns
+        -------
+        float64 array (n_objects,) or (n_objects, n_classes)
+            For two classes one value per object, positive for the second class; else a value per class.
         """
         number = self._target_number(target)
         parts = [self._heads[number].decisions(*self._inputs(batch, [number])[0]) for batch in self._batches(X, extra)]
@@ -186,7 +232,24 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the score that ``scoring`` names, accuracy by default; the mean of several targets, gaps left out."""
+        """Return the score that ``scoring`` names, accuracy by default.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        y : as in ``fit``
+            The true values; gaps are left out.
+        sample_weight : array-like (n_objects,), optional
+            Weights of the objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        float
+            The score; of several targets the mean.
+        """
         score = get_score(self.scoring, self._task)
         tables = self._probabilities(X, extra)
         weights = self._object_weights(sample_weight, len(tables[0]))

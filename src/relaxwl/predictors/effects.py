@@ -1,4 +1,4 @@
-"""What single nodes, and clusters of them, do to a prediction: how it changes when their counts are taken out."""
+"""Effects of nodes, and of clusters of nodes, on a prediction: its change when their counts are removed."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ LEAST_SHARE = 0.05
 
 @dataclass(frozen=True)
 class ClusterEffect:
-    """What a cluster of nodes that are held for alike does to a prediction.
+    """The effect of a cluster of similar nodes on a prediction.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ClusterEffect:
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """What a descriptor of a molecule does to a prediction.
+    """The effect of a descriptor of a molecule on a prediction.
 
     Attributes
     ----------
@@ -100,17 +100,38 @@ class NodeEffects:
 
     @property
     def rest(self) -> float:
-        """What is left of the value without all effects; where they add up, what graphs get without any node."""
+        """The value less the sum of all effects; where effects add up, the value of a graph without nodes."""
         return self.value - float(self.effects.sum())
 
     def strongest(self, k: int = 5) -> Int64:
-        """Return the nodes with the largest effects, in either direction, the strongest first."""
+        """Return the nodes with the largest effects, in either direction, the strongest first.
+
+        Parameters
+        ----------
+        k : int
+            Maximum number of nodes.
+
+        Returns
+        -------
+        int64 array (k,)
+            The nodes.
+        """
         return np.argsort(-np.abs(self.effects), kind="stable")[:k]
 
     def clusters(self, k: int = N_SHOWN) -> list[ClusterEffect]:
         """Return the ``k`` clusters of the graph kernels with the largest effects, either way, the largest first.
 
         There are none where graphs have no part in the prediction.
+
+        Parameters
+        ----------
+        k : int
+            Maximum number of clusters.
+
+        Returns
+        -------
+        list of ClusterEffect
+            The clusters.
         """
         return [] if self._find_clusters is None else self._find_clusters()[:k]
 
@@ -118,6 +139,16 @@ class NodeEffects:
         """Return the ``k`` descriptors with the largest effects, either way, the largest first.
 
         There are none where descriptors have no part in the prediction.
+
+        Parameters
+        ----------
+        k : int
+            Maximum number of descriptors.
+
+        Returns
+        -------
+        list of ColumnEffect
+            The descriptors.
         """
         return [] if self._find_columns is None else self._find_columns()[:k]
 
@@ -127,14 +158,30 @@ class NodeEffects:
         Parameters
         ----------
         title : str, optional
-            What a screen reader says.
+            Text for screen readers.
         strongest : float, optional
             The effect with the strongest color; by default the strongest of these.
+
+        Returns
+        -------
+        str
+            The picture.
         """
         return self._picture(self.effects, strongest, title)
 
     def to_html(self, k: int = N_SHOWN) -> str:
-        """Draw the graph beside the ``k`` clusters that did most: their nodes, and their centers as trees."""
+        """Draw the graph beside the clusters with the largest effects: their nodes, and their centers as trees.
+
+        Parameters
+        ----------
+        k : int
+            Maximum number of clusters.
+
+        Returns
+        -------
+        str
+            A fragment of HTML.
+        """
         said = f"predicted: {self.prediction}; value {self.value:.3g}; orange raises it, blue lowers it"
         whole = f'<figure style="margin:0">{self.to_svg()}<figcaption>{escape(said)}</figcaption></figure>'
         style = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;font:13px sans-serif"
@@ -143,7 +190,20 @@ class NodeEffects:
     _repr_html_ = to_html
 
     def cluster_figures(self, k: int = N_SHOWN, least: float = 0.0) -> list[str]:
-        """Return a picture of each of the ``k`` strongest clusters: its nodes, and its center as a tree or in words."""
+        """Return a picture of each of the strongest clusters: its nodes, and its center as a tree or in words.
+
+        Parameters
+        ----------
+        k : int
+            Maximum number of clusters.
+        least : float
+            Clusters with effects up to this size are left out.
+
+        Returns
+        -------
+        list of str
+            A fragment of HTML for each cluster.
+        """
         figures = []
         for one in (cluster for cluster in self.clusters(k) if abs(cluster.effect) > least):
             lit = np.zeros(len(self.effects))

@@ -21,7 +21,7 @@ MAX_PARTS = 16
 
 
 class GraphIndex(BaseEstimator):
-    """Finds the most similar among many graphs, exactly.
+    """Exact search for the most similar among many graphs.
 
     The graphs' weighted counts are kept by columns, so that a query touches only what it shares with others.
 
@@ -35,7 +35,15 @@ class GraphIndex(BaseEstimator):
 
     Attributes
     ----------
-    kernel_ : the fitted kernel
+    kernel_ : graph kernel
+        The fitted kernel.
+
+    See Also
+    --------
+    GraphClassifier.kneighbors
+        Nearest training objects of a fitted predictor.
+    KernelDistance
+        All distances as a matrix.
 
     Examples
     --------
@@ -66,7 +74,8 @@ class GraphIndex(BaseEstimator):
 
         Returns
         -------
-        self
+        self : object
+            Fitted index.
         """
         check_choice("metric", self.metric, METRICS)
         kernel = WeisfeilerLehman() if self.kernel is None else self.kernel
@@ -88,7 +97,8 @@ class GraphIndex(BaseEstimator):
 
         Returns
         -------
-        self
+        self : object
+            The index with the added graphs.
         """
         check_is_fitted(self)
         self._keep(*self._weighted(self.kernel_.prepare(as_collection(X))))

@@ -1,4 +1,4 @@
-"""How far graphs lie from what was met in fitting: distances of neighborhoods to the centers of their clusters."""
+"""Distances of graphs from those of the fit, by those of neighborhoods to the centers of their clusters."""
 
 from typing import Any, Self
 

@@ -40,7 +40,7 @@ MANY_BESIDE_VECTORS = 20_000
 
 @dataclass(frozen=True)
 class Size:
-    """How much of everything an effort takes."""
+    """Depth, partitions and other sizes of an effort."""
 
     depth: int
     partitions: int

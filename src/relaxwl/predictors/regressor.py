@@ -56,6 +56,15 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     report_ : FitReport
         What was tried and chosen, with the error of leaving one out beside that of the mean; print it.
 
+    See Also
+    --------
+    GraphClassifier
+        Predict classes instead of numbers.
+    relaxwl.molecules.MoleculeRegressor
+        The same for molecules.
+    relaxwl.gp.GraphKernel
+        A kernel for scikit-learn's Gaussian processes.
+
     Examples
     --------
     >>> from relaxwl.datasets import make_egonets
@@ -102,9 +111,23 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         self.verbose = verbose
 
     def predict(self, X: Any, return_std: bool = False, extra: Any = None) -> Any:
-        """Return the prediction for each object: (n_objects,), or (n_objects, n_targets).
+        """Return the prediction for each object.
 
-        With ``return_std`` also the standard deviations of new measurements, noise included, in the same shape.
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        return_std : bool, default=False
+            Whether to return standard deviations, too.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        mean : float64 array (n_objects,) or (n_objects, n_targets)
+            The predictions.
+        deviation : float64 array of the same shape
+            Standard deviations of new measurements, noise included; only with ``return_std``.
         """
         check_is_fitted(self)
         numbers = range(len(self._heads))
@@ -156,7 +179,24 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the score that ``scoring`` names, R² by default; the mean of several targets, gaps left out."""
+        """Return the score that ``scoring`` names, R² by default.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            The objects.
+        y : as in ``fit``
+            The true values; gaps are left out.
+        sample_weight : array-like (n_objects,), optional
+            Weights of the objects.
+        extra : array-like (n_objects, n_columns), optional
+            Numbers beside the objects, as in ``fit``.
+
+        Returns
+        -------
+        float
+            The score; of several targets the mean.
+        """
         score = get_score(self.scoring or "r2", self._task)
         predicted = self.predict(X, extra=extra).reshape(-1, len(self._heads))
         weights = self._object_weights(sample_weight, len(predicted))

@@ -1,4 +1,4 @@
-"""What a predictor tried, what it chose, and what it scored: the ``report_`` of a fit."""
+"""The ``report_`` of a fit: settings that were tried, the chosen one, and scores."""
 
 from dataclasses import dataclass
 from html import escape
@@ -73,7 +73,18 @@ class FitReport:
         return "\n".join(lines)
 
     def number(self, value: float) -> str:
-        """Return a score as the report prints it."""
+        """Return a score as the report prints it.
+
+        Parameters
+        ----------
+        value : float
+            The score.
+
+        Returns
+        -------
+        str
+            The formatted score.
+        """
         return f"{100 * value:5.1f} %" if self.metric.endswith("accuracy") else f"{value:.4g}"
 
     def _repr_html_(self) -> str:

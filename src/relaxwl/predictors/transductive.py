@@ -16,7 +16,7 @@ from relaxwl.predictors.targets import read_targets
 
 
 class TransductiveClassifier:
-    """What ``GraphClassifier`` does, with kernels that are fitted once on all graphs and never see a class.
+    """A ``GraphClassifier`` with kernels that are fitted once on all graphs, without classes.
 
     Nested cross-validations under the transductive protocol need it: kernels are fitted once, and each fold chooses,
     calibrates and learns on its training graphs alone. Predictions differ from those of ``GraphClassifier.fit`` on the

@@ -31,7 +31,18 @@ class _AgainstTraining(_OnKernel):
     """A transformer that compares graphs with those that it was fitted on: one column for each of them."""
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each graph of the fit: ``graph0``, ``graph1``, ..."""
+        """Return a name for each graph of the fit: ``graph0``, ``graph1``, ...
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        array (n_fitted,) of str
+            The names.
+        """
         check_is_fitted(self)
         return np.array([f"graph{place}" for place in range(len(self.graphs_))], dtype=object)
 
@@ -62,6 +73,13 @@ class KernelMatrix(_AgainstTraining):
     graphs_ : GraphCollection
         The graphs of the fit, with which others are compared.
 
+    See Also
+    --------
+    KernelDistance
+        Distances instead of kernel values.
+    relaxwl.WeisfeilerLehman.kernel_matrix
+        The matrix without a pipeline.
+
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
@@ -80,19 +98,58 @@ class KernelMatrix(_AgainstTraining):
         self.kernel = kernel
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the kernel and keep the graphs; ``y`` is ignored."""
+        """Fit the kernel and keep the graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self.kernel_ = self._new_kernel(WeisfeilerLehman())
         self.graphs_ = as_collection(X)
         self.kernel_.fit(self.graphs_)
         return self
 
     def transform(self, X: Any) -> Float64:
-        """Return the kernel values between graphs and those of the fit: (n_graphs, n_fitted)."""
+        """Return the kernel values between graphs and those of the fit.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_fitted)
+            The kernel values.
+        """
         check_is_fitted(self)
         return self._matrix(as_collection(X))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).transform(X)``, in one pass."""
+        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).transform(X)``, in one pass.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_graphs)
+            The kernel values.
+        """
         return self._fit_matrix(X)
 
 
@@ -114,6 +171,13 @@ class KernelDistance(_AgainstTraining):
     graphs_ : GraphCollection
         The graphs of the fit, to which distances are measured.
 
+    See Also
+    --------
+    KernelMatrix
+        Kernel values instead of distances.
+    GraphIndex
+        Nearest neighbors without the full matrix.
+
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -134,7 +198,20 @@ class KernelDistance(_AgainstTraining):
         self.kernel = kernel
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the kernel and keep the graphs; ``y`` is ignored."""
+        """Fit the kernel and keep the graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
         self.graphs_ = as_collection(X)
         self.kernel_.fit(self.graphs_)
@@ -142,13 +219,39 @@ class KernelDistance(_AgainstTraining):
         return self
 
     def transform(self, X: Any) -> Float64:
-        """Return the distances between graphs and those of the fit: (n_graphs, n_fitted)."""
+        """Return the distances between graphs and those of the fit.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_fitted)
+            The distances.
+        """
         check_is_fitted(self)
         graphs = as_collection(X)
         return _distances(self._matrix(graphs), self.kernel_.kernel_diagonal(graphs), self._own)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the distances within ``X``, with zeros on the diagonal."""
+        """Fit, and return the distances within ``X``, with zeros on the diagonal.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        float64 array (n_graphs, n_graphs)
+            The distances.
+        """
         self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
         self.graphs_ = as_collection(X)
         matrix = self.kernel_.fit_kernel_matrix(self.graphs_)
@@ -184,6 +287,13 @@ class NodeClusters(_OnKernel):
     n_clusters_ : list of list of int
         Number of clusters, by partition and depth.
 
+    See Also
+    --------
+    relaxwl.WeisfeilerLehman.node_clusters
+        The clusters as arrays.
+    KernelMatrix
+        A transformer whose rows are graphs.
+
     Examples
     --------
     >>> import networkx as nx
@@ -200,7 +310,20 @@ class NodeClusters(_OnKernel):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the clusters from one graph, or from several; ``y`` is ignored."""
+        """Learn the clusters from one graph, or from several.
+
+        Parameters
+        ----------
+        X : a graph, or as in :func:`relaxwl.as_collection`
+            One graph, or several.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self._fit_clusters(X)
         return self
 
@@ -208,16 +331,52 @@ class NodeClusters(_OnKernel):
         """Return one row for each node: 1 in the column of each cluster that it belongs to.
 
         A neighborhood that belongs to no cluster that was met in fitting has no column.
+
+        Parameters
+        ----------
+        X : a graph, or as in :func:`relaxwl.as_collection`
+            One graph, or several.
+
+        Returns
+        -------
+        csr_array or float64 array (n_nodes, n_clusters)
+            1 where a node belongs to a cluster, else 0.
         """
         check_is_fitted(self)
         return self._columns(self.kernel_.node_clusters(_network(X)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the rows of the nodes; the same as ``fit(X).transform(X)``."""
+        """Fit, and return the rows of the nodes; the same as ``fit(X).transform(X)``.
+
+        Parameters
+        ----------
+        X : a graph, or as in :func:`relaxwl.as_collection`
+            One graph, or several.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        csr_array or float64 array (n_nodes, n_clusters)
+            1 where a node belongs to a cluster, else 0.
+        """
         return self._columns(self._fit_clusters(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each column: its partition, depth and cluster."""
+        """Return a name for each column: its partition, depth and cluster.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        array (n_clusters,) of str
+            The names.
+        """
         check_is_fitted(self)
         names = [
             f"depth {depth}, partition {partition}: cluster {cluster}"
