@@ -20,7 +20,10 @@ from relaxwl.datasets import fetch, write_parquet
 
 # Some cases run as a process of their own, as users run it.
 PROCESS_SHARE = 0.01
-NAMES = "T|T.zip|egonets-9|nothing|./nothing|model.rwl|results||T/T_A.txt|/dev/null|X.npz|²|T.parquet|L".split("|")
+NAMES = (
+    "T|T.zip|egonets-9|nothing|./nothing|model.rwl|results||T/T_A.txt|/dev/null|X.npz|²|T.parquet|L|m.csv|m.smi|m.sdf"
+)
+NAMES = NAMES.split("|")
 NUMBERS = "0|1|2|3|-1|0.5|1e3|nan|inf|²||99999999999999999999|x|1,2|0:0|0:1|1:0".split("|")
 OPTIONS = {
     "features": ["--kernel", "--depth", "--partitions", "--clusters", "--similarity", "--normalize", "--edge-labels",
@@ -33,10 +36,24 @@ OPTIONS = {
     "report": ["--title", "--explorer"],
     "explain": ["--depth", "--partitions", "--edge-labels"],
     "shard": ["--graphs-per-shard"],
-    "fit": ["--effort", "--time-limit", "--target"],
-    "predict": [],
+    "fit": ["--effort", "--time-limit", "--task", "--target", "--labels", "--scoring", "--validate", "--skip-targets",
+            "--standardize", "--errors", "--directed"],
+    "predict": ["--coverage", "--labels", "--errors", "--smiles"],
+    "neighbors": ["-k", "--labels", "--errors", "--smiles"],
     "datasets": [],
 }  # fmt: skip
+# A table that names the files of the folder L, and molecules with gaps in their targets, in three formats.
+MOLECULES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O", "CCCC", "CCCl", "C1CCCCC1", "CO"]
+TABLES = {
+    "labels.csv": b"name,kind\n" + b"".join(b"%d,%s\n" % (n, (b"a", b"b")[n % 2]) for n in range(6)),
+    "m.csv": b"smiles,y,z\n"
+    + b"".join(b"%s,%d,%s\n" % (m.encode(), n % 2, b"" if n == 3 else b"%d.5" % n) for n, m in enumerate(MOLECULES)),
+    "m.smi": "".join(f"{m} name{n}\n" for n, m in enumerate(MOLECULES)).encode(),
+    "m.sdf": (
+        b"methanol\n  x\n\n  2  1  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 C   0  0\n"
+        b"    1.4000    0.0000    0.0000 O   0  0\n  1  2  1  0\nM  END\n> <y>\n1\n\n$$$$\n"
+    ),
+}
 COMMON = ["--json", "--quiet", "--seed", "--jobs"]
 VALUES = {
     "--kernel": ["wl", "ve-hist", "sp", "rwl-star", "rwl", "gs", "wl-oa", "pwl", "wwl", "nothing"],
@@ -56,10 +73,17 @@ VALUES = {
     "--format": ["text", "markdown", "csv", "latex", "x"],
     "--inner-folds": ["2", "3", "1", "999"],
     "--splits": ["splits.json", "random:2", "random:0", "scaffold:2", "T", "nothing", "model.rwl"],
-    "--task": ["classification", "regression", "x"],
+    "--task": ["auto", "classification", "regression", "x"],
     "--solver": ["path", "libsvm", "x"],
     "--effort": ["quick", "quick", "x"],
-    "--target": ["auto", "classes", "numbers", "x"],
+    "--target": ["y", "z", "all", "x", "smiles"],
+    "--labels": ["labels.csv", "labels.csv:kind", "labels.csv:all", "labels.csv:x", "nothing", "T", "m.csv:y"],
+    "--scoring": ["roc_auc", "accuracy", "rmse", "spearman", "x"],
+    "--validate": ["random", "scaffold", "x"],
+    "--errors": ["raise", "skip", "nan", "x"],
+    "--smiles": ["smiles", "SMILES", "y", "x"],
+    "--coverage": ["0.9", "0.5", "0", "1", "x"],
+    "-k": ["1", "3", "0", "99", "x"],
     "--title": ["$x^{$", "<b>", "\udcff", ""],
     "--explorer": ["http://x", "nothing", "T/T_A.txt"],
     "--graphs-per-shard": ["1", "2", "0", "99999999999999999999", "x"],
@@ -81,7 +105,10 @@ def case(rng: random.Random, folder: Path) -> None:
         (folder / "T" / f"T_{kind}.txt").write_bytes(content)
     (folder / "splits.json").write_text('[{"test": [0, 1], "model_selection": [{"train": [2], "validation": [3]}]}]')
     (folder / "L").mkdir()
-    (folder / "L" / "0.edgelist").write_text("0 1\n1 2\n")
+    for number in range(6):
+        (folder / "L" / f"{number}.edgelist").write_text("0 1\n1 2\n" + "2 0\n" * (number % 2))
+    for name, content in TABLES.items():
+        (folder / name).write_bytes(changed_bytes(rng, content) if rng.random() < 0.3 else content)
     for name, content in _models().items():
         (folder / name).write_bytes(content)
     arguments = _arguments(rng)
@@ -131,6 +158,8 @@ def _arguments(rng: random.Random) -> list[str]:
         case "predict":
             model = rng.choice(("predictor.rwl", "predictor.rwl", "model.rwl", "T", "T.parquet", "nothing"))
             arguments += [model, name, "-o", rng.choice(("y.csv", "y.csv", "T", "/dev/full", model))]
+        case "neighbors":
+            arguments += [rng.choice(("predictor.rwl", "predictor.rwl", "model.rwl", "T")), name]
         case "datasets":
             target = rng.choice(("new.parquet", "new.parquet", "T.parquet", "nowhere/x.parquet", "T", "x"))
             actions = (["list"], ["stats", name], ["fetch", name], [], ["x"], ["convert", name, target])
