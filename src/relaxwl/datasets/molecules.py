@@ -115,14 +115,16 @@ def load_molecules(
     errors : {"raise", "skip", "nan"}
         What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
         keep the row, with a graph without nodes or a target NaN.
-    atom_labels, max_atoms, **options
-        As in :func:`relaxwl.molecules.from_smiles`.
+    max_atoms : int or None, default=1000
+        Larger molecules count as unreadable; None reads all.
     name : str, optional
         The column that becomes the ``names`` of the graphs; by default ``name`` or ``id``, else the SMILES.
     standardize : bool
         Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`.
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
+    **options
+        ``atom_labels`` and others, as in :func:`relaxwl.molecules.from_smiles`.
 
     Returns
     -------
@@ -259,6 +261,22 @@ def read_molecules(
 def standardized(molecule: Any) -> Any:
     """Return the largest fragment of an RDKit molecule, neutralized, by RDKit's MolStandardize.
 
+    Parameters
+    ----------
+    molecule : rdkit.Chem.Mol
+        The molecule; it is not changed.
+
+    Returns
+    -------
+    rdkit.Chem.Mol
+        The standardized molecule.
+
+    See Also
+    --------
+    load_molecules : Read and standardize molecules with ``standardize=True``.
+
+    Examples
+    --------
     >>> from rdkit import Chem
     >>> Chem.MolToSmiles(standardized(Chem.MolFromSmiles("CC(=O)[O-].[Na+]")))
     'CC(=O)O'

@@ -81,15 +81,45 @@ class MoleculeCollection(GraphCollection):
 
     @classmethod
     def of(cls, graphs: GraphCollection, sources: Iterable[Any]) -> "MoleculeCollection":
-        """Return graphs together with their molecules."""
+        """Return graphs together with their molecules.
+
+        Parameters
+        ----------
+        graphs : GraphCollection
+            The graphs.
+        sources : iterable
+            The SMILES or the RDKit molecule of each graph.
+
+        Returns
+        -------
+        MoleculeCollection
+            The graphs with their molecules.
+        """
         return cls(**{name: getattr(graphs, name) for name in GraphCollection.__slots__}, sources=sources)
 
     def molecules(self) -> list[Any]:
-        """Return RDKit's molecules, None where there is none; SMILES are read again, which keeps collections small."""
+        """Return RDKit's molecules, None where there is none; SMILES are read again, which keeps collections small.
+
+        Returns
+        -------
+        list of rdkit.Chem.Mol or None
+            The molecules.
+        """
         return [_as_molecule(source) for source in self.sources]
 
     def positions(self, index: int) -> Float64 | None:
-        """Return where RDKit draws the atoms of a molecule, y growing downwards; None if it could not be read."""
+        """Return the positions at which RDKit draws the atoms of a molecule.
+
+        Parameters
+        ----------
+        index : int
+            Number of the molecule.
+
+        Returns
+        -------
+        float64 array (n_nodes, 2) or None
+            The positions, y growing downwards; None if the molecule could not be read.
+        """
         if self.sources[index] is None:
             return None
         chem = import_rdkit()
@@ -105,7 +135,18 @@ class MoleculeCollection(GraphCollection):
 
     @classmethod
     def concatenate(cls, collections: Iterable[GraphCollection]) -> GraphCollection:
-        """Join collections; the molecules are kept where all parts have them."""
+        """Join collections; the molecules are kept where all parts have them.
+
+        Parameters
+        ----------
+        collections : iterable of GraphCollection
+            The parts.
+
+        Returns
+        -------
+        MoleculeCollection or GraphCollection
+            All graphs, part by part.
+        """
         parts = list(collections)
         joined = GraphCollection.concatenate(parts)
         full = [part for part in parts if len(part)] or parts
@@ -161,6 +202,18 @@ def from_smiles(
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
 
+    Returns
+    -------
+    graphs : GraphCollection
+        The molecules as graphs: atoms are nodes, bonds are edges.
+    index : int64 array
+        The positions that were read; only with ``return_index``.
+
+    See Also
+    --------
+    from_rdkit : Graphs of RDKit molecules.
+    relaxwl.datasets.load_molecules : Graphs and targets from a file.
+
     Examples
     --------
     >>> graphs = from_smiles(["CCO", "c1ccccc1", "[Na+].[Cl-]"])
@@ -184,9 +237,31 @@ def from_rdkit(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Any:
-    """Make a collection of RDKit molecules; the arguments are those of :func:`from_smiles`, without ``max_atoms``.
+    """Make a collection of RDKit molecules.
 
-    None stands for a molecule that RDKit could not read, and is treated as ``errors`` says.
+    Parameters
+    ----------
+    molecules : iterable of rdkit.Chem.Mol
+        The molecules. None stands for one that RDKit could not read.
+    errors : {"raise", "skip", "nan"}
+        Treatment of None, as in :func:`from_smiles`.
+    return_index : bool
+        Whether to return also the positions of the molecules.
+    n_jobs : int, optional
+        Number of processes for many molecules, as in joblib; the result does not depend on it.
+    **options
+        ``atom_labels``, ``bond_labels``, ``hydrogens``, ``stereo`` and ``isotopes``, as in :func:`from_smiles`.
+
+    Returns
+    -------
+    graphs : GraphCollection
+        The molecules as graphs: atoms are nodes, bonds are edges.
+    index : int64 array
+        The positions that were read; only with ``return_index``.
+
+    See Also
+    --------
+    from_smiles : Graphs of SMILES.
 
     Examples
     --------
@@ -350,7 +425,7 @@ def shortened(text: object, limit: int = 60) -> str:
 
 @dataclass(frozen=True)
 class AtomStyle:
-    """How atoms and bonds become labels."""
+    """Rules that turn atoms and bonds into labels."""
 
     atom_label: Callable[[Any], Any]
     bond_labels: bool

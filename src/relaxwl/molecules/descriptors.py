@@ -55,6 +55,11 @@ class Descriptors(TransformerMixin, GraphEstimator):
     mean_, deviation_ : array (n_kept,)
         Of the normal scores.
 
+    See Also
+    --------
+    MorganFingerprints : Counts of circular environments.
+    MoleculeRegressor : A predictor that uses both.
+
     Examples
     --------
     >>> table = Descriptors().fit_transform(["CCO", "CCN", "c1ccccc1"])
@@ -69,34 +74,95 @@ class Descriptors(TransformerMixin, GraphEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which descriptors say something, and their scale; ``X`` are SMILES or RDKit molecules."""
+        """Learn which descriptors vary, and their scale.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self.fit_table(self._raw(X, descriptor_names()))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the scaled descriptors of ``X``."""
+        """Fit, and return the scaled descriptors of ``X``.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        float64 array (n_molecules, n_kept)
+            The scaled descriptors.
+        """
         table = self._raw(X, descriptor_names())
         self.fit_table(table)
         places = {name: place for place, name in enumerate(descriptor_names())}
         return self._scaled(table[:, [places[name] for name in self.names_]])
 
     def transform(self, X: Any) -> Float64:
-        """Return the scaled descriptors, one row a molecule."""
+        """Return the scaled descriptors of molecules.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+
+        Returns
+        -------
+        float64 array (n_molecules, n_kept)
+            The scaled descriptors.
+        """
         check_is_fitted(self)
         return self._scaled(self._raw(X, self.names_))
 
     def without_nodes(self, X: Any) -> Float64:
-        """Return the scaled descriptors of one molecule with a dummy in the place of each of its atoms."""
+        """Return the scaled descriptors of one molecule with a dummy atom in the place of each of its atoms.
+
+        Parameters
+        ----------
+        X : sequence with one SMILES or RDKit molecule
+            The molecule.
+
+        Returns
+        -------
+        float64 array (n_atoms, n_kept)
+            The scaled descriptors.
+        """
         (molecule,) = as_molecules(X)
         return self.transform(_with_dummies(molecule))
 
     @property
     def kinds_(self) -> NDArray[Any]:
-        """What each descriptor kept tells of: one of ``KINDS``."""
+        """The kind of each descriptor kept: one of ``KINDS``."""
         return np.array([kind_of(name) for name in self.names_])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the descriptors kept."""
+        """Return the names of the descriptors kept.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        array (n_kept,) of str
+            The names.
+        """
         check_is_fitted(self)
         return np.array(self.names_, dtype=object)
 
@@ -106,7 +172,13 @@ class Descriptors(TransformerMixin, GraphEstimator):
         return np.array(found).reshape(len(found), len(names))
 
     def fit_table(self, table: Float64) -> None:
-        """Learn the scale from RDKit's values of :func:`descriptor_names`, a row a molecule."""
+        """Learn the scale from a table of RDKit's descriptors.
+
+        Parameters
+        ----------
+        table : float64 array (n_molecules, n_descriptors)
+            The values of :func:`descriptor_names`.
+        """
         check_number("clip", self.clip)
         names = descriptor_names()
         if not len(table):
@@ -151,7 +223,27 @@ record(
 
 
 def descriptors(X: Any) -> Float64:
-    """Return the scaled descriptors of molecules; to scale others alike, fit a :class:`Descriptors`."""
+    """Return the scaled descriptors of molecules.
+
+    Parameters
+    ----------
+    X : sequence of SMILES or of RDKit molecules
+        The molecules.
+
+    Returns
+    -------
+    float64 array (n_molecules, n_kept)
+        The scaled descriptors.
+
+    See Also
+    --------
+    Descriptors : Scale the descriptors of other molecules alike.
+
+    Examples
+    --------
+    >>> descriptors(["CCO", "CCN", "c1ccccc1"]).shape[0]
+    3
+    """
     return Descriptors().fit_transform(X)
 
 
@@ -161,7 +253,7 @@ def descriptor_names() -> list[str]:
 
 
 def kind_of(name: str) -> str:
-    """Return what a descriptor tells of: one of ``KINDS``."""
+    """Return the kind of a descriptor: one of ``KINDS``."""
     if "VSA" in name:  # surfaces, by charge, lipophilicity, …
         return "surfaces"
     return next((kind for kind, beginnings in BEGINNINGS.items() if name.startswith(beginnings)), "the whole")

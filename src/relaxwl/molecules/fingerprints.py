@@ -43,6 +43,11 @@ class MorganFingerprints(CountKernel):
     environments_ : array (n_columns,)
         RDKit's number of each environment, in ascending order.
 
+    See Also
+    --------
+    Descriptors : Properties of whole molecules.
+    relaxwl.WeisfeilerLehman : Counts of the neighborhoods of atoms.
+
     Examples
     --------
     >>> MorganFingerprints(radius=0).fit_transform(["CCO", "CC"]).toarray()
@@ -61,15 +66,52 @@ class MorganFingerprints(CountKernel):
         self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> csr_array:
-        """Return the counts, a CSR array; environments that were not met in fitting are left out."""
+        """Return the counts; environments that were not met in fitting are left out.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+
+        Returns
+        -------
+        csr_array (n_molecules, n_columns) of float64
+            The counts.
+        """
         return self.prepare(X)[0].matrix
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
-        """Fit, and return the counts; the same as ``fit(X).transform(X)``, in one pass."""
+        """Fit, and return the counts; the same as ``fit(X).transform(X)``, in one pass.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        csr_array (n_molecules, n_columns) of float64
+            The counts.
+        """
         return self.fit_prepare(X)[0].matrix
 
     def counts_without_nodes(self, X: Any) -> list[Counts]:
-        """Return a row for each atom of one molecule: its counts less the environments around that atom."""
+        """Return a row for each atom of one molecule: its counts less the environments around that atom.
+
+        Parameters
+        ----------
+        X : sequence with one SMILES or RDKit molecule
+            The molecule.
+
+        Returns
+        -------
+        list of Counts
+            One element, with a row per atom.
+        """
         check_is_fitted(self)
         (molecule,) = as_molecules(X)
         centered = _centered_environments(molecule, self._generator())
@@ -80,7 +122,20 @@ class MorganFingerprints(CountKernel):
         return [self._counted(indptr, numbers, values.astype(np.float64))]
 
     def node_columns(self, X: Any) -> tuple[Int64, Int64]:
-        """Return pairs of an atom of one molecule and the column of a known environment around it."""
+        """Return pairs of an atom of one molecule and the column of a known environment around it.
+
+        Parameters
+        ----------
+        X : sequence with one SMILES or RDKit molecule
+            The molecule.
+
+        Returns
+        -------
+        atoms : int64 array (n_pairs,)
+            The atoms.
+        columns : int64 array (n_pairs,)
+            The columns.
+        """
         check_is_fitted(self)
         (molecule,) = as_molecules(X)
         centered = _centered_environments(molecule, self._generator())
@@ -90,7 +145,18 @@ class MorganFingerprints(CountKernel):
         return atoms[known], columns[known]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each environment: RDKit's number."""
+        """Return a name for each environment: RDKit's number.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        array (n_columns,) of str
+            The names.
+        """
         check_is_fitted(self)
         return np.array([f"environment {number}" for number in self.environments_.tolist()], dtype=object)
 
@@ -112,7 +178,13 @@ class MorganFingerprints(CountKernel):
         return [counts]
 
     def fit_parts(self, parts: Parts) -> None:
-        """Fit to the molecules of shards, which keep their SMILES."""
+        """Fit to the molecules of shards, which keep their SMILES.
+
+        Parameters
+        ----------
+        parts : Parts
+            The shards.
+        """
         self._validate_parameters()
         found = parts.each("environments", environments_of_part, self)
         self.environments_ = parts.joined("environments", _distinct, found)
@@ -150,7 +222,30 @@ fitted("MorganFingerprints", environments_=vector(np.int64, least=0))
 
 
 def fingerprints(X: Any, radius: int = 2) -> csr_array:
-    """Return the Morgan counts of molecules; to put others into the same columns, fit :class:`MorganFingerprints`."""
+    """Return the Morgan counts of molecules.
+
+    Parameters
+    ----------
+    X : sequence of SMILES or of RDKit molecules
+        The molecules.
+    radius : int, default=2
+        Bonds from the center of an environment to its rim.
+
+    Returns
+    -------
+    csr_array (n_molecules, n_columns) of float64
+        The counts.
+
+    See Also
+    --------
+    MorganFingerprints : Count other molecules in the same columns.
+
+    Examples
+    --------
+    >>> fingerprints(["CCO", "CC"], radius=0).toarray()
+    array([[1., 1., 1.],
+           [0., 0., 2.]])
+    """
     return MorganFingerprints(radius).fit_transform(X)
 
 

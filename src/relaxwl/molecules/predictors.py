@@ -34,7 +34,7 @@ KIND_WIDTHS = (1.0, 4.0)
 
 
 class MoleculePredictor(GraphPredictor):
-    """How molecules are read, and which views they bring."""
+    """Base class of predictors of molecules: reading of molecules, and their views."""
 
     things, nodes = "molecules", "atoms"
     _copies: Any = None
@@ -206,7 +206,7 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
         Depth of the largest trees of the graph kernels; 1 and 2 are used beside it.
     n_partitions : int
         Number of random partitions of R-WL*.
-    atom_labels
+    atom_labels : str, sequence of str, or callable
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
     stereo : bool
         Whether chirality and E/Z count in the labels of atoms and bonds (descriptors and fingerprints leave them out).
@@ -228,6 +228,11 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     report_ : FitReport
         The error of leaving one out beside that of the mean, and the weights; print it.
 
+    See Also
+    --------
+    MoleculeClassifier : Predict classes instead of numbers.
+    relaxwl.GraphRegressor : The same for graphs.
+
     Examples
     --------
     >>> smiles = ["C", "CC", "CCC", "CCCC", "CCO", "CCCO", "CCCCO", "CO"]
@@ -245,7 +250,28 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to being
     in it (1) or not (-1), and its leave-one-out scores calibrate the probabilities, in closed form.
 
-    Parameters are those of :class:`MoleculeRegressor`.
+    Parameters
+    ----------
+    views : sequence of str
+        Which of "wl", "relaxed", "descriptors" and "fingerprints" to use.
+    max_depth : int
+        Depth of the largest trees of the graph kernels.
+    n_partitions : int
+        Number of random partitions of R-WL*.
+    atom_labels : str, sequence of str, or callable
+        Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
+    stereo : bool
+        Whether chirality and E/Z count in the labels of atoms and bonds.
+    standardize : bool
+        Whether the largest fragment of a molecule, neutralized, stands for it.
+    scoring, calibration, skip_targets
+        As in :class:`relaxwl.GraphClassifier`.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    random_state : int, Generator or None
+        Seeds the partitions of R-WL*.
+    verbose : int
+        1 logs progress.
 
     Attributes
     ----------
@@ -253,6 +279,11 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
         The classes.
     kernel_weights_ : dict
         The weight of each kernel, the mean over the classes.
+
+    See Also
+    --------
+    MoleculeRegressor : Predict numbers instead of classes.
+    relaxwl.GraphClassifier : The same for graphs.
 
     Examples
     --------

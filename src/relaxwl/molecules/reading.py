@@ -1,4 +1,4 @@
-"""What users have, SMILES or RDKit molecules, as RDKit molecules."""
+"""Reading of molecules: SMILES or RDKit molecules as RDKit molecules."""
 
 from collections.abc import Iterable
 from typing import Any

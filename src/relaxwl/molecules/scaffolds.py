@@ -9,10 +9,27 @@ from relaxwl.molecules.reading import as_molecules
 
 
 def scaffolds(X: Any) -> Int64:
-    """Return a number for each molecule (SMILES or RDKit's); those with the same scaffold have the same.
+    """Return a number for each molecule; molecules with the same Bemis-Murcko scaffold have the same.
 
     Molecules without rings have no scaffold to share: each has a number of its own.
 
+
+    Parameters
+    ----------
+    X : sequence of SMILES or of RDKit molecules
+        The molecules.
+
+    Returns
+    -------
+    int64 array (n_molecules,)
+        The numbers, for instance as ``groups`` of ``GroupKFold``.
+
+    See Also
+    --------
+    duplicates : Copies of one molecule.
+
+    Examples
+    --------
     >>> scaffolds(["c1ccccc1C", "c1ccccc1CC", "CCO", "CCN"]).tolist()
     [0, 0, 1, 2]
     """
@@ -29,10 +46,27 @@ def scaffolds(X: Any) -> Int64:
 
 
 def duplicates(X: Any) -> Int64:
-    """Return a number for each molecule (SMILES or RDKit's); copies of a molecule have the same.
+    """Return a number for each molecule; copies of a molecule have the same.
 
-    Copies are told by their canonical SMILES, stereochemistry included.
+    Copies are recognized by their canonical SMILES, stereochemistry included.
 
+
+    Parameters
+    ----------
+    X : sequence of SMILES or of RDKit molecules
+        The molecules.
+
+    Returns
+    -------
+    int64 array (n_molecules,)
+        The numbers.
+
+    See Also
+    --------
+    scaffolds : Molecules with one scaffold.
+
+    Examples
+    --------
     >>> duplicates(["CCO", "OCC", "CCN"]).tolist()
     [0, 0, 1]
     """

@@ -280,10 +280,8 @@ class AveragedKernel(GraphKernel):
 
     See Also
     --------
-    relaxwl.GraphClassifier
-        Choose a combination by cross-validation.
-    relaxwl.kernels.get_kernel
-        A single kernel by its name.
+    relaxwl.GraphClassifier : Choose a combination by cross-validation.
+    relaxwl.kernels.get_kernel : A single kernel by its name.
 
     Examples
     --------

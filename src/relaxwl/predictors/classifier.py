@@ -70,12 +70,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     See Also
     --------
-    GraphRegressor
-        Predict numbers instead of classes.
-    relaxwl.molecules.MoleculeClassifier
-        The same for molecules.
-    relaxwl.explanation.explain
-        Clusters of neighborhoods that separate classes.
+    GraphRegressor : Predict numbers instead of classes.
+    relaxwl.molecules.MoleculeClassifier : The same for molecules.
+    relaxwl.explanation.explain : Clusters of neighborhoods that separate classes.
 
     Examples
     --------

@@ -40,10 +40,8 @@ class GraphIndex(BaseEstimator):
 
     See Also
     --------
-    GraphClassifier.kneighbors
-        Nearest training objects of a fitted predictor.
-    KernelDistance
-        All distances as a matrix.
+    GraphClassifier.kneighbors : Nearest training objects of a fitted predictor.
+    KernelDistance : All distances as a matrix.
 
     Examples
     --------

@@ -58,12 +58,9 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
     See Also
     --------
-    GraphClassifier
-        Predict classes instead of numbers.
-    relaxwl.molecules.MoleculeRegressor
-        The same for molecules.
-    relaxwl.gp.GraphKernel
-        A kernel for scikit-learn's Gaussian processes.
+    GraphClassifier : Predict classes instead of numbers.
+    relaxwl.molecules.MoleculeRegressor : The same for molecules.
+    relaxwl.gp.GraphKernel : A kernel for scikit-learn's Gaussian processes.
 
     Examples
     --------

@@ -75,10 +75,8 @@ class KernelMatrix(_AgainstTraining):
 
     See Also
     --------
-    KernelDistance
-        Distances instead of kernel values.
-    relaxwl.WeisfeilerLehman.kernel_matrix
-        The matrix without a pipeline.
+    KernelDistance : Distances instead of kernel values.
+    relaxwl.WeisfeilerLehman.kernel_matrix : The matrix without a pipeline.
 
     Examples
     --------
@@ -173,10 +171,8 @@ class KernelDistance(_AgainstTraining):
 
     See Also
     --------
-    KernelMatrix
-        Kernel values instead of distances.
-    GraphIndex
-        Nearest neighbors without the full matrix.
+    KernelMatrix : Kernel values instead of distances.
+    GraphIndex : Nearest neighbors without the full matrix.
 
     Examples
     --------
@@ -289,10 +285,8 @@ class NodeClusters(_OnKernel):
 
     See Also
     --------
-    relaxwl.WeisfeilerLehman.node_clusters
-        The clusters as arrays.
-    KernelMatrix
-        A transformer whose rows are graphs.
+    relaxwl.WeisfeilerLehman.node_clusters : The clusters as arrays.
+    KernelMatrix : A transformer whose rows are graphs.
 
     Examples
     --------
