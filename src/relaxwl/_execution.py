@@ -26,7 +26,20 @@ import joblib
 
 
 class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which is no fault
-    """A computation took longer than its ``time_limit`` and was ended."""
+    """A computation took longer than its ``time_limit`` and was ended.
+
+    See Also
+    --------
+    time_limit : Limit the time of a ``with`` block.
+
+    Examples
+    --------
+    >>> with time_limit(1e-9):
+    ...     check_time()
+    Traceback (most recent call last):
+        ...
+    relaxwl._execution.TimeLimitReached: the time limit of 1e-09 seconds was reached
+    """
 
 
 class Deadline:
@@ -69,8 +82,19 @@ def check_time() -> None:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Generator[Deadline]:
-    """Give the block at most ``seconds``; None gives it as long as it needs.
+    """Limit the time that the kernels called within a ``with`` block may take.
 
+    Parameters
+    ----------
+    seconds : float or None
+        The limit; None for no limit.
+
+    See Also
+    --------
+    TimeLimitReached : The error that is raised after the limit.
+
+    Examples
+    --------
     >>> with time_limit(60) as deadline:
     ...     check_time()
     >>> deadline.seconds

@@ -37,6 +37,10 @@ class GraphKernel(Kernel):
     amplitude_bounds, depth_weights_bounds : pair of float or "fixed"
         Where to look for them.
 
+    See Also
+    --------
+    relaxwl.GraphRegressor : A Gaussian process that chooses its kernels.
+
     Examples
     --------
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
@@ -81,7 +85,13 @@ class GraphKernel(Kernel):
         return False
 
     def is_stationary(self) -> bool:
-        """Return False: graphs cannot be shifted."""
+        """Return False: graphs cannot be shifted.
+
+        Returns
+        -------
+        bool
+            Always False.
+        """
         return False
 
     @property
@@ -123,7 +133,18 @@ class GraphKernel(Kernel):
         return covariance, np.concatenate(parts, axis=-1) if parts else empty
 
     def diag(self, X: Any) -> Float64:
-        """Return the variance of each graph."""
+        """Return the variance of each graph.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+
+        Returns
+        -------
+        float64 array (n_graphs,)
+            The variances.
+        """
         prepared = self._prepared(X)
         own = np.array(self._fitted.compare_own(prepared, self._settings))
         return np.asarray(self.amplitude * self._shares() @ own)

@@ -170,6 +170,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         X : TreeRows
             Distinct trees of one depth.
         y : ignored
+            Present because scikit-learn passes it.
         ground : float array (n_points + 1, n_points + 1), or GroundCost
             Distances between the points, ⊥ last: a pseudo-metric. A
             :class:`relaxwl.distances.transport.GroundCost` also has the costs between root codes.
@@ -183,7 +184,8 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._validate()
         is_checked = not check and isinstance(ground, GroundCost)
@@ -266,6 +268,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Returns
         -------
         centers : TreeRows
+            The centers.
         """
         k = number_of_clusters(self.n_clusters, n_rows)
         if len(rows) == k:

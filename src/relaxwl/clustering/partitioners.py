@@ -37,6 +37,14 @@ class Partitioner(Protocol):
     See Also
     --------
     KMeansPartitioner : The default.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
+    >>> graphs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])])
+    >>> kernel = RelaxedWeisfeilerLehman(1, n_partitions=1, partitioner=IdentityPartitioner())
+    >>> kernel.fit(graphs).kernel_matrix(graphs).shape
+    (2, 2)
     """
 
     def fit(self, rows: TreeRows, ground: GroundCost, rng: np.random.Generator) -> tuple[Int32, TreeRows]:
@@ -300,6 +308,7 @@ class KMeansPartitioner(_Centered):
         Returns
         -------
         dict
+            Arrays and plain values by name.
         """
         found = {name: value for name, value in vars(self).items() if name in ("centers_", "n_iter_")}
         return {**(self.kmeans or WassersteinKMeans()).get_params(), **found}
@@ -308,9 +317,15 @@ class KMeansPartitioner(_Centered):
     def from_state(cls, **state: Any) -> Self:
         """Restore the partitioner from :meth:`to_state`.
 
+        Parameters
+        ----------
+        **state
+            The values that :meth:`to_state` returned.
+
         Returns
         -------
         KMeansPartitioner
+            The restored partitioner.
         """
         found: dict[str, Any] = {name: state.pop(name) for name in ("centers_", "n_iter_") if name in state}
         restored = cls(WassersteinKMeans(**state))

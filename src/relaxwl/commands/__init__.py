@@ -1,1 +1,1 @@
-"""What the commands of the command line do; ``relaxwl.cli`` parses their arguments."""
+"""Implementations of the commands of the command line; ``relaxwl.cli`` parses their arguments."""

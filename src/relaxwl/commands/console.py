@@ -1,4 +1,4 @@
-"""What a command says while it works and when it is done.
+"""Output of commands: results, notes and progress.
 
 Results go to standard output, notes to standard error, and a bar of progress where that is a terminal. ``--quiet``
 leaves only results, ``--json`` makes results machine-readable.
@@ -182,7 +182,7 @@ class Console:
 
     @property
     def verbose(self) -> int:
-        """What kernels and the like get as ``verbose``: progress is shown where somebody watches, and nowhere else."""
+        """Value of ``verbose`` for kernels: progress is shown in terminals only."""
         return int(is_watched() and not (self.quiet or self.as_json))
 
     def bar(self, title: str) -> ProgressBar:

@@ -120,6 +120,7 @@ class GroundCost:
         Returns
         -------
         float64 array (n points, n others)
+            The costs.
         """
         if self.edges is None or self.parts is None:
             return np.asarray(self.children[np.ix_(points, others)], np.float64)
@@ -139,6 +140,7 @@ class GroundCost:
         Returns
         -------
         GroundCost
+            The converted costs.
         """
         kept = dtype if dtype.kind == "u" else None
         converted: dict[str, Any] = {

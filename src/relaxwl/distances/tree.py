@@ -255,6 +255,7 @@ class TreeMapping:
         Returns
         -------
         str
+            The description.
 
         Examples
         --------
@@ -296,6 +297,7 @@ class TreeMapping:
         Returns
         -------
         str
+            The picture.
         """
         if max_nodes is None:
             outlines = self._drawn()

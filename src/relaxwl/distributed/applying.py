@@ -32,6 +32,30 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
         It is sent to the workers once.
     shards : ShardedCollection
         In a folder that all workers can read.
+
+    Returns
+    -------
+    dask.array.Array (n_graphs, n_features)
+        The features, a sparse block per shard.
+
+    See Also
+    --------
+    transform_to_files : Write the features to files.
+    predict : Predictions instead of features.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import WeisfeilerLehman
+    >>> from relaxwl.datasets import make_egonets
+    >>> from relaxwl.distributed import ShardWriter
+    >>> graphs, y = make_egonets(20, random_state=0)
+    >>> kernel = WeisfeilerLehman(1).fit(graphs)
+    >>> with TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, graphs_per_shard=8) as writer:
+    ...         writer.add(graphs)
+    ...     transform(kernel, ShardedCollection.open(folder)).numblocks
+    (3, 1)
     """
     array, delayed = _dask("dask.array"), _dask("dask")
     sent = delayed.delayed(kernel, pure=True)
@@ -56,6 +80,15 @@ def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> A
         In a folder that all workers can read.
     method : str
         Which of its methods to call, such as ``"predict_proba"``.
+
+    Returns
+    -------
+    dask.array.Array (n_graphs, ...)
+        The predictions, a block per shard.
+
+    See Also
+    --------
+    transform : Features instead of predictions.
 
     Examples
     --------
@@ -102,11 +135,37 @@ def transform_to_files(
     Parameters
     ----------
     kernel : fitted kernel with explicit features
+        It is sent to the workers once.
     shards : ShardedCollection
+        In a folder that all workers can read.
     folder : path
         Made if it is not there. All workers must be able to write to it.
     client : dask.distributed.Client, optional
         Where the tasks run, a task a shard; without one, in this process, a shard at a time.
+
+    Returns
+    -------
+    list of Path
+        The files, in the order of the shards.
+
+    See Also
+    --------
+    transform : The features as a Dask array.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import WeisfeilerLehman
+    >>> from relaxwl.datasets import make_egonets
+    >>> from relaxwl.distributed import ShardWriter
+    >>> graphs, y = make_egonets(20, random_state=0)
+    >>> kernel = WeisfeilerLehman(1).fit(graphs)
+    >>> with TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, graphs_per_shard=8) as writer:
+    ...         writer.add(graphs)
+    ...     files = transform_to_files(kernel, ShardedCollection.open(folder), f"{folder}/features")
+    ...     len(files)
+    3
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ class ShardError(ValueError):
 
 @dataclass(frozen=True)
 class Part:
-    """What the manifest says of one part."""
+    """The entry of one part in the manifest."""
 
     name: str
     n_graphs: int
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of all parts together.
+    """The manifest of a folder of shards.
 
     ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None where graphs have none. ``writer`` is the mark of
     the writer at work, None when all is written.
@@ -140,7 +140,7 @@ class Manifest:
 
 
 class ShardWriter:
-    """Writes graphs into a folder of shards, as they come.
+    """Writer of graphs into a folder of shards, as they come.
 
     Parameters
     ----------
@@ -150,6 +150,10 @@ class ShardWriter:
     graphs_per_shard : int
         Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 nodes each
         are a good size.
+
+    See Also
+    --------
+    ShardedCollection : Read a folder of shards.
 
     Examples
     --------
@@ -183,7 +187,15 @@ class ShardWriter:
         return sum(part.n_graphs for part in self._manifest.parts)
 
     def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
-        """Add graphs behind those before, with their targets if they have any."""
+        """Add graphs behind those before, with their targets if they have any.
+
+        Parameters
+        ----------
+        graphs : GraphCollection
+            The graphs.
+        y : array-like (n_graphs,), optional
+            Their targets.
+        """
         target = None if y is None else plain_targets(y, len(graphs))
         self._waiting.append((graphs, target))
         self._n_waiting += len(graphs)
@@ -191,7 +203,13 @@ class ShardWriter:
             self._write(self.graphs_per_shard)
 
     def finish(self) -> "ShardedCollection":
-        """Write what is left and the manifest; the folder is complete from here on."""
+        """Write the remaining graphs and the manifest, which completes the folder.
+
+        Returns
+        -------
+        ShardedCollection
+            The graphs of the folder.
+        """
         if self._n_waiting or not self._manifest.parts:
             self._write(self._n_waiting)
         self._check_alone()
@@ -253,6 +271,30 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     Make one by :meth:`open`; write one by :class:`ShardWriter` or ``relaxwl shard``. A slice has the chosen shards.
     Nothing is read before it is asked for, and every part that is read is compared with its checksum.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    manifest : Manifest
+        Its manifest; :meth:`open` reads it.
+
+    See Also
+    --------
+    ShardWriter : Write a folder of shards.
+    predict : Predictions for all graphs.
+    transform : Features of all graphs.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl.datasets import make_egonets
+    >>> with TemporaryDirectory() as folder:
+    ...     with ShardWriter(folder, graphs_per_shard=8) as writer:
+    ...         writer.add(*make_egonets(20, random_state=0))
+    ...     shards = ShardedCollection.open(folder)
+    ...     [len(shard) for shard in shards]
+    [8, 8, 4]
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -261,7 +303,18 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "ShardedCollection":
-        """Open a folder; its manifest is read and checked, the shards are not."""
+        """Open a folder; its manifest is read and checked, the shards are not.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+
+        Returns
+        -------
+        ShardedCollection
+            The graphs of the folder.
+        """
         path = Path(folder)
         if not (path / MANIFEST).exists() and (path / UNFINISHED).exists():
             raise ShardError(f"{path} is not finished: run the command that writes it again, and it goes on")
@@ -310,15 +363,33 @@ class ShardedCollection(Sequence[GraphCollection]):
         return (self._read(part) for part in self.manifest.parts)
 
     def singles(self) -> "list[ShardedCollection]":
-        """Return collections of one shard each, which are small to send."""
+        """Return collections of one shard each, which are small to send.
+
+        Returns
+        -------
+        list of ShardedCollection
+            The collections.
+        """
         return [self[index : index + 1] for index in range(len(self))]
 
     def nothing(self) -> GraphCollection:
-        """Return no graphs, but of the kind of those in the shards."""
+        """Return an empty collection with the labels and attributes of the shards.
+
+        Returns
+        -------
+        GraphCollection
+            A collection without graphs.
+        """
         return _recoded(GraphCollection([0], [0], [], directed=self.manifest.directed), self.manifest)
 
     def to_collection(self) -> GraphCollection:
-        """Return all graphs as one collection in memory."""
+        """Return all graphs as one collection in memory.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs, in order.
+        """
         return MoleculeCollection.concatenate(self)
 
     def sample(self, n_graphs: int, random_state: Any = 0) -> tuple[GraphCollection, NDArray[Any] | None]:
@@ -330,9 +401,16 @@ class ShardedCollection(Sequence[GraphCollection]):
         Parameters
         ----------
         n_graphs : int
-            How many; all, if there are fewer.
+            Number of graphs; all, if there are fewer.
         random_state : int or Generator
-            Draws them.
+            Seeds the draw.
+
+        Returns
+        -------
+        graphs : GraphCollection
+            The graphs.
+        y : array (n_graphs,) or None
+            Their targets.
         """
         wanted = min(check_integer("n_graphs", n_graphs), self.n_graphs)
         chosen = np.sort(as_generator(random_state).choice(self.n_graphs, wanted, replace=False))
@@ -351,19 +429,49 @@ class ShardedCollection(Sequence[GraphCollection]):
     # Kernels do not know shards: they ask the collection to do what they would do.
 
     def fit_kernel(self, kernel: Any) -> None:
-        """Fit a kernel to all graphs; what ``kernel.fit(shards)`` does."""
+        """Fit a kernel to all graphs, for ``kernel.fit(shards)``.
+
+        Parameters
+        ----------
+        kernel : graph kernel
+            The kernel to fit.
+        """
         from relaxwl.distributed.fitting import fit
 
         fit(kernel, self)
 
     def fit_features(self, blocks: Any, verbose: int = 0) -> Any:
-        """Fit the views of a predictor; what ``predictor.fit(shards)`` does first."""
+        """Fit the views of a predictor, for ``predictor.fit(shards)``.
+
+        Parameters
+        ----------
+        blocks : KernelBlocks
+            The views to fit.
+        verbose : int
+            1 logs progress.
+
+        Returns
+        -------
+        context manager
+            It gives the features of all shards (``ShardRows``), for linear models.
+        """
         from relaxwl.distributed.learning import fit_features
 
         return fit_features(blocks, self, verbose)
 
     def transform_by(self, kernel: Any) -> Any:
-        """Return the features of all graphs as a Dask array; what ``kernel.transform(shards)`` does."""
+        """Return the features of all graphs as a Dask array, for ``kernel.transform(shards)``.
+
+        Parameters
+        ----------
+        kernel : fitted kernel
+            The kernel.
+
+        Returns
+        -------
+        dask.array.Array (n_graphs, n_features)
+            The features, a block per shard.
+        """
         from relaxwl.distributed.applying import transform
 
         return transform(kernel, self)
@@ -375,7 +483,18 @@ class ShardedCollection(Sequence[GraphCollection]):
         )
 
     def read_again(self, index: int) -> GraphCollection:
-        """Return a shard that was read before: its checksum tells that it is the same, and so is as good."""
+        """Return a shard that was read before, without checking its graphs again.
+
+        Parameters
+        ----------
+        index : int
+            Number of the shard.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs of the shard.
+        """
         return self._read(self.manifest.parts[index], again=True)
 
     def _read(self, part: Part, again: bool = False) -> GraphCollection:

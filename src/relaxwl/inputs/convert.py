@@ -82,6 +82,11 @@ def as_collection(
     GraphError
         A ``ValueError`` that names the index of a graph that cannot be read.
 
+    See Also
+    --------
+    ToGraphs : The same as a step of a pipeline.
+    relaxwl.GraphCollection.from_edges : Make a collection from lists of edges.
+
     Notes
     -----
     What an item of the list is taken for:

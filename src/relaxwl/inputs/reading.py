@@ -1,4 +1,4 @@
-"""What all readers share: what the caller asked for, one graph's parts, and the names that count without being told."""
+"""Parts that all readers share: the caller's options, the parts of a graph, and conventional names."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ LABEL, ATTRIBUTES = "label", "attributes"
 
 @dataclass(frozen=True)
 class Names:
-    """Where labels and attributes are kept, as the caller says, and what else he says of the graphs.
+    """The caller's names of labels and attributes, and other options for reading graphs.
 
     A name that is None means the convention of the kind.
     """

@@ -37,6 +37,10 @@ class ToGraphs(TransformerMixin, GraphEstimator):
     directed_ : bool
         Whether the graphs of ``fit`` were directed.
 
+    See Also
+    --------
+    relaxwl.as_collection : The same as a function.
+
     Examples
     --------
     >>> import networkx as nx
@@ -67,18 +71,57 @@ class ToGraphs(TransformerMixin, GraphEstimator):
         self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Look whether the graphs are directed."""
+        """Learn whether the graphs are directed.
+
+        Parameters
+        ----------
+        X : as in :func:`relaxwl.as_collection`
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> GraphCollection:
-        """Convert the graphs, and keep in mind whether they are directed."""
+        """Convert the graphs, and learn whether they are directed.
+
+        Parameters
+        ----------
+        X : as in :func:`relaxwl.as_collection`
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+        **fit_params : ignored
+            Present because scikit-learn passes them.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
+        """
         graphs = self._converted(X, self.directed)
         self.directed_ = graphs.directed
         return graphs
 
     def transform(self, X: Any) -> GraphCollection:
-        """Return the graphs as a collection."""
+        """Return the graphs as a collection.
+
+        Parameters
+        ----------
+        X : as in :func:`relaxwl.as_collection`
+            The graphs.
+
+        Returns
+        -------
+        GraphCollection
+            The graphs.
+        """
         check_is_fitted(self)
         return self._converted(X, None if self.symmetrize else self.directed_)
 

@@ -55,6 +55,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         frozenset of str
+            Names of parts of graphs, such as "node_labels".
         """
         return frozenset({"node_labels"})
 
@@ -101,6 +102,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         float64 array (n_graphs, n_graphs)
+            The kernel values.
         """
         return self.compare(self.fit_prepare(X))[0]
 
@@ -196,6 +198,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         float64 array (n_graphs,)
+            The diagonal of the Gram matrix.
         """
         return self.compare_own(self.prepare(X))[0]
 
@@ -236,6 +239,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         frozenset of str
+            Names of parts of graphs, such as "node_labels".
         """
         return super().uses() | ({"edge_labels"} if self.edge_labels else set())
 
@@ -262,7 +266,8 @@ class CountKernel(TransformerMixin, GraphKernel):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         if hasattr(X, "fit_kernel"):
             self._validate_parameters()
@@ -316,7 +321,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return X.transform_by(self) if hasattr(X, "transform_by") else self._output(self.sparse_features(X))
 
     def sparse_features(self, X: Any) -> csr_array:
-        """Return what :meth:`transform` returns for graphs in memory, always as a sparse array.
+        """Return the features of :meth:`transform` for graphs in memory, always as a sparse array.
 
         Parameters
         ----------
@@ -326,6 +331,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         csr_array (n_graphs, n_features) of float64
+            The features.
         """
         self._check_explicit()
         return self._features(self._apply(X))
@@ -362,6 +368,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         csr_array (n_graphs, n_features) of float64
+            The features.
         """
         check_is_fitted(self)
         coded = [
@@ -397,6 +404,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         float64 array (n_graphs of X, n_graphs of Y)
+            The kernel values.
         """
         return self.compare(self._apply(X), None if Y is None else self._apply(Y))[0]
 
@@ -406,6 +414,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         list of dict
+            Settings that one fit covers.
         """
         return [{"max_depth": depth} for depth in range(self.max_depth + 1)]
 
@@ -538,6 +547,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         array (n_features,) of str
+            The names.
         """
         check_is_fitted(self)
         self._check_explicit()
@@ -564,10 +574,12 @@ class CountKernel(TransformerMixin, GraphKernel):
         Parameters
         ----------
         path : path
+            The file.
 
         Returns
         -------
         fitted kernel
+            A kernel with the same features.
         """
         # The registry imports this module; only now are the classes of kernels that nobody used so far needed.
         from relaxwl.kernels.registry import import_kernels

@@ -254,6 +254,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         Returns
         -------
         frozenset of str
+            Names of parts of graphs, such as "node_labels".
         """
         asked = self._asked()
         used = {kind: kind in asked or "auto" in asked for kind in ("attributes", "labels")}
@@ -513,6 +514,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         Returns
         -------
         str
+            The description.
         """
         kept = np.flatnonzero(self.scales_)
         row = vector.astype(np.float64)

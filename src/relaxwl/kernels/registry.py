@@ -230,6 +230,7 @@ def kernel_names() -> list[str]:
     Returns
     -------
     list of str
+        The names.
 
     See Also
     --------
@@ -304,6 +305,7 @@ def load_kernel(path: str | os.PathLike[str]) -> "CountKernel":
     Returns
     -------
     fitted kernel
+        A kernel of the class that was saved.
 
     See Also
     --------

@@ -178,6 +178,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Returns
         -------
         frozenset of str
+            Names of parts of graphs, such as "node_labels".
         """
         cost = EditCost() if self.cost is None else self.cost
         used = {"node_attributes": cost.uses_attributes, "edge_attributes": cost.uses_edge_attributes}
@@ -328,7 +329,13 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return [[list(level) for level in zip(*chain, strict=True)] for chain in chains]
 
     def counters(self) -> list[list[Counter]]:
-        """Return what counts the clusters of nodes, ``result[partition][depth]``."""
+        """Return the counters of clusters of nodes, ``result[partition][depth]``.
+
+        Returns
+        -------
+        list of list of Counter
+            The counters.
+        """
         return self._counters
 
     def node_clusters(self, X: Any) -> list[list[Int32]]:

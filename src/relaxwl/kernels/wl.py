@@ -136,7 +136,13 @@ class WeisfeilerLehman(CountKernel):
         return [counter.count(graphs, ids, self.n_jobs, encoded.counted[1]) for counter, ids in found]
 
     def counters(self) -> list[list[Counter]]:
-        """Return what counts the trees of nodes, ``result[0][depth]``: there is one partition."""
+        """Return the counters of trees of nodes, ``result[0][depth]``: there is one partition.
+
+        Returns
+        -------
+        list of list of Counter
+            The counters.
+        """
         return [self._counters]
 
     def node_clusters(self, X: Any) -> list[list[Int32]]:

@@ -61,14 +61,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Options:
-    """How to fit.
+    """Settings of a fit.
 
     Attributes
     ----------
     seed : int
         Of the folds.
     score : Score, optional
-        What settings are chosen by, and what the report tells; accuracy or RMSE by default.
+        Score by which settings are chosen and that the report shows; accuracy or RMSE by default.
     n_jobs, verbose
         Threads, and whether to log.
     done : float
@@ -116,7 +116,7 @@ class Calibration:
 
 
 class Head:
-    """What heads have in common; see the module.
+    """Base class of heads; see the module.
 
     ``calibration`` holds nonconformity scores out of fold, and ``fold_outputs`` returns what the models of these folds
     say of new objects: probabilities (n_objects, n_folds, n_classes), or means and standard deviations (n_objects,
@@ -179,7 +179,7 @@ class KernelSVM(Head):
 
     @property
     def weights(self) -> dict[str, float]:
-        """How much each block counts."""
+        """Weight of each block."""
         return {name: 1 / number for name, number in self.parts.items()}
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:

@@ -32,7 +32,7 @@ ROWS_AT_ONCE = 16_384
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What linear models are to learn.
+    """Loss, targets and other settings of linear models.
 
     Attributes
     ----------

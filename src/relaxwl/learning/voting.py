@@ -13,7 +13,7 @@ Int64 = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OneVsOneSVM:
-    """What is left of a model on a Gram matrix: which examples it leans on, and how much each pair does so.
+    """A fitted one-vs-one SVM on a Gram matrix: its support vectors, and their weights for each pair of classes.
 
     Attributes
     ----------

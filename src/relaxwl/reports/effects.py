@@ -41,11 +41,29 @@ def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], 
     Parameters
     ----------
     effects : sequence of NodeEffects
-        What ``explain`` of a predictor returned.
+        The results of ``explain`` of a predictor.
     path : path
         The file, for instance ``effects.html``.
     **options
-        See :func:`render_effects`.
+        ``title``, ``report``, ``novelty``, ``truth`` and ``neighbors``, as in ``relaxwl.reports.render_effects``.
+
+    See Also
+    --------
+    relaxwl.GraphClassifier.explain : Effects of nodes on predictions.
+    write_explorer : A page about the clusters of a kernel.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import GraphCollection, GraphClassifier
+    >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
+    >>> graphs = GraphCollection.from_edges([path, triangle] * 6)
+    >>> model = GraphClassifier(effort="quick", random_state=0).fit(graphs, ["path", "triangle"] * 6)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_effects(model.explain(graphs[:2]), Path(folder, "effects.html"), report=model.report_)
+    ...     Path(folder, "effects.html").exists()
+    True
     """
     pages.write(path, render_effects(effects, **options))
 
@@ -64,17 +82,26 @@ def render_effects(
     Parameters
     ----------
     effects : sequence of NodeEffects
-        What ``explain`` of a predictor returned.
+        The results of ``explain`` of a predictor.
     title : str
         Headline of the page.
     report : FitReport, optional
-        The predictor's ``report_``: how good it is, beside chance.
+        The predictor's ``report_``.
     novelty : sequence of float, optional
-        What the predictor's ``novelty`` says of the same graphs; above 1 the page warns.
+        The predictor's ``novelty`` of the same graphs; above 1 the page warns.
     truth : sequence, optional
-        What is known to be right.
+        The true classes or values.
     neighbors : sequence of lists of (distance, name), optional
         The nearest training objects of each, from the predictor's ``kneighbors``.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    write_effects : Write the page to a file.
 
     Examples
     --------

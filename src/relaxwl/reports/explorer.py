@@ -24,11 +24,31 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
     Parameters
     ----------
     explanation : Explanation
-        What :func:`relaxwl.explanation.explain` returned.
+        The result of :func:`relaxwl.explanation.explain`.
     path : path
         The file, for instance ``explorer.html``.
     **options
-        See :func:`render_explorer`.
+        ``title``, ``max_clusters``, ``n_graphs``, ``n_nearest`` and ``n_farthest``, as in
+        ``relaxwl.reports.render_explorer``.
+
+    See Also
+    --------
+    relaxwl.explanation.explain : Explain a kernel.
+    write_effects : A page about the nodes behind predictions.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.explanation import explain
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> explanation = explain(WeisfeilerLehman(1), graphs, ["path", "star"] * 10, n_permutations=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_explorer(explanation, Path(folder, "explorer.html"), n_graphs=4)
+    ...     Path(folder, "explorer.html").exists()
+    True
     """
     pages.write(path, render_explorer(explanation, **options))
 
@@ -47,7 +67,7 @@ def render_explorer(
     Parameters
     ----------
     explanation : Explanation
-        What :func:`relaxwl.explanation.explain` returned.
+        The result of :func:`relaxwl.explanation.explain`.
     title : str
         Headline of the page.
     max_clusters : int
@@ -56,6 +76,15 @@ def render_explorer(
         Graphs on the page: of each class those that the model is surest of.
     n_nearest, n_farthest : int
         Members shown for each cluster.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    write_explorer : Write the page to a file.
     """
     data = explorer_data(
         explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest

@@ -49,8 +49,8 @@ def write_report(
     Parameters
     ----------
     results : Results
-        What :func:`relaxwl.evaluation.cross_validate` returned or :meth:`ResultStore.load` found. Runs with different
-        settings get sections of their own.
+        The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`relaxwl.evaluation.ResultStore.load`. Runs
+        with different settings get sections of their own.
     path : path
         The file, for instance ``report.html``.
     title : str
@@ -60,6 +60,25 @@ def write_report(
     explorer : str, optional
         An explorer page (see :func:`relaxwl.reports.write_explorer`) to link to: its path, relative to this page, or an
         address that begins with http.
+
+    See Also
+    --------
+    relaxwl.evaluation.cross_validate : Evaluate kernels.
+    write_explorer : A page about the clusters of a kernel.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.evaluation import cross_validate
+    >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
+    >>> graphs = GraphCollection.from_edges([path, triangle] * 6)
+    >>> results = cross_validate(WeisfeilerLehman(1), graphs, ["path", "triangle"] * 6, n_folds=3, n_repeats=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(results, Path(folder, "report.html"))
+    ...     Path(folder, "report.html").exists()
+    True
     """
     pages.write(path, render_report(results, title=title, reference=reference, explorer=explorer))
 
@@ -71,7 +90,23 @@ def render_report(
     reference: Reference | None = None,
     explorer: str | None = None,
 ) -> str:
-    """Return the report as a page that needs no other file and no network; see :func:`write_report`.
+    """Return the report as a page that needs no other file and no network.
+
+    Parameters
+    ----------
+    results : Results
+        The results.
+    title, reference, explorer
+        As in :func:`write_report`.
+
+    Returns
+    -------
+    str
+        The page.
+
+    See Also
+    --------
+    write_report : Write the page to a file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the pages are made of: templates, and scripts put together from their modules."""
+"""Parts of the pages: templates, and scripts put together from their modules."""
 
 import importlib.resources
 import os

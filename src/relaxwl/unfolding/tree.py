@@ -208,6 +208,7 @@ class UnfoldingTree:
         Returns
         -------
         UnfoldingTree
+            The tree.
         """
         tree = self
         for position in path:
@@ -284,6 +285,7 @@ class UnfoldingTree:
         Returns
         -------
         str
+            The drawing.
 
         Examples
         --------
@@ -341,6 +343,7 @@ class UnfoldingTree:
         Returns
         -------
         str
+            The picture.
         """
         if max_nodes is not None:
             drawn = outline(self, max_nodes, collapse=collapse)

@@ -31,7 +31,13 @@ class FlatFeatures(DepthFeatures):
     max_depth = 0
 
     def variations(self) -> list[Settings]:
-        """Return one setting: there is nothing to choose from."""
+        """Return one setting: there is nothing to choose from.
+
+        Returns
+        -------
+        list of dict
+            One empty setting.
+        """
         return [{}]
 
 
@@ -112,6 +118,7 @@ class VertexEdgeHistogram(FlatFeatures):
         Returns
         -------
         list of dict
+            Settings that one fit covers.
         """
         return [{"gamma": gamma} for gamma in (None, *GAMMAS)]
 

@@ -43,7 +43,8 @@ class _StatisticsForest(GraphEstimator):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         graphs = as_collection(X)
         self.node_vocabulary_ = graphs.node_vocabulary
@@ -63,6 +64,7 @@ class _StatisticsForest(GraphEstimator):
         Returns
         -------
         array (n_graphs,)
+            The predictions.
         """
         check_is_fitted(self)
         return self.forest_.predict(self._statistics(as_collection(X)))
@@ -128,6 +130,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
         Returns
         -------
         float64 array (n_graphs, n_classes)
+            The shares.
         """
         check_is_fitted(self)
         return np.asarray(self.forest_.predict_proba(self._statistics(as_collection(X))))

@@ -112,11 +112,12 @@ class WassersteinWL(GraphKernel):
         Returns
         -------
         frozenset of str
+            Names of parts of graphs, such as "node_labels".
         """
         return super().uses() | ({"node_attributes"} if self.scheme == "continuous" else set())
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the graphs and learn the scale of their attributes; ``y`` is ignored.
+        """Check the graphs and learn the scale of their attributes.
 
         Parameters
         ----------
@@ -127,7 +128,8 @@ class WassersteinWL(GraphKernel):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._validate_parameters()
         graphs = check_training_graphs(self, X)
@@ -154,6 +156,7 @@ class WassersteinWL(GraphKernel):
         Returns
         -------
         float64 array (n_graphs of X, n_graphs of Y)
+            The distances.
         """
         check_is_fitted(self)
         x = check_graphs(self, X)
@@ -173,6 +176,7 @@ class WassersteinWL(GraphKernel):
         Returns
         -------
         float64 array (n_graphs of X, n_graphs of Y)
+            The kernel values.
         """
         return np.exp(-self.decay * self.distance_matrix(X, Y))
 
@@ -182,6 +186,7 @@ class WassersteinWL(GraphKernel):
         Returns
         -------
         list of dict
+            Settings that one fit covers.
         """
         return [{"decay": decay} for decay in DECAYS]
 
