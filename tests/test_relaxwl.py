@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+import relaxwl
+from places import SOURCE
+
 
 @pytest.mark.slow
 def test_every_public_name_is_there_and_imported_when_first_used():
@@ -21,3 +24,10 @@ def test_every_public_name_is_there_and_imported_when_first_used():
         "assert not hasattr(relaxwl, 'nonsense')"
     )
     subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
+
+
+def test_the_version_is_the_same_everywhere():
+    root = SOURCE.parents[1]
+    assert relaxwl.__version__ == relaxwl._version.__version__
+    assert f"version: {relaxwl.__version__}\n" in (root / "CITATION.cff").read_text("utf-8")
+    assert f"## {relaxwl.__version__} " in (root / "CHANGELOG.md").read_text("utf-8")

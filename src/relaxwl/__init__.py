@@ -3,7 +3,7 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from relaxwl._version import __version__ as __version__
 
 __all__ = [
     "ContinuousWeisfeilerLehman",
@@ -29,6 +29,7 @@ __all__ = [
     "explanation",
     "kernels",
     "molecules",
+    "reports",
     "transport_barycenter",
     "transport_distance",
     "tree_distances",
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from relaxwl import datasets, distributed, evaluation, explanation, kernels, molecules
+    from relaxwl import datasets, distributed, evaluation, explanation, kernels, molecules, reports
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost

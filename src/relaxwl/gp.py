@@ -12,6 +12,8 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import CountKernel
 
+__all__ = ["GraphKernel"]
+
 Bounds = tuple[float, float] | str
 
 

@@ -18,10 +18,10 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-import relaxwl
 from relaxwl._progress import printable
 from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice, check_integer, looks_continuous, plain_targets
+from relaxwl._version import __version__
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
@@ -69,7 +69,7 @@ class Settings:
     def as_json(self) -> dict[str, Any]:
         """Return the settings, with the package's version, as they stand in the records."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {**values, "version": relaxwl.__version__}
+        return {**values, "version": __version__}
 
 
 @dataclass(frozen=True)

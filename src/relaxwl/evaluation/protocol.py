@@ -25,12 +25,12 @@ import sklearn
 from sklearn.decomposition import KernelPCA
 from sklearn.preprocessing import KernelCenterer
 
-import relaxwl
 from relaxwl._execution import Deadline
 from relaxwl._execution import time_limit as limited
 from relaxwl._memory import forget_peak_memory, peak_memory
 from relaxwl._progress import ProgressBar, printable
 from relaxwl._validation import check_integer
+from relaxwl._version import __version__
 from relaxwl.evaluation.folds import DEFAULT_C, DIGITS, Data, Settings, Split, kernel_seed, outer_splits, read_splits
 from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, Record, identity_of
 from relaxwl.evaluation.results import SECONDS, Results, ResultStore
@@ -184,9 +184,9 @@ def _now() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of what the numbers depend on."""
-    modules: dict[str, Any] = {"relaxwl": relaxwl, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
+    modules: dict[str, Any] = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {name: module.__version__ for name, module in modules.items()} | system
+    return {"relaxwl": __version__} | {name: module.__version__ for name, module in modules.items()} | system
 
 
 # ------------------------------------------------------------------------------------------- pictures of Gram matrices

@@ -1,6 +1,6 @@
 """Collections of undirected and directed, labeled and attributed graphs."""
 
-from relaxwl.graphs.building import GraphError
+from relaxwl.graphs.building import GraphError as GraphError
 from relaxwl.graphs.collection import Graph, GraphCollection
 
-__all__ = ["Graph", "GraphCollection", "GraphError"]
+__all__ = ["Graph", "GraphCollection"]

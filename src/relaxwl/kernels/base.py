@@ -71,7 +71,8 @@ class GraphKernel(GraphEstimator):
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         raise NotImplementedError
 
@@ -88,6 +89,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         float64 array (n_graphs of X, n_graphs of Y)
+            The kernel values.
         """
         raise NotImplementedError
 
@@ -112,6 +114,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         list of dict
+            Settings that one fit covers.
         """
         return [{}]
 

@@ -46,7 +46,7 @@ class QuietSVC(SVC):
 
 @dataclass(frozen=True)
 class PathScores:
-    """Which predictions are correct on one split, as (n_C, n_held_out), and what they cost (in fits of two classes)."""
+    """Correct predictions on one split, as (n_C, n_held_out), and their cost (in fits of two classes)."""
 
     hits: NDArray[np.bool_]
     n_fits: int

@@ -2,21 +2,19 @@
 
 from relaxwl.predictors.blocks import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier
-from relaxwl.predictors.effects import ClusterEffect, NodeEffects
+from relaxwl.predictors.effects import ClusterEffect as ClusterEffect
+from relaxwl.predictors.effects import NodeEffects as NodeEffects
 from relaxwl.predictors.index import GraphIndex
 from relaxwl.predictors.regressor import GraphRegressor
-from relaxwl.predictors.report import FitReport
+from relaxwl.predictors.report import FitReport as FitReport
 from relaxwl.predictors.transformers import KernelDistance, KernelMatrix, NodeClusters
 
 __all__ = [
     "AveragedKernel",
-    "ClusterEffect",
-    "FitReport",
     "GraphClassifier",
     "GraphIndex",
     "GraphRegressor",
     "KernelDistance",
     "KernelMatrix",
     "NodeClusters",
-    "NodeEffects",
 ]

@@ -1,4 +1,4 @@
-"""Which kernels a predictor averages: few fits, several views of each, by how much effort is wanted.
+"""The kernels that a predictor averages, by effort: few fits, several views of each.
 
 Many cheap partitions (random trees as centers, one exact assignment, no rounds of k-means) beat few good ones, as many
 random trees beat one in a forest; and an average of kernels needs no choice, which small inner folds make badly.

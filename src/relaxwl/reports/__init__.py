@@ -1,7 +1,10 @@
-"""Renders what was computed: plots and self-contained pages."""
+"""Reports: plots and self-contained pages."""
 
-from relaxwl.reports.effects import render_effects, write_effects
-from relaxwl.reports.explorer import render_explorer, write_explorer
-from relaxwl.reports.html import render_report, write_report
+from relaxwl.reports.effects import render_effects as render_effects
+from relaxwl.reports.effects import write_effects
+from relaxwl.reports.explorer import render_explorer as render_explorer
+from relaxwl.reports.explorer import write_explorer
+from relaxwl.reports.html import render_report as render_report
+from relaxwl.reports.html import write_report
 
-__all__ = ["render_effects", "render_explorer", "render_report", "write_effects", "write_explorer", "write_report"]
+__all__ = ["write_effects", "write_explorer", "write_report"]

@@ -84,6 +84,7 @@ class TreeRows:
         Returns
         -------
         TreeRows
+            The rows.
         """
         return cls(
             np.array([root for root, _, _ in parts], np.int32),
@@ -133,6 +134,7 @@ class TreeRows:
         Returns
         -------
         array (n_rows,)
+            The sums.
         """
         sums = np.zeros(len(self), np.int64 if values.dtype.kind in "iu" else np.float64)
         filled = np.diff(self.indptr) > 0
@@ -164,6 +166,7 @@ class TreeRows:
         Returns
         -------
         TreeRows
+            The rows.
         """
         return replace(self, counts=self.counts.astype(np.float64))
 
@@ -178,6 +181,7 @@ class TreeRows:
         Returns
         -------
         TreeRows
+            The chosen rows.
         """
         lengths = np.diff(self.indptr)[indices]
         entries = expand_spans(self.indptr[:-1][indices], lengths)
@@ -205,6 +209,7 @@ class TreeRows:
         Returns
         -------
         TreeRows
+            The rows.
         """
         source = np.arange(len(self))
         source[which] = len(self) + np.arange(len(new))
@@ -221,6 +226,7 @@ class TreeRows:
         Returns
         -------
         bool array (n_rows,)
+            True for rows that are equal.
         """
         lengths = np.diff(self.indptr)
         alike = (self.roots == other.roots) & (lengths == np.diff(other.indptr))
@@ -243,6 +249,7 @@ class TreeRows:
         Returns
         -------
         int32 array
+            The numbers.
         """
         return _compiled.locate_rows(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 
@@ -261,6 +268,7 @@ class TreeRows:
         Returns
         -------
         int64 array
+            The counts.
         """
         return _compiled.count_before(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
 

@@ -235,6 +235,7 @@ class UnfoldingTree:
         Returns
         -------
         UnfoldingTree
+            The tree.
 
         Examples
         --------

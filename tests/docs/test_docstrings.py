@@ -1,0 +1,76 @@
+"""Docstrings of public names have all sections of numpydoc, and none begins with a question."""
+
+import ast
+import inspect
+import pkgutil
+import re
+from importlib import import_module
+
+import pytest
+
+import relaxwl
+from places import SOURCE
+
+CODES = {
+    "PR01": "a parameter without a description",
+    "PR02": "a description of an unknown parameter",
+    "PR07": "a parameter without a sentence about it",
+    "RT01": "no section Returns",
+    "RT03": "a result without a sentence about it",
+    "GL08": "no docstring",
+    "SA01": "no section See Also",
+    "EX01": "no section Examples",
+}
+OF_METHODS = CODES.keys() - {"SA01", "EX01"}
+QUESTION = re.compile(r"(?:What|Which|Who|How|Where|Why)\b")
+
+
+def public_modules():
+    """Yield the modules without an underscore that say what is public."""
+    for found in pkgutil.walk_packages(relaxwl.__path__, "relaxwl."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            module = import_module(found.name)
+            if hasattr(module, "__all__"):
+                yield module
+
+
+def public_objects():
+    """Return functions, classes and methods, also inherited from ours, by name, and the codes that count for each."""
+    found = {}
+    for module in (relaxwl, *public_modules()):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                # The signature of a protocol is not that of the classes that follow it.
+                protocol = {"PR01"} if getattr(value, "_is_protocol", False) else set()
+                found[f"{value.__module__}.{value.__qualname__}"] = value, CODES.keys() - protocol
+            if inspect.isclass(value):
+                for base in value.__mro__:
+                    own = vars(base) if base.__module__.startswith("relaxwl") else {}
+                    for label, method in own.items():
+                        function = getattr(method, "__func__", method)
+                        if not label.startswith("_") and inspect.isfunction(function):
+                            found[f"{base.__module__}.{function.__qualname__}"] = function, OF_METHODS
+    return found
+
+
+def test_public_docstrings_are_complete():
+    validation = pytest.importorskip("numpydoc.validate", reason="numpydoc checks docstrings; pip install numpydoc")
+    objects = public_objects()
+    assert len(objects) > 200
+    missing = {}
+    for name, (value, codes) in objects.items():
+        errors = validation.validate(validation.get_doc_object(value))["errors"]
+        if lacks := [message for code, message in errors if code in codes]:
+            missing[name] = lacks
+    assert not missing, "\n".join(f"{name}: {'; '.join(lacks)}" for name, lacks in missing.items())
+
+
+def test_no_docstring_begins_with_a_question():
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, documented)]
+        texts = [ast.get_docstring(node) or "" for node in nodes]
+        found += [f"{path.name}: {text.splitlines()[0]}" for text in texts if QUESTION.match(text)]
+    assert not found, "begin with a verb such as Return, or with a noun"
