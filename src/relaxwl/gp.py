@@ -37,7 +37,7 @@ class GraphKernel(Kernel):
     depth_weights : float or array (max_depth + 1,)
         Weight of the kernel cut at each depth; only their ratios matter.
     amplitude_bounds, depth_weights_bounds : pair of float or "fixed"
-        Where to look for them.
+        Bounds of the hyperparameters.
 
     See Also
     --------

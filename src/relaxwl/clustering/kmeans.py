@@ -94,10 +94,10 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int, "sqrt", "log2", float or callable
         Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        How centers are found; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
+        Method for centers; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
         ``max_iter`` does not say, 48 members suggest a center, and it is taken if it serves all of them better in sum.
     init : {"k-means++", "random"}
-        How seeds are drawn among the rows: by their distance to the seeds before, which leads to the lowest sums of
+        Choice of seeds among the rows: by their distance to the seeds before, which leads to the lowest sums of
         distances, or uniformly, so that there are many centers where there are many rows.
     max_iter : int, optional
         Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
@@ -235,7 +235,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Returns
         -------
         numbers : int64 array or None
-            What :meth:`fit_sample` wants to see. Every row is then to be assigned to the nearest center.
+            The sample for :meth:`fit_sample`. Every row is then to be assigned to the nearest center.
         """
         self._validate()
         k = number_of_clusters(self.n_clusters, n_rows)

@@ -293,7 +293,7 @@ class EditCost:
     edge_relabel : float, default=1.0
         Cost of replacing an edge label by another one, where edge labels are used at all.
     edge_blank : float, default=0.0
-        What the edge to its parent adds to the cost of inserting or deleting a node, where edge labels are used.
+        Cost that the edge to its parent adds to inserting or deleting a node, where edge labels are used.
 
     See Also
     --------
@@ -438,10 +438,10 @@ class EditCost:
         n_codes : int or None, default=None
             Size of the codebook to which attributes are quantized (k-means); None keeps every distinct vector.
         relabel : float or EditCost, default=1.0
-            What differing labels add, where nodes have labels and attributes: the same for all, or what other costs,
+            Cost of differing labels, where nodes have labels and attributes: the same for all, or what other costs,
             those of a matrix for instance, say for each two.
         scale : "auto", None or array-like of shape (n_attributes,), default="auto"
-            What each column is divided by before distances are taken, so that ``blank`` is a number of these.
+            Divisor of each column before distances are taken, so that ``blank`` is a number of these.
             ``"auto"`` takes the standard deviations of the graphs that a kernel (or :meth:`codebook`) is fitted to, of
             nodes and of edges, and keeps them in the model. Where nothing is fitted, as in ``tree_edit_distance``, it
             means 1. None takes values as they are. An array is for nodes; for edges, if only these have a metric.
@@ -450,9 +450,9 @@ class EditCost:
         n_edge_codes : int or None, default=None
             Size of the codebook of edges.
         edge_relabel : float, default=1.0
-            What differing edge labels add, where they count, and the least that differing directions cost.
+            Cost of differing edge labels, where they count, and the least that differing directions cost.
         edge_blank : float, optional
-            What the edge to its parent adds to the cost of inserting or deleting a node; by default half of the
+            Cost that the edge to its parent adds to inserting or deleting a node; by default half of the
             largest cost between edges, which is the least that fits all costs of nodes. No two edges cost more
             than twice a given ``edge_blank``.
 
@@ -781,7 +781,7 @@ class EditCost:
         Parameters
         ----------
         data : mapping
-            What :meth:`to_dict` returned.
+            The result of :meth:`to_dict`.
 
         Returns
         -------

@@ -56,11 +56,11 @@ class MoleculeTable:
     y : array, dict of arrays, or None
         Targets, if asked for; of several targets, the column of each, with NaN or None where there are gaps.
     lines : list of int
-        Where each row ends in the file (of an SDF file, its number).
+        Line in which each row ends in the file (of an SDF file, its number).
     columns : dict of list of str
         All columns as they are written.
     names : list of str
-        What each molecule is called: its SMILES, if there is no column of names.
+        Name of each molecule: its SMILES, if there is no column of names.
     smiles_column : str
         Title of the column of SMILES.
     """
@@ -113,7 +113,7 @@ def load_molecules(
         Name of the column with the measured values; a list names several, in which empty cells are gaps, and "all"
         takes all columns of numbers or classes that do not name the molecules. Without a target ``y`` is None.
     errors : {"raise", "skip", "nan"}
-        What to do with a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
+        Treatment of a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
         keep the row, with a graph without nodes or a target NaN.
     max_atoms : int or None, default=1000
         Larger molecules count as unreadable; None reads all.

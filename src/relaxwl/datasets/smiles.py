@@ -181,7 +181,7 @@ def from_smiles(
     strings : iterable of str
         One SMILES for each molecule. Fragments (``"[Na+].[Cl-]"``) and single atoms are molecules too.
     atom_labels : {"element", "rich"}, sequence of str, or callable
-        What the label of a node says: the element; with "rich" also charge, hydrogens, and whether it is aromatic
+        Content of the label of a node: the element; with "rich" also charge, hydrogens, and whether it is aromatic
         and in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope";
         or what a function of the RDKit atom returns.
     bond_labels : bool
@@ -193,7 +193,7 @@ def from_smiles(
     isotopes : bool
         Whether isotopes count in the labels of atoms.
     errors : {"raise", "skip", "nan"}
-        What to do with a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
+        Treatment of a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
         without nodes in its place, so that rows stay in line with other columns. The last two warn, with a count.
     return_index : bool
         Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.

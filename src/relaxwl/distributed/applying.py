@@ -141,7 +141,7 @@ def transform_to_files(
     folder : path
         Made if it is not there. All workers must be able to write to it.
     client : dask.distributed.Client, optional
-        Where the tasks run, a task a shard; without one, in this process, a shard at a time.
+        Client that runs the tasks, a task a shard; without one, in this process, a shard at a time.
 
     Returns
     -------

@@ -152,7 +152,7 @@ def graph_svg(
     size : float, default=360
         Width and height of the picture in pixels.
     title : str, optional
-        What a screen reader says.
+        Text for screen readers.
     embed_style : bool, default=True
         As in :func:`tree_svg`.
     """

@@ -113,7 +113,7 @@ def tree_svg(tree: PlainTree, *, title: str = "Tree", embed_style: bool = True) 
     tree : PlainTree
         The tree.
     title : str
-        What a screen reader says.
+        Text for screen readers.
     embed_style : bool, default=True
         Whether the picture carries its style sheet; a page with many pictures holds ``STYLE`` once instead.
 
@@ -159,7 +159,7 @@ def mapping_svg(
     relabeled_edges : iterable of (int, int)
         The pairs whose edges to their parents have different labels.
     title : str
-        What a screen reader says.
+        Text for screen readers.
     captions : (str, str)
         A line below each tree.
     embed_style : bool, default=True

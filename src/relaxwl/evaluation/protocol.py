@@ -279,7 +279,7 @@ def cross_validate(
     Parameters
     ----------
     kernels : str, estimator, sequence of these, or mapping from name to estimator
-        What to evaluate; strings are names of the kernel registry.
+        The kernels to evaluate; strings are names of the kernel registry.
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : sequence of n_graphs classes, or numbers for regression
@@ -288,7 +288,7 @@ def cross_validate(
         Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold alone (the default
         with ``splits``).
     task : {"classification", "regression"}
-        What is predicted. Regression needs estimators that predict by themselves.
+        Kind of ``y``. Regression needs estimators that predict by themselves.
     splits : path, list or str, optional
         Folds to use instead of a cross-validation: a JSON file in the form of Errica et al. (or its content), whose
         validation parts choose parameters; ``"random:20"``, 20 random test parts of a fifth; or ``"scaffold:5"``.
@@ -299,7 +299,7 @@ def cross_validate(
         Outer folds, repetitions with other folds and reseeded kernels (by default 5, and 1 with ``splits``), inner
         folds for the choice of parameters.
     C : sequence of float
-        What the penalty of the support vector machine is chosen from; the kernel is scaled to mean diagonal 1.
+        Candidate penalties of the support vector machine; the kernel is scaled to mean diagonal 1.
     depths : sequence of int, optional
         Restrict the choice among settings with a ``max_depth`` to these; by default all that the registry names, or
         that an estimator offers.
@@ -313,7 +313,7 @@ def cross_validate(
     time_limit : float, optional
         Seconds that a repetition of a kernel may take; beyond, the kernel is recorded as out of time.
     store : ResultStore or path, optional
-        Where records are kept. What it holds already for the same data, settings and kernels is not computed again.
+        Storage of the records. Records of the same data, settings and kernels are not computed again.
     dataset : str
         Name of the data set in records and tables.
     verbose : int

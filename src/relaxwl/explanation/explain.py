@@ -110,7 +110,7 @@ def explain(
         By default a support vector machine, one class against the rest, is fitted on these features, its C chosen by
         5-fold cross-validation; its accuracy is that of nested cross-validation. For numbers: a linear regression.
     task : {"classification", "regression"}, optional
-        What ``y`` is; by default numbers if most of them occur once, or if they are many and have fractions.
+        Kind of ``y``; by default numbers if most of them occur once, or if they are many and have fractions.
     n_permutations : int
         Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
     significance : float

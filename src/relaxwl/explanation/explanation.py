@@ -172,14 +172,14 @@ class GraphExplanation:
         Parameters
         ----------
         n_clusters : int, default=3
-            How many clusters count: the first ones of the ranking with a node in this graph, only those better than
+            Number of clusters shown: the first ones of the ranking with a node in this graph, only those better than
             chance unless there are none. A node in all of them is highlighted most, one in few of them less.
         max_nodes : int, default=300
             Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
         size : float, default=360
             Width of the picture in pixels.
         title : str, optional
-            What a screen reader says.
+            Text for screen readers.
         embed_style : bool, default=True
             Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """

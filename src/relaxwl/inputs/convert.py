@@ -58,9 +58,9 @@ def as_collection(
         table below says what its items may be. A data frame or an Arrow table holds graphs in its rows, or in its only
         column.
     node_label, edge_label : str or list of str, optional
-        Where networkx, igraph and PyTorch Geometric graphs keep their labels; several names make tuples.
+        Names under which networkx, igraph and PyTorch Geometric graphs keep labels; several names make tuples.
     node_attributes, edge_attributes : str or list of str, optional
-        Where they keep numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
+        Names of numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
     symmetrize : bool
         Forget the directions of directed graphs (and, in adjacency matrices, the weights).
     directed : bool, optional
@@ -89,7 +89,7 @@ def as_collection(
 
     Notes
     -----
-    What an item of the list is taken for:
+    Kinds of items of the list:
 
     ========================================  ======================================================================
     item                                      reading

@@ -22,9 +22,9 @@ class ToGraphs(TransformerMixin, GraphEstimator):
     Parameters
     ----------
     node_label, edge_label : str or list of str, optional
-        Where the graphs keep their labels.
+        Names under which the graphs keep labels.
     node_attributes, edge_attributes : str or list of str, optional
-        Where they keep numeric attributes.
+        Names of numeric attributes.
     symmetrize : bool, default=False
         Forget the directions of directed graphs.
     directed : bool, optional

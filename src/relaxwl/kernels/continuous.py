@@ -132,7 +132,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         ``"return_3"``, ``"return_4"``), a function that takes a graph and returns a row for each node, or several of
         these. ``"auto"``: structure, attributes where there are any, and labels where there are 2 to 59 different ones.
     max_depth : int
-        How often vectors are averaged.
+        Number of times that vectors are averaged.
     n_partitions : int
         Random partitions at each depth.
     n_clusters : int, float, str, callable, or sequence of these
@@ -140,7 +140,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         nodes, of which at most 65,536 count; partitions take those of a sequence in turn. Never more than there are
         distinct vectors.
     similarity : {"tanimoto", "intersection", "dot"}
-        How :meth:`kernel_matrix` compares two graphs' counts.
+        Similarity of two graphs' counts in :meth:`kernel_matrix`.
     edge_weights : int, optional
         Column of the edge attributes that neighbors are weighted with in averages; numbers >= 0.
     directions : {"both", "out", "in"}
@@ -168,7 +168,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     label_values_ : tuple or None
         Labels that take part.
     means_, scales_ : float arrays
-        What is subtracted from each column, and what it is then multiplied with; 0 for dropped ones.
+        The mean that is subtracted from each column, and the factor of the result; 0 for dropped columns.
     centers_ : list of float32 arrays
         For each depth the centers of all partitions, in units; ``center_bounds_`` says where each partition begins.
 

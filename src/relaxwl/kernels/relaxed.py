@@ -65,13 +65,13 @@ class RelaxedWeisfeilerLehman(CountKernel):
     partitioner : object, optional
         Another way to cluster trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        How k-means finds centers.
+        Method of k-means for centers; see :func:`relaxwl.transport_barycenter`.
     max_iter : int, optional
         Rounds of k-means over all trees, by default until improvement stalls; see
         :class:`relaxwl.WassersteinKMeans`. With 0 the centers are trees drawn at random: many such partitions
         are as good as few better ones, and far cheaper.
     init : {"random", "k-means++"}
-        How k-means starts; see there. Seeds drawn uniformly put clusters where trees are many, which tells graphs apart
+        Seeds of k-means; see there. Seeds drawn uniformly put clusters where trees are many, which tells graphs apart
         better than the lower sums of distances of the other.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting; 1 for everything by default.
@@ -81,18 +81,18 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
         enter it, or both, distinguished at the cost ``edge_relabel``. Undirected graphs are not concerned.
     base : {"subtree", "edge", "shortest-path"}
-        What is counted in the graphs relabeled by clusters.
+        Counted objects in the graphs relabeled by clusters.
     similarity : {"dot", "intersection", "tanimoto"}
-        How :meth:`kernel_matrix` compares two graphs' weighted counts: Σ x·y, Σ min(x, y), or Σ min / Σ max. The last
-        lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the weighted sum of
-        the depths' own. What was not met in fitting adds to Σ max.
+        Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
+        The last lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the
+        weighted sum of the depths' own. What was not met in fitting adds to Σ max.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
         Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" it has so at each
         depth, so that no depth outweighs the others.
     unseen : {"relabel", "error"}
-        What to do with labels that were not met in fitting: take them as new labels, or refuse them.
+        Treatment of labels that were not met in fitting: take them as new labels, or raise an error.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None

@@ -32,12 +32,12 @@ class WeisfeilerLehman(CountKernel):
     max_depth : int
         Number of refinement steps; features count the unfolding trees of all depths from 0 to ``max_depth``.
     base : {"subtree", "edge", "shortest-path"}
-        What is counted in the refined graphs: labels, label pairs on edges, or label pairs at the ends of shortest
+        Counted objects in the refined graphs: labels, label pairs on edges, or label pairs at the ends of shortest
         paths together with the length.
     similarity : {"dot", "intersection", "tanimoto"}
-        How :meth:`kernel_matrix` compares two graphs' weighted counts: Σ x·y, Σ min(x, y), or Σ min / Σ max. The last
-        lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the weighted sum of
-        the depths' own. What was not met in fitting adds to Σ max.
+        Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
+        The last lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the
+        weighted sum of the depths' own. What was not met in fitting adds to Σ max.
     edge_labels : bool
         Whether edge labels take part in the refinement.
     directions : {"both", "out", "in"}

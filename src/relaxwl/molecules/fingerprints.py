@@ -31,7 +31,7 @@ class MorganFingerprints(CountKernel):
     radius : int
         Bonds from the center of an environment to its rim.
     atoms : {"elements", "roles"}
-        How atoms are told apart: by element, charge, hydrogens and bonds (ECFP), or by what they do (FCFP): donor or
+        Properties of atoms that count: element, charge, hydrogens and bonds (ECFP), or roles (FCFP): donor or
         acceptor of hydrogen bonds, acid, base, halogen, aromatic.
     n_jobs : int, optional
         Number of threads of ``kernel_matrix``.

@@ -248,7 +248,7 @@ class GraphPredictor(GraphEstimator):
         X : as in ``fit``
             The objects to find neighbors of.
         n_neighbors : int
-            How many to find for each, at most as many as there were in fitting.
+            Number of neighbors of each object, at most as many as there were in fitting.
         extra : array-like, optional
             Numbers beside the objects, as in ``fit``.
 

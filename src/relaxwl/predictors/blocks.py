@@ -259,7 +259,7 @@ class AveragedKernel(GraphKernel):
         attributes), "vectors", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes"
         (all, with the attributes of edges).
     effort : {"quick", "balanced", "thorough"}
-        How many partitions, how deep, and whether along shortest paths.
+        Number of partitions, depths, and whether along shortest paths.
     time_limit : float, optional
         Seconds after which no further kernel is fitted; what that leaves out is said in ``left_out_``.
     n_jobs : int, optional
@@ -276,7 +276,7 @@ class AveragedKernel(GraphKernel):
     blocks_ : list of str
         The blocks that there are.
     left_out_ : list of str
-        What was not tried, and why.
+        Kernels that were not tried, with reasons.
 
     See Also
     --------

@@ -31,17 +31,17 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        How many kernels, partitions and depths.
+        Number of kernels, partitions and depths: more take longer.
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     class_weight : dict, "balanced" or None
         Weights of the classes, as in scikit-learn; they count in the choice of combination and penalty, too. With
         several targets, one for all of them or a dict by the name of the target.
     scoring : str, optional
-        What settings are chosen by, what reports show, and what ``score`` returns: "accuracy" (default),
+        Score by which settings are chosen, in reports and of ``score``: "accuracy" (default),
         "balanced_accuracy", "roc_auc", "average_precision", "mcc" or "log_loss".
     calibration : {"cv", "split"}
-        How :meth:`predict_set` is calibrated: by decisions out of fold, or exactly, by a quarter of the objects that
+        Calibration of :meth:`predict_set`: by decisions out of fold, or exactly, by a quarter of the objects that
         are set aside and not learned from.
     skip_targets : bool
         With several targets, keep those with one class alone, which are predicted as that class, instead of refusing.
@@ -49,7 +49,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
         the attributes in kernels of attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
-        Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
+        Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int or None
@@ -64,9 +64,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     target_names_ : list of str
         Names of the targets.
     kernel_weights_ : dict
-        How much each block of kernels counts.
+        Weight of each block of kernels.
     report_ : FitReport
-        What was tried and chosen, with cross-validated scores beside that of the largest class; print it.
+        Settings tried and chosen, with their cross-validated scores and that of the largest class; print it.
 
     See Also
     --------

@@ -110,7 +110,7 @@ class GraphIndex(BaseEstimator):
         X : Graph, GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs to find neighbors of; a single graph is a list of one.
         n_neighbors : int
-            How many to find for each, at most as many as the index holds.
+            Number of neighbors of each graph, at most as many as the index holds.
 
         Returns
         -------

@@ -28,20 +28,20 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        How many kernels, partitions and depths.
+        Number of kernels, partitions and depths: more take longer.
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     scoring : str, optional
-        What penalties are chosen by and what reports show, "rmse" (default), "mae", "r2" or "spearman"; ``score``
+        Score by which penalties are chosen, and in reports: "rmse" (default), "mae", "r2" or "spearman"; ``score``
         returns it too, and R² by default.
     calibration : {"cv", "split"}
-        How :meth:`predict_interval` is calibrated: by predictions out of fold, or exactly, by a quarter of the objects
+        Calibration of :meth:`predict_interval`: by predictions out of fold, or exactly, by a quarter of the objects
         that are set aside and not learned from.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
         the attributes in kernels of attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
-        Where graphs of other libraries keep what, as in :func:`relaxwl.as_collection`.
+        Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int or None
@@ -54,7 +54,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     kernel_weights_ : dict
         The weight of each block of kernels in the covariance, in units of the squared target.
     report_ : FitReport
-        What was tried and chosen, with the error of leaving one out beside that of the mean; print it.
+        Settings tried and chosen, with the leave-one-out error and that of the mean; print it.
 
     See Also
     --------

@@ -15,29 +15,29 @@ class FitReport:
     Attributes
     ----------
     task : str
-        What was learned, in words.
+        The task in words.
     metric : str
         Name of the score.
     validation : str
-        How it was measured, such as "cross-validated".
-    tried : tuple of Tried
-        Everything that took part in the choice.
+        The validation, such as "cross-validated".
+    tried : tuple of Trial
+        The settings that were compared.
     chosen : str
-        The name of what was chosen.
+        Name of the chosen setting.
     score : float
         Its cross-validated score. It was chosen by these scores, so it is a little optimistic.
     greater_is_better : bool
         Whether larger scores are better.
     baseline : float
-        The same score of who does not look at the graphs: the largest class, or the mean.
+        The same score of a constant prediction: the largest class, or the mean.
     baseline_name : str
-        Which of the two it is.
+        Name of the constant prediction.
     kernels : tuple of str
-        What was fitted.
+        The kernels that were fitted.
     left_out : tuple of str
-        What was not tried, and why.
+        Kernels and settings that were not tried, with reasons.
     warnings : tuple of str
-        What to mind in reading the score.
+        Warnings about the score.
     seconds : float
         Duration of the fit.
     """

@@ -84,6 +84,20 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
 
     A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
     Kernels with a single repetition have no bar.
+
+    Parameters
+    ----------
+    results : Results
+        The results of :func:`relaxwl.evaluation.cross_validate`.
+    dataset : str
+        Name of the data set.
+    xlim : pair of float, optional
+        Range of the axis of accuracies.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     cells = [results.cell(dataset, kernel) for kernel in results.kernels]
     cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: cell.mean)
@@ -114,7 +128,20 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
 
 @_styled
 def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
-    """Draw the kernels' accuracies against the density of data sets that differ in little else."""
+    """Draw the kernels' accuracies against the density of data sets that differ in little else.
+
+    Parameters
+    ----------
+    results : Results
+        The results of :func:`relaxwl.evaluation.cross_validate`.
+    datasets : sequence of str
+        Names of the data sets.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     density = {record.name: record.mean_density for record in results.dataset_records.values()}
     ordered = sorted((name for name in datasets if name in density), key=lambda name: (density[name], name))
     _require(ordered, "no data sets with a known density")
@@ -143,7 +170,18 @@ def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
 
 @_styled
 def runtime_figure(results: Results) -> Figure:
-    """Draw how long each kernel's Gram matrices take on each data set, on a logarithmic scale."""
+    """Draw how long each kernel's Gram matrices take on each data set, on a logarithmic scale.
+
+    Parameters
+    ----------
+    results : Results
+        The results of :func:`relaxwl.evaluation.cross_validate`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     cells = {(k, d): results.cell(d, k) for k in results.kernels for d in results.datasets}
     timed = {place: cell for place, cell in cells.items() if cell.records}
     _require(timed, "no finished results")
@@ -174,7 +212,18 @@ def runtime_figure(results: Results) -> Figure:
 
 @_styled
 def distinct_trees_figure(records: Iterable[DatasetRecord]) -> Figure:
-    """Draw how the number of distinct unfolding trees grows with the depth."""
+    """Draw how the number of distinct unfolding trees grows with the depth.
+
+    Parameters
+    ----------
+    records : iterable of DatasetRecord
+        Records of data sets, from the results of an evaluation.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     described = [record for record in records if record.distinct_trees]
     _require(described, "no data sets with counted trees")
     figure, axes = _figure(5.4, 3.5)
@@ -203,7 +252,7 @@ def ranks_figure(ranks: Ranks) -> Figure:
     Parameters
     ----------
     ranks : Ranks
-        What :func:`relaxwl.evaluation.mean_ranks` returned.
+        The result of :func:`relaxwl.evaluation.mean_ranks`.
     """
     order = sorted(range(len(ranks.means)), key=lambda i: ranks.means[i])
     means = [ranks.means[i] for i in order]
@@ -227,7 +276,18 @@ def ranks_figure(ranks: Ranks) -> Figure:
 
 @_styled
 def gram_figure(sketch: GramSketch) -> Figure:
-    """Draw a Gram matrix, cosine-normalized and sorted by class: blocks on the diagonal are classes that it sees."""
+    """Draw a Gram matrix, cosine-normalized and sorted by class: blocks on the diagonal are classes that it sees.
+
+    Parameters
+    ----------
+    sketch : GramSketch
+        A Gram matrix with classes, from the records of an evaluation.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     figure, axes = _figure(3.7, 3.7)
     axes.imshow(np.array(sketch.blocks), cmap="viridis", extent=(0, 1, 1, 0), interpolation="nearest", aspect="equal")
     for end in sketch.class_ends[:-1]:
@@ -247,7 +307,18 @@ def gram_figure(sketch: GramSketch) -> Figure:
 
 @_styled
 def embedding_figure(sketch: GramSketch) -> Figure:
-    """Draw the graphs in the plane of their first two kernel principal components, marked by class."""
+    """Draw the graphs in the plane of their first two kernel principal components, marked by class.
+
+    Parameters
+    ----------
+    sketch : GramSketch
+        A Gram matrix with classes, from the records of an evaluation.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     figure, axes = _figure(3.9, 3.7)
     points, classes = np.array(sketch.coordinates).reshape(-1, 2), np.array(sketch.classes)
     size = float(np.clip(4000 / max(len(points), 1), 8, 30))
@@ -288,7 +359,7 @@ def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: 
     Parameters
     ----------
     explanation : Explanation
-        What :func:`relaxwl.explanation.explain` returned.
+        The result of :func:`relaxwl.explanation.explain`.
     n_clusters : int
         Number of clusters, from the top of the ranking.
     confidence : float
@@ -334,11 +405,16 @@ def curves_figure(y: Any, probabilities: Any, classes: Sequence[Any]) -> Figure:
     Parameters
     ----------
     y : sequence of n classes
-        What is known to be right.
+        The true classes.
     probabilities : array-like (n, n_classes)
-        What ``predict_proba`` returned for graphs that the model was not fitted on.
+        The result of ``predict_proba`` for graphs that the model was not fitted on.
     classes : sequence
         The model's ``classes_``. Of two classes, the curves are those of the second.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     from matplotlib.figure import Figure
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
@@ -376,11 +452,16 @@ def observed_figure(y: Any, predicted: Any, std: Any = None) -> Figure:
     Parameters
     ----------
     y : sequence of n numbers
-        What was measured.
+        The measured values.
     predicted : sequence of n numbers
-        What ``predict`` returned for graphs that the model was not fitted on.
+        The result of ``predict`` for graphs that the model was not fitted on.
     std : sequence of n numbers, optional
         Standard deviations of the predictions, drawn as bars.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
     """
     observed, values = np.asarray(y, np.float64), np.asarray(predicted, np.float64)
     if observed.ndim != 1 or observed.shape != values.shape:
@@ -402,7 +483,15 @@ def observed_figure(y: Any, predicted: Any, std: Any = None) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file of its own (SVG, PNG, PDF: by the ending), on white."""
+    """Write a figure to a file of its own (SVG, PNG, PDF: by the ending), on white.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : path
+        The file; its ending says the format.
+    """
     from matplotlib import rc_context
 
     ending = Path(path).suffix.lower()

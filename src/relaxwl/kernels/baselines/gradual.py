@@ -50,7 +50,7 @@ class GradualWL(CountKernel):
     n_clusters : int
         Parts into which a cluster is split at most.
     similarity : {"dot", "intersection", "tanimoto"}
-        How :meth:`kernel_matrix` compares two graphs' counts; the clusters are nested, so the intersection is the
+        Similarity of two graphs' counts in :meth:`kernel_matrix`; the clusters are nested, so the intersection is the
         optimal assignment of nodes.
     normalize : bool or "depth"
         Scale features and Gram matrix so that every graph has similarity 1 with itself, or has so at each step.

@@ -64,7 +64,7 @@ class WassersteinWL(GraphKernel):
     decay : float
         The λ > 0 of the kernel; model selection tries several.
     scheme : {"categorical", "continuous"}
-        What nodes are compared by.
+        Properties by which nodes are compared.
     standardize : bool
         Whether attributes are first scaled to mean 0 and variance 1 over the nodes of the fitted graphs
         (continuous scheme only), as in the authors' experiments.
