@@ -94,7 +94,7 @@ def _itself(value: Any) -> Any:
 
 
 class ShardRows:
-    """Features of shards, as :class:`relaxwl.learning.linear.Rows`.
+    """Features of shards, as :class:`relaxwl.learning.linear.FeatureRows`.
 
     Results of the shards are added in groups whose bounds depend on nothing but the number of shards.
     """

@@ -26,7 +26,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
-from relaxwl.learning.svm import PathScores, Prediction, predict, score_path, submatrix, training_scale
+from relaxwl.learning.svm import PathScores, SVMPrediction, predict, score_path, submatrix, training_scale
 from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
@@ -181,7 +181,7 @@ class Choice:
 
     correct: int = -1
     parameters: dict[str, Any] = field(default_factory=dict)
-    prediction: Prediction | None = None
+    prediction: SVMPrediction | None = None
     probabilities: Float64 | None = None
     values: Float64 | None = None
     deviations: Float64 | None = None
@@ -343,7 +343,7 @@ def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: Gra
     if strange:
         raise ValueError(f"{estimator} predicted the class {strange.pop()!r}, which is not one of {list(classes)}")
     codes = np.array([list(classes).index(label) for label in found], np.int64)
-    choice = Choice(prediction=Prediction(codes, True, 0.0), n_candidates=1, fit_seconds=fitted - started)
+    choice = Choice(prediction=SVMPrediction(codes, True, 0.0), n_candidates=1, fit_seconds=fitted - started)
     if hasattr(estimator, "predict_proba"):
         choice.probabilities = _in_order(estimator, estimator.predict_proba(unseen), classes)
     choice.transform_seconds = time.perf_counter() - fitted
@@ -359,7 +359,7 @@ def classify_transductively(
     probabilities = _in_order(shared, shared.predict_proba(test), classes)
     return Choice(
         parameters=shared.choice,
-        prediction=Prediction(probabilities.argmax(axis=1), True, 0.0),
+        prediction=SVMPrediction(probabilities.argmax(axis=1), True, 0.0),
         probabilities=probabilities,
         n_candidates=1,
         fit_seconds=shared.kernel_seconds,

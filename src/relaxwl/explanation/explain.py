@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._validation import check_integer
 from relaxwl.explanation.explanation import ClusterEvidence, Explanation
 from relaxwl.explanation.levels import ClusterLevel, count_clusters, levels
-from relaxwl.explanation.weights import Target, fit_regression, fit_weights, given_weights, read_target
+from relaxwl.explanation.weights import ExplainedTarget, fit_regression, fit_weights, given_weights, read_target
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
@@ -24,7 +24,9 @@ from relaxwl.kernels.wl import WeisfeilerLehman
 BATCH_ENTRIES = 1 << 23
 
 
-def check_chance(features: csr_array, target: Target, n_permutations: int, seed: int) -> tuple[Float64, Float64]:
+def check_chance(
+    features: csr_array, target: ExplainedTarget, n_permutations: int, seed: int
+) -> tuple[Float64, Float64]:
     """Compare the effect of each feature with the largest effect under permuted classes or numbers.
 
     Returns

@@ -14,7 +14,7 @@ from relaxwl import drawing
 from relaxwl._execution import cached_property
 from relaxwl._validation import check_number
 from relaxwl.explanation.levels import ClusterLevel, Members, find_members
-from relaxwl.explanation.weights import LinearWeights, Target
+from relaxwl.explanation.weights import ExplainedTarget, LinearWeights
 from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.unfolding.tree import UnfoldingTree
@@ -256,7 +256,7 @@ class Explanation:
         Largest p-value of clusters that count as better than chance.
     n_permutations : int
         Number of permutations in the check against chance.
-    target : Target
+    target : ExplainedTarget
         Classes or numbers, as they were given; for numbers ``classes`` are a lower and a higher half, and scores are
         the distance above the number between them.
 
@@ -286,7 +286,7 @@ class Explanation:
     counts: csr_array = field(repr=False)
     significance: float
     n_permutations: int
-    target: Target = field(repr=False)
+    target: ExplainedTarget = field(repr=False)
 
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)

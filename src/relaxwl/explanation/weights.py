@@ -25,7 +25,7 @@ MAX_ITERATIONS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class ExplainedTarget:
     """The classes of the graphs; for numbers these are two halves, and the numbers themselves decide what matters.
 
     Attributes
@@ -51,7 +51,7 @@ class Target:
         return float(np.bincount(self.codes).max() / len(self.codes))
 
 
-def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Target:
+def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> ExplainedTarget:
     """Return what ``y`` holds: numbers if most of them occur once or have fractions, else classes.
 
     >>> read_target([0.1, 0.7, 3.2, 4.5], 4, "regression").classes.tolist()
@@ -71,8 +71,8 @@ def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Target:
         if middle == numbers.min():  # nothing is below
             middle = float(numbers.mean())
         names = np.array([f"below {middle:.4g}", f"{middle:.4g} and above"])
-        return Target(names, (numbers >= middle).astype(np.int64), numbers, middle)
-    return Target(classes, codes.astype(np.int64))
+        return ExplainedTarget(names, (numbers >= middle).astype(np.int64), numbers, middle)
+    return ExplainedTarget(classes, codes.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def fit_regression(features: csr_array, values: Float64, middle: float, random_s
     return LinearWeights(coef, intercepts, None, float(model.alpha_ / scale), r2)
 
 
-def given_weights(model: Any, kernel: Any, n_features: int, target: Target) -> LinearWeights:
+def given_weights(model: Any, kernel: Any, n_features: int, target: ExplainedTarget) -> LinearWeights:
     """Read the weights of a fitted linear model on the features of a kernel; its classes must be those of the graphs.
 
     A search with its best model, one model for each class against the rest, and a pipeline are looked into.

@@ -17,7 +17,7 @@ from relaxwl.graphs.building import (
     there_are,
     without_gaps,
 )
-from relaxwl.inputs.reading import Names, Parts, build, conventional_names, refuse_names, warn_of_unread
+from relaxwl.inputs.reading import GraphParts, Names, build, conventional_names, refuse_names, warn_of_unread
 
 VIEW, RDKIT = "a relaxwl graph", "an RDKit molecule"
 # What a node of igraph is called is not what it is.
@@ -136,7 +136,7 @@ def read_igraph(graphs: list[Any], names: Names) -> GraphCollection:
                 joined[part] = join_labels(own, names.missing)
             elif own:
                 joined[part] = join_vectors(own, length, index)
-        parts.append(Parts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **joined))
+        parts.append(GraphParts(graph.vcount(), graph.get_edgelist(), directed=graph.is_directed(), **joined))
     called = common_names([graph["name"] if "name" in graph.attributes() else None for graph in graphs])
     return build(parts, names, inferred=False).with_names(called)
 

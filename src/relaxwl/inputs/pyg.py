@@ -12,7 +12,7 @@ import numpy as np
 
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import as_names, common_names, join_labels, symmetric, there_are
-from relaxwl.inputs.reading import Names, Parts, build, warn_of_unread
+from relaxwl.inputs.reading import GraphParts, Names, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"
 
@@ -71,7 +71,7 @@ def items_of(table: Any) -> list[Any]:
     )
 
 
-def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) -> Parts:
+def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) -> GraphParts:
     arcs, weights = _arcs(graph, index)
     n_nodes = _node_count(graph, index)
     columns: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) ->
         columns[f"{kind}_attributes"] = _vectors(arrays, index)
     for kind, length in (("node", n_nodes), ("edge", len(arcs))):
         unread[kind] |= {key for key in _keys(graph) if key not in used and _has_length(getattr(graph, key), length)}
-    return Parts(n_nodes, arcs, **columns, directed=_is_directed(arcs, columns, n_nodes))
+    return GraphParts(n_nodes, arcs, **columns, directed=_is_directed(arcs, columns, n_nodes))
 
 
 def _arcs(graph: Any, index: int) -> tuple[Any, Any]:

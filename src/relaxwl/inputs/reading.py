@@ -1,4 +1,4 @@
-"""Parts that all readers share: the caller's options, the parts of a graph, and conventional names."""
+"""Code that all readers share: the caller's options, the parts of a graph, and conventional names."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Parts:
+class GraphParts:
     """One graph as ``CollectionBuilder.add`` takes it; ``directed`` is None for edges that do not tell."""
 
     n_nodes: int
@@ -106,7 +106,7 @@ def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_key
         )
 
 
-def with_weights(graphs: list[Parts]) -> list[Parts]:
+def with_weights(graphs: list[GraphParts]) -> list[GraphParts]:
     """Give every graph weights if one has them: an edge without a weight weighs 1."""
     if all(graph.edge_attributes is None for graph in graphs):
         return graphs
@@ -116,7 +116,7 @@ def with_weights(graphs: list[Parts]) -> list[Parts]:
     ]
 
 
-def build(graphs: list[Parts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:  # noqa: B008
+def build(graphs: list[GraphParts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:  # noqa: B008
     """Check the graphs and put them into one collection.
 
     ``inferred`` says that graphs are directed for want of symmetry alone, and not because they are of such a type.

@@ -11,7 +11,7 @@ from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.building import adjacency_arcs, join_vectors
 from relaxwl.graphs.labels import sort_labels
-from relaxwl.inputs.reading import Names, Parts, build, refuse_names, with_weights
+from relaxwl.inputs.reading import GraphParts, Names, build, refuse_names, with_weights
 
 KIND, MATRIX, GRAKEL = "a tuple of edges", "an adjacency matrix", "a grakel.Graph"
 FORMS = "(n_nodes, edges[, labels[, edge labels]]) or (edges[, labels[, edge labels]])"
@@ -70,7 +70,7 @@ class _Listing:
     directed: bool | None = None  # None for pairs, which may stand for either direction
 
 
-def tuple_parts(members: Sequence[Any], names: Names, index: int) -> Parts:
+def tuple_parts(members: Sequence[Any], names: Names, index: int) -> GraphParts:
     """Read ``(n_nodes, edges[, labels[, edge labels]])`` or GraKeL's ``(edges[, labels[, edge labels]])``."""
     n_nodes, structure, node_labels, edge_labels = _split_members(members, index)
     if node_labels is not None and not isinstance(node_labels, Mapping):
@@ -89,15 +89,17 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> Parts:
         numbers = _number_nodes(listing, node_labels, index)
         n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
         node_labels = _labels_of(numbers, node_labels, index, names.missing is not None)
-    return Parts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
+    return GraphParts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
 
 
-def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, index: int) -> Parts:
+def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, index: int) -> GraphParts:
     """Read an adjacency matrix with labels beside it."""
     n_nodes, arcs, weights, lopsided = adjacency_arcs(matrix, index, names.symmetrize)
     listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights, directed=lopsided))
     edge_labels, directed = _labels_of_edges(listing, edge_labels, names, index)
-    return Parts(n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
+    return GraphParts(
+        n_nodes, listing.edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed
+    )
 
 
 def _without_loops(listing: _Listing) -> _Listing:

@@ -35,7 +35,7 @@ from relaxwl.learning.choosing import (
     score_kernel,
 )
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
-from relaxwl.learning.linear import MemoryRows, Rows, Task, fit_models
+from relaxwl.learning.linear import FeatureRows, MemoryRows, Task, fit_models
 from relaxwl.learning.scoring import Score, get_score
 from relaxwl.learning.voting import OneVsOneSVM
 
@@ -442,7 +442,12 @@ class Linear(Head):
     fold_intercepts: Float64
 
     def _fit(
-        self, rows: Rows, task: Task, penalties: Mapping[str, float], folds: Folds, score: Callable[[Float64], float]
+        self,
+        rows: FeatureRows,
+        task: Task,
+        penalties: Mapping[str, float],
+        folds: Folds,
+        score: Callable[[Float64], float],
     ) -> Float64:
         """Choose the penalty by folds, then learn from all rows; return the values out of fold in the folds' order.
 
@@ -503,7 +508,7 @@ class LinearClassifier(Linear):
 
     slope: float
 
-    def fit(self, features: csr_array | Rows, codes: Int64, weights: Float64 | None = None) -> Self:
+    def fit(self, features: csr_array | FeatureRows, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from features, class codes from 0 on, and weights of the examples."""
         folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1)
         self.calibration, held_out = _calibrated(folds, codes)
@@ -557,7 +562,7 @@ class LinearRegressor(Linear):
     deviation: float
     task = "regression"
 
-    def fit(self, features: csr_array | Rows, y: Float64, weights: Float64 | None = None) -> Self:
+    def fit(self, features: csr_array | FeatureRows, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from features, numbers, and weights of the examples."""
         folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS)
         self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
@@ -591,7 +596,7 @@ class LinearRegressor(Linear):
         return Prediction(mean, np.full(len(mean), self.deviation**2))
 
 
-def _as_rows(features: csr_array | Rows, options: Options) -> Rows:
+def _as_rows(features: csr_array | FeatureRows, options: Options) -> FeatureRows:
     return MemoryRows(features, options.n_jobs) if isinstance(features, csr_array) else features
 
 

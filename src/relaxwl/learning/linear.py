@@ -91,7 +91,7 @@ def losses_of(features: csr_array, task: Task, models: Models) -> tuple[Float64,
     return np.asarray((weighted * gaps).sum(axis=0)), gradients
 
 
-class Rows(Protocol):
+class FeatureRows(Protocol):
     """Features of all objects, wherever they are."""
 
     n_features: int
@@ -146,12 +146,14 @@ def add_losses(parts: Sequence[tuple[Float64, Float64]]) -> tuple[Float64, Float
     return loss, gradient
 
 
-def fit_models(rows: Rows, task: Task, penalty: float, folds: Sequence[int], starts: Float64 | None = None) -> Float64:
+def fit_models(
+    rows: FeatureRows, task: Task, penalty: float, folds: Sequence[int], starts: Float64 | None = None
+) -> Float64:
     """Return (n_folds, n_outputs, n_features + 1): the coefficients of a model for each fold left out and each output.
 
     Parameters
     ----------
-    rows : Rows
+    rows : FeatureRows
         The features.
     task : Task
         What to learn.

@@ -60,7 +60,7 @@ class PathScores:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class SVMPrediction:
     """Predicted class codes of unseen graphs, from one fitted svm."""
 
     classes: Int64
@@ -137,9 +137,9 @@ def _libsvm_predictions(
     return np.array([prediction.classes for prediction in predictions]), len(predictions), n_unconverged
 
 
-def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> Prediction:
+def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> SVMPrediction:
     """Fit on a scaled (n, n) training matrix and predict the rows of the equally scaled (m, n) matrix ``unseen``."""
     started = time.perf_counter()
     svm = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
     classes = np.asarray(svm.predict(unseen), np.int64)
-    return Prediction(classes, svm.fit_status_ == 0, time.perf_counter() - started)
+    return SVMPrediction(classes, svm.fit_status_ == 0, time.perf_counter() - started)
