@@ -1,5 +1,6 @@
 """Fits on real worker processes: the bits of one machine, whatever happens to workers, shards and clients."""
 
+import contextlib
 import logging
 import os
 import signal
@@ -220,8 +221,13 @@ def test_a_client_that_dies(client, cluster, tmp_path, graphs, sent):
         watch = threading.Timer(200, process.kill)
         watch.start()
         assert process.stdout.readline() == "at work\n", process.stderr.read()
-        process.send_signal(sent)
-        process.communicate(timeout=120)
+        # An interrupt that meets a callback of Python is lost (seen once, under load): as users do, press again.
+        for _ in range(3):
+            process.send_signal(sent)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=60)
+                break
+        assert process.poll() is not None
         watch.cancel()
     wait_until(lambda: not tasks_of(client), "tasks are left")
     assert same_model(KERNEL, shards, tmp_path)

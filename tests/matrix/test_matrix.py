@@ -10,6 +10,7 @@ from matrix.consumers import CONSUMERS
 from matrix.sources import CLASSES, N_GRAPHS, NO_TARGETS, SOURCES, drawn
 from places import SOURCE
 from relaxwl import GraphClassifier, WeisfeilerLehman
+from relaxwl.commands.console import UserError
 from relaxwl.datasets import read_parquet, write_parquet, write_tu
 from relaxwl.distributed import ShardWriter
 from relaxwl.evaluation import cross_validate
@@ -17,6 +18,7 @@ from relaxwl.explanation import explain
 
 # Others may refuse for us what they check better: classes by scikit-learn.
 OTHERS = ("sklearn/utils/multiclass.py", "sklearn/utils/validation.py")
+REFUSALS = (ValueError, TypeError, UserError)
 # A covering sample: every consumer meets so many sources in the quick tests, and every source some consumer; what
 # takes long meets one.
 SAMPLED = 2
@@ -29,7 +31,7 @@ def assert_clear(error: Exception) -> None:
     """Check that a refusal is one sentence of ours, or of those who check for us."""
     last = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
     ours = last.is_relative_to(SOURCE) or last.as_posix().endswith(OTHERS)
-    assert isinstance(error, (ValueError, TypeError)), error
+    assert isinstance(error, REFUSALS), error
     assert ours, f"{type(error).__name__} from {last}: {error}"
     text = str(error).strip()
     assert 10 < len(text) < 500, text
@@ -55,7 +57,7 @@ def test_every_source_with_every_consumer(source, consumer, tmp_path):
     refusal = None
     try:
         taker.run(made, tmp_path / "out")
-    except (ValueError, TypeError) as error:
+    except REFUSALS as error:
         refusal = error
     if refusal is not None:
         assert_clear(refusal)
