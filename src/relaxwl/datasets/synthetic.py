@@ -67,7 +67,7 @@ def make_egonets(
         Larger and denser graphs with each level. Counts are drawn uniformly from these ranges:
 
         ===== ========== ============ ============== ============== ===============
-        level nodes   density      mean nodes  mean edges     average degree
+        level nodes      density      mean nodes     mean edges     average degree
         ===== ========== ============ ============== ============== ===============
         1     130 to 150 0.03 to 0.09 140            580            8.3
         2     170 to 190 0.07 to 0.11 180            1450           16.1
