@@ -139,7 +139,7 @@ def test_predictors_among_transductive_kernels_are_told():
 
 def test_the_largest_class_stands_beside():
     notes = results_table(Results(repetitions((1.0, 0.5)))).notes
-    assert "Always naming the largest class: EGO-1 50.0 %" in notes
+    assert "Majority-class baseline: EGO-1 50.0 %" in notes
 
 
 def test_without_a_finished_repetition_none_is_missed():

@@ -120,7 +120,7 @@ def page(browser, pages):
 def test_loads_with_everything_in_place(page):
     page.open()
     assert page.count == len(egonets().clusters)
-    assert page.heading.startswith("Group 1")
+    assert page.heading.startswith("Cluster 1")
     assert page.all("#detail figure svg")
     assert page.all("#detail .grid svg .hit")
     assert len(page.all(".row")) < 30
@@ -140,7 +140,7 @@ def test_filters_and_sorting(page):
     page.until_count(len(clusters))
     page.choose("sort", "size")
     largest = max(clusters, key=lambda cluster: (cluster.size, -cluster.rank))
-    page.until("document.querySelector('.row strong').textContent", f"Group {largest.rank}")
+    page.until("document.querySelector('.row strong').textContent", f"Cluster {largest.rank}")
     page.one("input[name=better]").click()
     page.until_count(sum(cluster.better_than_chance for cluster in clusters))
     assert "better=1" in page.run("location.hash")
@@ -149,26 +149,26 @@ def test_filters_and_sorting(page):
 def test_click_and_back(page):
     page.open()
     page.all(".row")[2].click()
-    page.until("document.querySelector('#detail h2').textContent.startsWith('Group 3')")
+    page.until("document.querySelector('#detail h2').textContent.startsWith('Cluster 3')")
     page.all(".row")[4].click()
-    page.until("document.querySelector('#detail h2').textContent.startsWith('Group 5')")
+    page.until("document.querySelector('#detail h2').textContent.startsWith('Cluster 5')")
     page.one("[data-go=map]").click()
     page.until("!document.querySelector('#map').hidden")
     page.browser.back()
     page.until("document.querySelector('#map').hidden")
-    assert page.heading.startswith("Group 5")
+    assert page.heading.startswith("Cluster 5")
     page.browser.back()
-    page.until("document.querySelector('#detail h2').textContent.startsWith('Group 3')")
+    page.until("document.querySelector('#detail h2').textContent.startsWith('Cluster 3')")
     assert page.run("document.querySelectorAll('.row[aria-selected=true]').length") == 1
 
 
 def test_address_restores_the_state(page):
     page.open("#cluster=7&depth=&sort=size&member=1")
-    assert page.heading.startswith("Group 7")
+    assert page.heading.startswith("Cluster 7")
     assert page.one("select[name=sort]").get_attribute("value") == "size"
     assert page.one("[data-member='1']").get_attribute("aria-pressed") == "true"
     page.open("#cluster=99999&view=nonsense&depth=x&map=-1")
-    assert page.heading.startswith("Group 1")
+    assert page.heading.startswith("Cluster 1")
 
 
 def test_keyboard(page):
@@ -177,9 +177,9 @@ def test_keyboard(page):
     page.open()
     page.run("document.querySelector('#list').focus()")
     page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
-    page.until("document.querySelector('#detail h2').textContent.startsWith('Group 3')")
+    page.until("document.querySelector('#detail h2').textContent.startsWith('Cluster 3')")
     active = page.one("#list").get_attribute("aria-activedescendant")
-    assert page.one(f"#{active} strong").text == "Group 3"
+    assert page.one(f"#{active} strong").text == "Cluster 3"
     page.keys(Keys.END)
     page.until(f"location.hash.includes('cluster={len(egonets().clusters)}')")
     page.keys(Keys.HOME, Keys.ENTER)
@@ -284,7 +284,7 @@ def test_narrow_screen(page):
     assert not page.one("#detail").is_displayed()
     page.all(".row")[1].click()
     page.until("document.body.hasAttribute('data-open')")
-    assert page.heading.startswith("Group 2")
+    assert page.heading.startswith("Cluster 2")
     assert not page.one("#list").is_displayed()
     assert page.run("document.documentElement.scrollWidth") <= 360
     page.one(".back").click()

@@ -339,7 +339,7 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell], metric: str) -> tup
             )
     if metric == "accuracy" and finished:
         shares = {cell.dataset: f"{cell.dataset} {100 * cell.chance:.1f} %" for cell in finished}
-        notes.append(f"Always naming the largest class: {', '.join(shares.values())}")
+        notes.append(f"Majority-class baseline: {', '.join(shares.values())}")
     # What an estimator chose within the training graphs is noted if its kernels have met all graphs.
     by_itself = (record for record in results.folds if record.inner_accuracy is None and not record.parameters)
     alone = dict.fromkeys(record.title for record in by_itself)

@@ -313,7 +313,7 @@ class Explanation:
             return ""
         return (
             f"A linear model on them is right for {100 * self.model.accuracy:.1f} % of held-out graphs (nested "
-            f"cross-validation); always naming the largest class is right for {100 * self.target.chance:.1f} %."
+            f"cross-validation); the majority-class baseline is {100 * self.target.chance:.1f} %."
         )
 
     @property

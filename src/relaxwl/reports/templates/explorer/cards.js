@@ -15,7 +15,7 @@ export function bars(c) {
 
 export function spoken(c) {
   const verdict = C.better[c] ? `most in ${className(C.typical[c])}` : "not better than chance";
-  return `Group ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "node", "nodes")}, ${verdict}`;
+  return `Cluster ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "node", "nodes")}, ${verdict}`;
 }
 
 export function card(c) {
@@ -32,7 +32,7 @@ export function card(c) {
       },
     },
     thumb(c),
-    h("span", {}, h("strong", {}, `Group ${c + 1}`)),
+    h("span", {}, h("strong", {}, `Cluster ${c + 1}`)),
     C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not better than chance"),
   );
 }

@@ -43,7 +43,7 @@ export function showDetail() {
     h(
       "div",
       { class: "head" },
-      h("h2", { tabindex: "-1" }, `Group ${c + 1}`, C.better[c] ? `: most in ${className(C.typical[c])}` : ""),
+      h("h2", { tabindex: "-1" }, `Cluster ${c + 1}`, C.better[c] ? `: enriched in ${className(C.typical[c])}` : ""),
       h(
         "div",
         { class: "tools" },

@@ -169,7 +169,7 @@ function clusterTable(graph, k) {
         h(
           "tr",
           {},
-          ["Group", "", "Nodes here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
+          ["Cluster", "", "Nodes here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -191,7 +191,7 @@ function clusterTable(graph, k) {
                   class: "link",
                   on: { click: () => go({ view: "clusters", cluster: c, member: 0 }) },
                 },
-                `Group ${c + 1}`,
+                `Cluster ${c + 1}`,
               ),
             ),
             h(

@@ -74,7 +74,7 @@ export function buildFilters() {
   });
   byId("filters").append(
     selectField("depth", "Depth", any.concat(distinct(C.depth).map((d) => [d, d]))),
-    selectField("class", "Most in class", any.concat(meta.classes.map((name, k) => [k, name]))),
+    selectField("class", "Enriched in class", any.concat(meta.classes.map((name, k) => [k, name]))),
     partitions.length > 1 ? selectField("partition", "Partition", any.concat(partitions.map((p) => [p, p]))) : "",
     meta.labeled && names.length > 1
       ? selectField("label", "With label", any.concat(names.map((label) => [label, labels[label]])))
@@ -120,7 +120,7 @@ function rowElement(place) {
     h(
       "div",
       {},
-      h("strong", {}, `Group ${c + 1}`),
+      h("strong", {}, `Cluster ${c + 1}`),
       verdict,
       h("span", {}, `depth ${C.depth[c]} · ${counted(C.size[c], "node", "nodes")}`),
     ),

@@ -120,7 +120,7 @@ function preview(panel, c) {
     return;
   }
   panel.replaceChildren(
-    h("h2", {}, `Group ${c + 1}`),
+    h("h2", {}, `Cluster ${c + 1}`),
     thumb(c),
     C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not better than chance"),
     h(
