@@ -57,7 +57,9 @@ this page from the records of `benchmarks/graph_sets.py`.
 repetitions, new folds and reseeded clusterings each (**the number of repetitions is in parentheses**); kernel
 parameters and C (ten values from 2^-12 to 2^12) selected together by 3-fold cross-validation within each training
 part; transductive, that is, kernels are fitted on all graphs without their classes. `auto` is
-[`GraphClassifier`](guide/predictors.md) with its own selection. Statistics is a random forest on sizes, degrees,
+[`GraphClassifier`](guide/predictors.md) with its own selection. **Its rows are from before nodes were
+vectors and have old times; [Predictors](guide/predictors.md) has the present accuracies.** Statistics is a random
+forest on sizes, degrees,
 triangles and label shares, fitted on the training graphs. Rows with an addition to R-WL\\* are R-WL\\* with one
 change. Seed 0. The commands resume after interruption:
 
