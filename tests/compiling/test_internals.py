@@ -204,7 +204,7 @@ def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
 def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
     monkeypatch.setattr(internals, "MAX_SECONDS", 0.2)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))  # the variable is read when Numba is imported
 
     @njit(cache=True)
     def twice(value):
