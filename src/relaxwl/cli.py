@@ -381,7 +381,7 @@ def _predict(commands: Subparsers) -> None:
     parser = _add(
         commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
         "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: the "
-        "prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: stranger than "
+        "prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: less alike than "
         "nearly all graphs that the model knows). The columns of several targets begin with the name of the target.",
         "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
     )  # fmt: skip

@@ -78,8 +78,8 @@ def _twins(graphs: GraphCollection, y: NDArray[Any] | None, n_jobs: int | None) 
 
 
 def _twins_text(name: str, number: int, bound: float | None) -> str:
-    told = f"{name}: {number} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
-    return told if bound is None else f"{told}; without edge labels, accuracy is at most {bound:.1%}"
+    text = f"{name}: {number} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
+    return text if bound is None else f"{text}; without edge labels, accuracy is at most {bound:.1%}"
 
 
 def run_convert(arguments: Namespace, console: Console) -> None:

@@ -144,10 +144,10 @@ def run_predict(arguments: Namespace, console: Console) -> None:
         file.write(text.getvalue().encode())
     truth = _truth(model, source)
     summary: dict[str, Any] = {"output": arguments.output, "graphs": len(source.readable)}
-    told = _agreement(model, answers, truth, source, summary)
+    agreement = _agreement(model, answers, truth, source, summary)
     n_empty = len(source.graphs) - len(source.readable)
     empty = f", and {n_empty} without a prediction," if n_empty else ""
-    words = f"{len(source.readable)} predictions{empty} written to {arguments.output}{told}"
+    words = f"{len(source.readable)} predictions{empty} written to {arguments.output}{agreement}"
     if arguments.page is not None:
         n_shown = _write_page(model, source, truth, arguments.page, arguments.page_graphs)
         summary["page"] = arguments.page

@@ -167,7 +167,7 @@ class Columns:
         taken |= {"directed": True} if "directed" in taken else {}
         return replace(self, **taken)
 
-    def told(self, kind: str) -> dict[str, str | list[str]]:
+    def given_options(self, kind: str) -> dict[str, str | list[str]]:
         """Return what a model remembers of the options."""
         given = {key: getattr(self, key) for key in REMEMBERED if getattr(self, key) not in (None, False)}
         return {"kind": kind, **{key: "yes" if value is True else value for key, value in given.items()}}
@@ -266,7 +266,7 @@ def _open(name: str, console: Console, seed: int, options: Columns, remembered: 
         graphs = as_collection(path, **options.named())
         labels = None if options.labels is None else _join_labels(options.labels, graphs, name)
         source = Source(path.name, graphs, labels)
-        source.columns = options.told(FOLDER)
+        source.columns = options.given_options(FOLDER)
         return source
     options.check("a data set in TU layout", name)
     data = read_tu(path, directed=options.directed)

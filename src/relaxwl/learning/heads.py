@@ -195,8 +195,8 @@ class KernelSVM(Head):
                 continue
             gram = average(blocks, parts)
             scores.append(score_kernel(name, gram, codes, folds, self.metric, weights, options.n_jobs))
-            told = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
-            report(options.verbose, "%s: %s %.4g with C = %g", *told, share=options.share(place / len(averages)))
+            details = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
+            report(options.verbose, "%s: %s %.4g with C = %g", *details, share=options.share(place / len(averages)))
         first = next(iter(averages))
         best = chosen(scores, options.favored) if scores else Scores(first, float("nan"), FAVORITE)
         if not scores:

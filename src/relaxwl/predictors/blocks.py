@@ -114,8 +114,8 @@ class KernelBlocks:
                 else:
                     blocks[block] = mean
                 n_views[block] += 1
-            told = (view.name, time.perf_counter() - started)
-            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(planned) + 1))
+            details = (view.name, time.perf_counter() - started)
+            report(verbose, "%s: fitted in %.1f s", *details, share=place / (len(planned) + 1))
         if refusal is not None and not self.views:
             raise refusal
         return blocks
@@ -161,8 +161,8 @@ class KernelBlocks:
                 refusal = self._refused(view, error)
                 continue
             self.views.append(view)
-            told = (view.name, time.perf_counter() - started)
-            report(verbose, "%s: fitted in %.1f s", *told, share=place / (len(planned) + 1))
+            details = (view.name, time.perf_counter() - started)
+            report(verbose, "%s: fitted in %.1f s", *details, share=place / (len(planned) + 1))
             view.training = None
         if refusal is not None and not parts:
             raise refusal

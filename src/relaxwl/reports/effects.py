@@ -178,10 +178,10 @@ def _section(
     picture = found.to_svg(
         f"{name}, {found.graph.n_nodes} {node}s, colored by their effects on the prediction", strongest
     )
-    told = [place for place in found.strongest(N_STRONGEST).tolist() if abs(found.effects[place]) > least]
+    listed = [place for place in found.strongest(N_STRONGEST).tolist() if abs(found.effects[place]) > least]
     rows = [
         (place, "" if labels is None else shortened(str(labels[place])), f"{found.effects[place]:+.3g}")
-        for place in told
+        for place in listed
     ]
     table = _table((node, "label", "effect"), rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
     figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
