@@ -304,6 +304,7 @@ MALFORMED = {
     "word before ragged": ({"node_attributes": "1.5\nx\n1, 2\n"}, r"node_attributes.txt, line 2: 'x' is not a number"),
     "class of two columns": ({"graph_labels": "1, 2\n1, 2\n"}, r"graph_labels.txt, line 1: '1, 2' has 2 columns"),
     "nan": ({"node_attributes": "1\n2\nNaN\n4\n5\n6\n"}, r"node_attributes.txt, line 3: 'NaN' holds .* not finite"),
+    "odd space": ({"node_attributes": "1\n2\n3\x1d\n4\n5\n6\n"}, r"node_attributes.txt, line 3: .* is not a number"),
     "underflow": (
         {"node_labels": "1\n2\n3\n1e-400\n5\n6\n"},
         r"node_labels.txt, line 4: '1e-400' does not hold integers",

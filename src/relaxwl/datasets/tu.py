@@ -43,6 +43,8 @@ BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
 MAX_LABEL_COLUMNS = 2**20
 # Beyond this, neighboring integers share a double.
 MAX_EXACT_INTEGER = 2**53
+# Bytes of files of numbers.
+PLAIN = b"0123456789.,+-eE \t\r\nnaiftyNAIFTY"
 
 
 class TUFormatError(ValueError):
@@ -393,8 +395,9 @@ class _Table:
 
     def _floats(self, n_columns: int) -> Float64:
         raw = self._raw
+        plain = raw and not raw.translate(None, PLAIN)  # NumPy also takes other signs for spaces
         with contextlib.suppress(ValueError):
-            values = np.loadtxt(io.BytesIO(raw), np.float64, comments=None, delimiter=",", ndmin=2) if raw else None
+            values = np.loadtxt(io.BytesIO(raw), np.float64, comments=None, delimiter=",", ndmin=2) if plain else None
             if values is not None and values.shape == (raw.count(b"\n") + 1, n_columns):
                 return np.asarray(values)
         # Python finds what is wrong.
