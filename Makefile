@@ -66,6 +66,7 @@ lint: $(STAMP)  ## Check style, types and the import direction
 	@$(BIN)/lint-imports
 	@$(BIN)/oxlint --config .oxlintrc.json src
 	@$(BIN)/codespell
+	@$(BIN)/python -m pytest -q tests/test_words.py tests/docs/test_docstrings.py  # words, numpydoc
 
 format: $(STAMP)  ## Put the code into the house style
 	@$(BIN)/ruff check --fix .
