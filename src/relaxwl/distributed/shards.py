@@ -49,7 +49,7 @@ class ShardError(ValueError):
 
 
 @dataclass(frozen=True)
-class ShardPart:
+class PartRecord:
     """The entry of one part in the manifest."""
 
     name: str
@@ -67,7 +67,7 @@ class Manifest:
     the writer at work, None when all is written.
     """
 
-    parts: tuple[ShardPart, ...] = ()
+    parts: tuple[PartRecord, ...] = ()
     node_vocabulary: Vocabulary | None = None
     edge_vocabulary: Vocabulary | None = None
     n_node_attributes: int | None = None
@@ -76,7 +76,7 @@ class Manifest:
     target: str | None = None
     writer: str | None = None
 
-    def grown(self, part: ShardPart, graphs: GraphCollection, y: NDArray[Any] | None) -> "Manifest":
+    def grown(self, part: PartRecord, graphs: GraphCollection, y: NDArray[Any] | None) -> "Manifest":
         """Return the manifest with one more part, refusing one that carries other things than those before."""
         described = _described(graphs, y)
         if not self.parts:
@@ -225,7 +225,7 @@ class ShardWriter:
             # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
             np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
             self._check_alone()
-        part = ShardPart(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
+        part = PartRecord(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
         self._manifest = self._manifest.grown(part, graphs, y)
         self._check_alone()
         self._manifest.write(self.folder / UNFINISHED)
@@ -497,7 +497,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         """
         return self._read(self.manifest.parts[index], again=True)
 
-    def _read(self, part: ShardPart, again: bool = False) -> GraphCollection:
+    def _read(self, part: PartRecord, again: bool = False) -> GraphCollection:
         arrays = self._load(part)
         try:
             present: dict[str, Any] = {name: _typed(name, arrays[name]) for name in ARRAYS if name in arrays}
@@ -517,13 +517,13 @@ class ShardedCollection(Sequence[GraphCollection]):
         except DAMAGE as error:
             raise ShardError(f"{self.folder / part.name} is damaged: {str(error) or type(error).__name__}") from None
 
-    def _targets(self, part: ShardPart) -> NDArray[Any]:
+    def _targets(self, part: PartRecord) -> NDArray[Any]:
         y = self._load(part).get("y")
         if y is None or y.shape != (part.n_graphs,) or y.dtype.kind != self.manifest.target:
             raise ShardError(f"{self.folder / part.name} is damaged: it must have a target for each of its graphs")
         return y
 
-    def _load(self, part: ShardPart) -> dict[str, NDArray[Any]]:
+    def _load(self, part: PartRecord) -> dict[str, NDArray[Any]]:
         path = self.folder / part.name
         try:
             if sha256(path) != part.sha256:
@@ -641,13 +641,13 @@ def _checked(manifest: Manifest) -> Manifest:
         raise ValueError("parts must be a list")
     if not manifest.parts and manifest.writer is None:
         raise ValueError("it names no parts")
-    names = {field.name for field in fields(ShardPart)}
+    names = {field.name for field in fields(PartRecord)}
     parts = []
     for index, part in enumerate(manifest.parts):
         if not isinstance(part, dict) or set(part) != names:
             raise ValueError(f"part {index} must have {', '.join(sorted(names))}")
         _check_part(part, index)
-        parts.append(ShardPart(**part))
+        parts.append(PartRecord(**part))
     for name in ("n_node_attributes", "n_edge_attributes"):
         if getattr(manifest, name) is not None:
             check_integer(name, getattr(manifest, name), 0, MAX_ATTRIBUTES)
