@@ -1,16 +1,17 @@
 """Graph classification on 20 sets: predictors and kernels under one protocol, and on published folds, in one table.
 
-    python benchmarks/graph_sets.py FOLDER [--sets ...] [--methods ...] [--folds nested published] [--plot ranks.svg]
+    python benchmarks/graph_sets.py FOLDER [--sets ...] [--methods ...] [--folds nested published]
 
 ``FOLDER/results.jsonl`` keeps every fold at once, so that a run that was stopped goes on where it was;
 ``records/graph_sets.jsonl`` keeps a line for each repetition, with the commit, the machine and the date. Nested 10-fold
 cross-validation with parameters chosen by three inner folds, 3 repetitions up to 1,200 graphs, else 1; published folds
 (Errica et al. 2020) where there are some. A repetition that takes longer than two hours is given up, and its cell is
 "> 2 h". Ranks are taken over the sets on which all methods have a number. ``--methods "auto without WL"`` shows what a
-kind of views contributes.
+kind of views contributes. ``--write docs/results.md`` puts the nested table and the plot of ranks into the page.
 """
 
 import argparse
+from collections import Counter
 from functools import cache, partial
 from pathlib import Path
 
@@ -166,11 +167,16 @@ def table(records, kind):
     shown = [method for method in ALL if method in accuracies]
     sets = [name for name in SETS if any(name in accuracies[method] for method in shown)]
     rows = []
+    repetitions = Counter(key[:2] for key in records.cells if key[2] == kind)
     for name in sets:
+        planned = 3 if kind == "nested" and len(read(name)[0]) <= MANY_GRAPHS else 1
         numbers = [round(accuracies[method][name], 1) if name in accuracies[method] else None for method in shown]
         best = max(number for number in numbers if number is not None)
-        texts = ["> 2 h" if (name, method) in given_up else "" if number is None else f"{number:.1f}"
-                 for method, number in zip(shown, numbers, strict=True)]  # fmt: skip
+        texts = []
+        for method, number in zip(shown, numbers, strict=True):
+            n = repetitions[name, method]
+            text = "" if number is None else f"{number:.1f}" + (f" ({n})" if n < planned else "")
+            texts.append("> 2 h" if (name, method) in given_up else text)
         rows.append([name, *(f"**{text}**" if number == best else text
                              for text, number in zip(texts, numbers, strict=True))])  # fmt: skip
     ranked = [method for method in shown if method != "propagation" and method not in DROPPED]
@@ -194,7 +200,7 @@ def main():
     parser.add_argument("--methods", nargs="+", choices=list(ALL), default=list(METHODS))
     parser.add_argument("--folds", nargs="+", choices=["nested", "published"], default=["nested", "published"])
     parser.add_argument("--records", default=RECORDS / "graph_sets.jsonl")
-    parser.add_argument("--plot", help="write the critical-difference plot of the nested folds to this file")
+    parser.add_argument("--write", type=Path, help="page that gets the nested table, with images/ranks.svg beside it")
     parser.add_argument("--table-only", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
     records = Records(arguments.records)
@@ -206,9 +212,14 @@ def main():
         text, ranks = table(records, kind)
         print(f"{kind} folds\n\n{text}\n")
         if ranks is not None:
-            print(f"Friedman p {ranks.p_value:.2g}; critical difference {ranks.critical_difference:.2f}\n")
-            if arguments.plot and kind == "nested":
-                save_figure(ranks_figure(ranks), arguments.plot)
+            test = f"Friedman's test: p = {ranks.p_value:.2g}; critical difference {ranks.critical_difference:.2f}"
+            print(f"{test}\n")
+            if arguments.write and kind == "nested":
+                save_figure(ranks_figure(ranks), arguments.write.parent / "images" / "ranks.svg")
+                page = arguments.write.read_text(encoding="utf-8")
+                start, end = page.index("<!-- nested:"), page.index("<!-- end of nested -->")
+                mark = page[start : page.index("\n", start) + 1]
+                arguments.write.write_text(f"{page[:start]}{mark}\n{text}\n\n{test}.\n\n{page[end:]}", encoding="utf-8")
     print(records.source())
 
 

@@ -94,7 +94,7 @@ RUNTIMES = """\
 ## Runtimes
 
 Seconds to fit and to compute the Gram matrices of all settings on the ego networks above, on one thread of a shared
-machine at low priority (order of magnitude only). [Results](results.md) has those of the benchmark sets.
+machine at low priority (order of magnitude only).
 
 ![Runtimes of the kernels](images/claims-runtime.svg)
 
