@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from relaxwl.evaluation import Results, ResultStore, results_table
 from relaxwl.evaluation.tables import Column, Table, TableCell
-from relaxwl.reports.plots import COLORS, MARKERS, density_figure, runtime_figure, save_figure
+from relaxwl.reports.plots import COLORS, MARKERS, runtime_figure, save_figure
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
@@ -123,7 +125,19 @@ def density(results: Results) -> str:
     shown = egonets(results)
     if not shown.datasets:
         return ""
-    save_figure(density_figure(shown, shown.datasets), IMAGES / "claims-density.svg")
+    figure = Figure(figsize=(5.4, 3.7), layout="constrained")
+    axes = figure.add_subplot()
+    for number, kernel in enumerate(shown.kernels):
+        cells = [shown.cell(name, kernel) for name in shown.datasets]
+        means, stds = [100 * cell.mean for cell in cells], [100 * cell.std for cell in cells]
+        style = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
+        axes.errorbar(range(len(cells)), means, yerr=stds, label=shown.title(kernel), capsize=2.5, **style)
+    density = {record.name: record.mean_density for record in shown.dataset_records.values()}
+    axes.set_xticks(range(len(shown.datasets)), [f"{name}\n{density[name]:.3g}" for name in shown.datasets])
+    axes.set(xlabel="data set and mean density, sparse to dense", ylabel="accuracy, %")
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend()
+    save_figure(figure, IMAGES / "claims-density.svg")
     n_graphs = next(iter(shown.dataset_records.values())).n_graphs
     return f"{DENSITY.format(n=n_graphs)}{results_table(shown).to_markdown()}\n\n"
 

@@ -2,12 +2,8 @@
 
 import contextlib
 import gc
-import hashlib
 import io
-import json
 import logging
-import os
-import stat
 import threading
 import time
 import zipfile
@@ -18,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from relaxwl.datasets import fetch
-from relaxwl.datasets.fetch import DownloadError, cache_directory, check_archive, download_tu, fetch_tu
+from relaxwl.datasets.fetch import DownloadError, cache_directory, download_tu, fetch_tu
 from relaxwl.datasets.tu import load_tu
 
 MEMBERS = {
@@ -114,18 +110,14 @@ def left_in(cache: Path) -> list[str]:
 # ------------------------------------------------------------------------------------------------- download and cache
 
 
-def test_download_is_loaded_kept_and_recorded(server, cache):
+def test_download_is_loaded_and_kept(server, cache):
     server.answers = [sends(TOY_ZIP)]
     graphs, y = fetch_tu("TOY", cache, server.url)
     assert graphs.node_counts.tolist() == [3, 1]
     assert y.tolist() == [1, 0]
     assert server.requested == ["/sets/TOY.zip"]
-    assert left_in(cache) == ["TOY.zip", "TOY.zip.json"]
+    assert left_in(cache) == ["TOY.zip"]
     assert (cache / "TOY.zip").read_bytes() == TOY_ZIP
-    record = json.loads((cache / "TOY.zip.json").read_text())
-    assert record.pop("date")
-    digest = hashlib.sha256(TOY_ZIP).hexdigest()
-    assert record == {"url": f"{server.url}/TOY.zip", "sha256": digest, "size": len(TOY_ZIP)}
     assert load_tu(cache / "TOY.zip")[0] == graphs
 
 
@@ -137,13 +129,6 @@ def test_second_call_makes_no_request(server, cache):
     assert len(server.requested) == 1
 
 
-def test_another_address_is_another_download(server, cache):
-    server.answers = [sends(TOY_ZIP)]
-    download_tu("TOY", cache, server.url)
-    download_tu("TOY", cache, server.url + "/mirror")
-    assert server.requested == ["/sets/TOY.zip", "/sets/mirror/TOY.zip"]
-
-
 @pytest.mark.parametrize("announced", [-1, None], ids=["length announced", "length unknown"])
 def test_length_may_be_unknown(server, cache, announced):
     server.answers = [sends(TOY_ZIP, announced=announced)]
@@ -153,14 +138,11 @@ def test_length_may_be_unknown(server, cache, announced):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda cache: (cache / "TOY.zip").write_bytes(TOY_ZIP[:-1] + b"x"),
+        lambda cache: (cache / "TOY.zip").write_bytes(TOY_ZIP[:-30]),
         lambda cache: (cache / "TOY.zip").write_bytes(b""),
         lambda cache: (cache / "TOY.zip").unlink(),
-        lambda cache: (cache / "TOY.zip.json").unlink(),
-        lambda cache: (cache / "TOY.zip.json").write_text("{"),
-        lambda cache: (cache / "TOY.zip.json").write_text("[]"),
     ],
-    ids=["changed", "emptied", "file gone", "record gone", "record cut", "record of another shape"],
+    ids=["cut", "emptied", "file gone"],
 )
 def test_corrupted_cache_is_downloaded_again(server, cache, damage):
     server.answers = [sends(TOY_ZIP)]
@@ -171,15 +153,6 @@ def test_corrupted_cache_is_downloaded_again(server, cache, damage):
     assert len(server.requested) == 2
     fetch_tu("TOY", cache, server.url)
     assert len(server.requested) == 2
-
-
-def test_corruption_is_reported(server, cache, caplog):
-    server.answers = [sends(TOY_ZIP)]
-    fetch_tu("TOY", cache, server.url)
-    (cache / "TOY.zip").write_bytes(TOY_ZIP[::-1])
-    with caplog.at_level(logging.WARNING):
-        fetch_tu("TOY", cache, server.url)
-    assert "SHA-256 differs" in caplog.text
 
 
 # ---------------------------------------------------------------------------------------------------------- failures
@@ -266,31 +239,18 @@ def test_size_of_a_download_is_bounded(server, cache, monkeypatch, announced):
 # ---------------------------------------------------------------------------------------------------- harmful answers
 
 
-def link(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name)
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return info
-
-
 def damaged() -> bytes:
-    content = bytearray(zipped({**MEMBERS, "TOY/noise.bin": os.urandom(1000)}))
-    content[content.index(b"TOY/noise.bin") + 500] ^= 1
+    content = bytearray(TOY_ZIP)
+    content[content.index(b"TOY/TOY_A.txt") + 15] ^= 1
     return bytes(content)
 
 
 HARMFUL = {
-    "not a zip": (b"<html>Please log in</html>", "not a readable zip file"),
-    "cut zip": (TOY_ZIP[:-30], "not a readable zip file"),
-    "damaged member": (damaged(), "is damaged: TOY/noise.bin|not a readable zip"),
-    "parent folder": (zipped({**MEMBERS, "TOY/../../escaped.txt": "x"}), "leads out of the folder"),
-    "parent folder, Windows": (zipped({**MEMBERS, "TOY\\..\\..\\escaped.txt": "x"}), "leads out of the folder"),
-    "absolute": (zipped({**MEMBERS, "/escaped.txt": "x"}), "leads out of the folder"),
-    "drive": (zipped({**MEMBERS, "C:escaped.txt": "x"}), "leads out of the folder"),
-    "link": (zipped({**MEMBERS, link("TOY/link"): "/etc"}), "leads out of the folder"),
-    "bomb": (zipped({**MEMBERS, "TOY/bomb.txt": bytes(20 * 2**20)}), r"\d+ bytes unpack to 20\d+"),
-    "many members": (zipped({**MEMBERS, **{f"TOY/{i}": "" for i in range(1001)}}), "1005 members"),
-    "no data set": (zipped({"README.txt": "x"}), "holds no data set instead of TOY"),
-    "another data set": (zipped({"X/X_A.txt": "", "X/X_graph_indicator.txt": ""}), "holds X/X instead of TOY"),
+    "not a zip": (b"<html>Please log in</html>", "neither a folder nor a zip file"),
+    "cut zip": (TOY_ZIP[:-30], "neither a folder nor a zip file"),
+    "damaged member": (damaged(), r"TOY\.zip cannot be read as a zip file"),
+    "no data set": (zipped({"README.txt": "x"}), r"TOY\.zip holds no data set"),
+    "another data set": (zipped({"X/X_A.txt": "", "X/X_graph_indicator.txt": ""}), "holds X instead of TOY"),
 }
 
 
@@ -302,21 +262,6 @@ def test_harmful_answers_are_refused_and_not_kept(server, cache, case):
         fetch_tu("TOY", cache, server.url)
     assert left_in(cache) == []
     assert left_in(cache.parent) == ["cache"]
-
-
-def test_harmful_answer_does_not_replace_a_good_copy(server, cache):
-    server.answers = [sends(TOY_ZIP), sends(b"<html>")]
-    fetch_tu("TOY", cache, server.url)
-    with pytest.raises(DownloadError):
-        fetch_tu("TOY", cache, server.url + "/mirror")
-    fetch_tu("TOY", cache, server.url)
-    assert len(server.requested) == 2
-
-
-def test_real_archives_pass(shared):
-    for path in sorted((shared / "data").glob("*.zip")):
-        with path.open("rb") as file:
-            check_archive(file, path.stem, "the test")
 
 
 # ------------------------------------------------------------------------------------------- where files go, progress
@@ -371,8 +316,8 @@ def test_log_instead_of_a_bar_elsewhere(server, cache, caplog, capsys):
 def drips(handler: Handler) -> None:
     """Send the headers and then a byte now and then, as long as somebody listens."""
     with contextlib.suppress(OSError):
-        handler.wfile.write(b"HTTP/1.0 200 OK\r\n")
-        for byte in b"Content-Length: 100000\r\n\r\n" + TOY_ZIP:
+        handler.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        for byte in TOY_ZIP:
             handler.wfile.write(bytes([byte]))
             handler.wfile.flush()
             time.sleep(0.02)
@@ -425,25 +370,3 @@ def test_a_redirect_to_nowhere_is_a_failed_download(server, cache, monkeypatch, 
         fetch_tu("TOY", cache, server.url)
     gc.collect()
     assert left_in(cache) == []
-
-
-def test_a_nested_record_is_a_damaged_one(server, cache):
-    server.answers = [sends(TOY_ZIP)]
-    path = download_tu("TOY", cache, server.url)
-    path.with_name("TOY.zip.json").write_text("[" * 100_000)
-    download_tu("TOY", cache, server.url)
-    assert len(server.requested) == 2
-
-
-def test_a_name_twice_and_other_packings_are_unsafe():
-    for method, names, message in (
-        (zipfile.ZIP_DEFLATED, [*MEMBERS, "TOY\\TOY_A.txt"], r"holds TOY/TOY_A\.txt twice"),
-        (zipfile.ZIP_BZIP2, [*MEMBERS], "is packed in a way that can unpack to anything"),
-    ):
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w", method) as archive:
-            for name in names:
-                archive.writestr(name, "1\n")
-                archive.infolist()[-1].filename = name
-        with pytest.raises(DownloadError, match=message):
-            check_archive(content, "TOY", "the test")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, record_to_json
+from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, Key, record_to_json
 from relaxwl.evaluation.results import Results
 
 SETTINGS = {"protocol": "transductive", "n_folds": 2, "inner_folds": 3, "C": [1.0], "depths": None, "random_state": 0}
@@ -14,7 +14,7 @@ def key(dataset="EGO-1", kernel="wl", data="d0", fingerprint=None):
     return Key(dataset, kernel, data, fingerprint or f"{dataset}/{kernel}/{data}")
 
 
-def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_unconverged=0, offered=None, **of):
+def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_unconverged=0, **of):
     predictions = ["a", "b"] if accuracy == 1 else ["a", "a"] if accuracy == 0.5 else ["b", "a"]
     identity = key(**of)
     return FoldRecord(
@@ -42,7 +42,6 @@ def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_uncon
         n_jobs=None,
         versions={"relaxwl": "1"},
         finished_at="2026-01-01T00:00:00+00:00",
-        offered=offered or {},
     )
 
 
@@ -63,21 +62,6 @@ def described(name="EGO-1", density=0.1, fingerprint="d0"):
     )
 
 
-def sketch(**of):
-    identity = key(**of)
-    return GramSketch(
-        key=identity,
-        title=identity.kernel,
-        parameters={"max_depth": 2, "C": 0.125},
-        blocks=[[255, 0], [0, 255]],
-        class_names=["a", "b"],
-        class_ends=[0.5, 1.0],
-        coordinates=[[1.0, 0.0], [-1.0, 0.0]],
-        classes=[0, 1],
-        explained=[1.0, 0.0],
-    )
-
-
 def table_of_four():
     """Two kernels on two levels of one family: better, worse, out of time, unfinished."""
     return Results(
@@ -89,8 +73,6 @@ def table_of_four():
             *repetitions((0.5, 1.0), (1.0, 1.0), dataset="EGO-2", kernel="rwl-star", title="R-WL*"),
             given_up(dataset="EGO-2", kernel="wl"),
             fold(0, 0, 1.0, dataset="EGO-1", kernel="sp"),
-            sketch(dataset="EGO-1", kernel="rwl-star"),
-            sketch(dataset="EGO-1", kernel="wl"),
         ]
     )
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.decomposition import KernelPCA
 from sklearn.svm import SVC
 
 from evaluation.toy_kernels import QUICK, Huge, Noise, Slow, Spy, comparable
@@ -16,7 +15,6 @@ from platforms import posix
 from relaxwl._progress import ProgressBar
 from relaxwl.evaluation import ResultStore, cross_validate, results_table
 from relaxwl.evaluation.folds import Settings, outer_splits
-from relaxwl.evaluation.protocol import SKETCH_SIDE, kernel_pca, sketch_gram
 from relaxwl.evaluation.records import FailedRun
 from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel
@@ -255,7 +253,6 @@ def test_a_second_run_computes_nothing(toy, tmp_path, spy):
     assert store.read_bytes() == content
     assert comparable(first) == comparable(again)
     assert str(first) == str(again)
-    assert len(again.sketches) == len(first.sketches) == 1
     assert again.dataset_records == first.dataset_records
 
 
@@ -330,32 +327,3 @@ def test_a_refusal_for_lack_of_memory_is_out_of_memory(toy, monkeypatch):
 def gram_of(n, seed=0):
     features = np.random.default_rng(seed).random((n, 6))
     return features @ features.T
-
-
-@pytest.mark.parametrize("n", [3, 7, 50])
-def test_kernel_pca_is_that_of_scikit_learn_up_to_sign(n):
-    gram = gram_of(n)
-    points, shares = kernel_pca(gram)
-    expected = KernelPCA(2, kernel="precomputed", eigen_solver="dense").fit_transform(gram)
-    assert np.abs(points) == pytest.approx(np.abs(expected), abs=1e-6)
-    assert 0 < shares[1] <= shares[0] <= 1
-
-
-def test_kernel_pca_of_identical_graphs():
-    points, shares = kernel_pca(np.ones((12, 12)))
-    assert np.abs(points).max() < 1e-6
-    assert shares.tolist() == [0, 0]
-
-
-def test_blocks_are_sorted_by_class():
-    y = np.arange(200) % 2
-    gram = np.where(y[:, None] == y, 1.0, 0.2)
-    np.fill_diagonal(gram, 1.0)
-    sketch = sketch_gram(gram, y, ["even", "odd"])
-    blocks = np.array(sketch["blocks"])
-    assert blocks.shape == (SKETCH_SIDE, SKETCH_SIDE)
-    half = SKETCH_SIDE // 2
-    assert (blocks[:half, :half] == 255).all()
-    assert (blocks[:half, half:] == 0).all()
-    assert sketch["class_ends"] == [0.5, 1.0]
-    assert len(sketch["coordinates"]) == 200

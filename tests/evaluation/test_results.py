@@ -4,12 +4,11 @@ import contextlib
 import json
 import os
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from evaluation.records import SETTINGS, changed, described, fold, key, repetitions, sketch, table_of_four
+from evaluation.records import SETTINGS, changed, described, fold, repetitions, table_of_four
 from platforms import linux
 from relaxwl.evaluation import Results, ResultStore, cross_validate
 from relaxwl.evaluation.records import record_from_json, record_to_json
@@ -58,14 +57,11 @@ def test_runs_are_separated_by_settings_data_and_kernel():
         *repetitions((0.0, 0.5), data="d1"),
         described(),
         described(fingerprint="d1"),
-        sketch(),
-        replace(sketch(), key=key(data="d1")),
     ]
     results = Results(records)
     parts = results.split()
     assert [len(part.folds) for part in parts] == [4, 2, 2]
     assert [list(part.dataset_records) for part in parts] == [[("EGO-1", "d0")], [("EGO-1", "d0")], [("EGO-1", "d1")]]
-    assert [len(part.sketches) for part in parts] == [1, 0, 1]
     for part in parts:
         part.require_one_run()
     with pytest.raises(ValueError, match="3 runs"):
@@ -76,7 +72,6 @@ def test_select_restricts_by_what_is_given():
     results = table_of_four()
     assert results.select(dataset="EGO-2").datasets == ["EGO-2"]
     assert results.select(kernel="wl").kernels == ["wl"]
-    assert len(results.select(protocol="inductive").folds) == 0
     assert len(results.select()) == len(results)
 
 

@@ -25,7 +25,6 @@ from relaxwl.clustering.partitioners import KMedoidsPartitioner, RadiusPartition
 from relaxwl.evaluation import cross_validate
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.selection import (
-    MAX_NODES,
     N_GRAPHS,
     FittedVariant,
     Selection,
@@ -33,9 +32,7 @@ from relaxwl.evaluation.selection import (
     identity,
     part_of,
     regression_scores,
-    require_recognisable,
     resolve,
-    small_part,
     warm_up,
 )
 from relaxwl.graphs import GraphCollection
@@ -59,7 +56,6 @@ def test_of_equal_variants_the_first_wins():
     assert sum(done) == pytest.approx(1)
     assert selection.choices[0].parameters == {"name": "first", "C": 1.0}
     assert selection.choices[0].n_candidates == 4
-    assert selection.choices[0].offered == {"name": ["blind", "first", "equal", "worse"], "C": [1.0, 2.0]}
 
 
 def test_the_solver_of_scikit_learn_gives_the_same_table(toy):
@@ -166,7 +162,6 @@ def test_a_predictor_stands_beside_kernels_and_sees_training_graphs_only(toy):
     assert record.scores["log_loss"] < 1
     assert set(record.scores) == {"log_loss", "balanced_accuracy", "mcc", "roc_auc", "average_precision"}
     assert record.test_indices == results.cell("data", "wl").records[0].test_indices
-    assert len(results.sketches) == 1  # that of the kernel
     assert "Density" in str(results)
 
 
@@ -304,13 +299,6 @@ def test_nothing_touches_the_warning_filters():
     assert found == []
 
 
-@pytest.mark.parametrize("sizes", [[], [5000], [1, 2], [9] * 30, [1] * 20 + [30] * 20, [MAX_NODES, 1]])
-def test_the_part_is_small(sizes):
-    part = small_part(GraphCollection.from_edges([(n, []) for n in sizes]))
-    assert len(part) <= N_GRAPHS
-    assert np.sum(part.node_counts) <= MAX_NODES
-
-
 # -------- which kernels an argument means, and what identifies them
 
 
@@ -414,9 +402,8 @@ def test_code_is_known_by_the_name_that_the_user_gives(parameters, tmp_path, toy
     kernel = RelaxedWeisfeilerLehman(**parameters)
     assert relaxed("a", **parameters) == relaxed("a", **parameters)
     assert relaxed("a", **parameters) != relaxed("b", **parameters)
-    require_recognisable(resolve({"a": kernel})[0])
-    [name] = parameters
-    with pytest.raises(ValueError, match=f"{name} of RelaxedWeisfeilerLehman is code"):
+    identity(resolve({"a": kernel})[0])
+    with pytest.raises(ValueError, match="a parameter of RelaxedWeisfeilerLehman is code"):
         cross_validate(kernel, *toy, store=tmp_path / "results.jsonl")
 
 

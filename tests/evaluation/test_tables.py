@@ -32,12 +32,6 @@ def test_text(table):
     assert "– out of time" in table.to_text()
 
 
-def test_bold_in_a_terminal(table):
-    text = table.to_text(ansi=True)
-    assert "\x1b[1m87.50 ± 12.50\x1b[0m" in text
-    assert "*" not in text.replace("R-WL*", "")
-
-
 def test_markdown(table):
     lines = table.to_markdown().splitlines()
     assert lines[2:5] == [

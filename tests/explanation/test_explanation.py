@@ -38,7 +38,7 @@ def test_graph_can_be_drawn_with_its_most_telling_nodes(explanation):
     assert sum(e.get("class") == "node lit" for e in circles) == len(lit)
     assert root.find("{http://www.w3.org/2000/svg}title").text == "a < b"
     assert ": X" in svg
-    assert "lit" not in found.to_svg(n_clusters=0, embed_style=False)
+    assert "lit" not in found.to_svg(n_clusters=0).rpartition("</style>")[2]
     assert all(str(item.cluster.rank) in found._repr_svg_() for item in found.clusters[:3])
     with pytest.raises(ValueError, match="n_clusters"):
         found.to_svg(-1)
@@ -49,9 +49,7 @@ def test_drawing_does_not_sell_noise(explanation):
     better = [item for item in found.clusters if item.cluster.better_than_chance]
     lit = set(np.concatenate([item.nodes for item in better]).tolist())
     assert len(better) < len(found.clusters)
-    assert (
-        found.to_svg(n_clusters=1000, embed_style=False).count("node lit") == len(lit) < explanation.graphs[3].n_nodes
-    )
+    assert found.to_svg(n_clusters=1000).count("node lit") == len(lit) < explanation.graphs[3].n_nodes
     noise = replace(found, clusters=tuple(item for item in found.clusters if item not in better))
     assert "not better than chance" in noise.to_svg()
     assert "not better than chance" not in found.to_svg()

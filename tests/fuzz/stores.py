@@ -4,13 +4,13 @@ import random
 import warnings
 from pathlib import Path
 
-from evaluation.records import described, given_up, repetitions, sketch
+from evaluation.records import described, given_up, repetitions
 from fuzz.mutations import changed_bytes, changed_lines
 from relaxwl.evaluation import ResultStore
 from relaxwl.evaluation.tables import results_table
 
 RECORDS = [*repetitions((1, 0.5), (0.5, 1)), *repetitions((0, 0.5), kernel="gs"), given_up(kernel="sp")]
-RECORDS += [described(), sketch()]
+RECORDS += [described()]
 
 
 def case(rng: random.Random, folder: Path) -> None:

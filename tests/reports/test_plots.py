@@ -1,6 +1,5 @@
 """Plots: each is drawn, says what it shows, and fits into a page or a file."""
 
-import itertools
 import sys
 import xml.etree.ElementTree as ET
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_curve
 
-from evaluation.records import described, repetitions, sketch, table_of_four
+from evaluation.records import described, repetitions, table_of_four
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import Results
@@ -20,11 +19,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 DRAWN = {
     "accuracy": lambda: plots.accuracy_figure(table_of_four(), "EGO-1"),
-    "density": lambda: plots.density_figure(table_of_four(), ["EGO-1", "EGO-2"]),
     "runtime": lambda: plots.runtime_figure(table_of_four()),
-    "trees": lambda: plots.distinct_trees_figure([described("a"), described("b")]),
-    "gram": lambda: plots.gram_figure(sketch()),
-    "embedding": lambda: plots.embedding_figure(sketch()),
 }
 
 
@@ -57,7 +52,7 @@ def test_files_stand_alone(tmp_path, ending):
 
 def test_style_of_the_user_is_left_alone():
     before = dict(matplotlib.rcParams)
-    plots.inline_svg(DRAWN["density"](), "x", "d")
+    plots.inline_svg(DRAWN["runtime"](), "x", "d")
     assert dict(matplotlib.rcParams) == before
 
 
@@ -72,9 +67,6 @@ def test_a_single_repetition_has_no_bar():
     )
     (container,) = plots.accuracy_figure(once, "EGO-1").axes[0].containers
     assert not container.has_xerr
-    (container,) = plots.density_figure(once, ["EGO-1", "EGO-2"]).axes[0].containers
-    (bars,) = container.lines[2]
-    assert not any(np.isfinite(segment).all() and len(segment) for segment in bars.get_segments())
 
 
 def test_nothing_to_draw_is_said():
@@ -82,22 +74,12 @@ def test_nothing_to_draw_is_said():
         plots.accuracy_figure(Results([]), "EGO-1")
     with pytest.raises(ValueError, match="nothing to draw"):
         plots.runtime_figure(Results([]))
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plots.distinct_trees_figure([])
 
 
 def test_missing_matplotlib_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"relaxwl\[plot\]"):
-        plots.gram_figure(sketch())
-
-
-@pytest.mark.parametrize("heights", [[0.1, 0.1, 0.1], [0.9, 0.1, 0.12], [], [0.5]])
-def test_labels_are_spread_apart_in_order(heights):
-    placed = plots.spread_apart(heights, 0.05)
-    ordered = [place for _, place in sorted(zip(heights, placed, strict=True))]
-    assert all(b - a >= 0.05 - 1e-9 for a, b in itertools.pairwise(ordered))
-    assert sum(placed) == pytest.approx(sum(heights))
+        plots.runtime_figure(table_of_four())
 
 
 def test_ranks_join_kernels_that_are_not_told_apart():

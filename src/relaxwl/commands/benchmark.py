@@ -51,8 +51,7 @@ def run(arguments: Namespace, console: Console) -> None:
         with atomic_write(folder / f"results.{suffix}") as file:
             file.write(table.render(form).encode() + b"\n")
     console.result(
-        f"{table.render(arguments.format, ansi=arguments.format == 'text' and sys.stdout.isatty())}\n\n"
-        f"{runtime_table(results).render(arguments.format)}",
+        f"{table.render(arguments.format)}\n\n{runtime_table(results).render(arguments.format)}",
         [
             _as_json(results.cell(dataset, kernel, arguments.scoring))
             for dataset in results.datasets

@@ -22,17 +22,15 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from sklearn.decomposition import KernelPCA
-from sklearn.preprocessing import KernelCenterer
 
 from relaxwl._execution import Deadline
 from relaxwl._execution import time_limit as limited
 from relaxwl._memory import forget_peak_memory, peak_memory
-from relaxwl._progress import ProgressBar, printable
+from relaxwl._progress import ProgressBar
 from relaxwl._validation import check_integer
 from relaxwl._version import __version__
 from relaxwl.evaluation.folds import DEFAULT_C, DIGITS, Data, Settings, Split, kernel_seed, outer_splits, read_splits
-from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, GramSketch, Key, Record, identity_of
+from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, Key, Record, identity_of
 from relaxwl.evaluation.results import SECONDS, Results, ResultStore
 from relaxwl.evaluation.selection import (
     Advance,
@@ -48,12 +46,11 @@ from relaxwl.evaluation.selection import (
     part_of,
     regress,
     regression_scores,
-    require_recognisable,
     resolve,
     warm_up,
 )
 from relaxwl.evaluation.statistics import describe_dataset
-from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
@@ -62,10 +59,6 @@ from relaxwl.predictors.transductive import TransductiveClassifier
 logger = logging.getLogger(__name__)
 
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
-# Blocks on a side of a picture: enough to see the classes, little enough to keep hundreds of pictures.
-SKETCH_SIDE = 90
-# Variance below this share of the diagonal is rounding: all graphs are the same to the kernel.
-VANISHING = 1e-12
 # Scores of classifiers beside accuracy; the first two do without probabilities.
 CLASS_SCORES = ("balanced_accuracy", "mcc", "roc_auc", "average_precision", "log_loss")
 
@@ -125,16 +118,9 @@ class Recorder:
             n_jobs=data.n_jobs,
             versions=versions(),
             finished_at=_now(),
-            offered={name: [_plain(value) for value in values] for name, values in choice.offered.items()},
             scores=scores,
             deviations=None if choice.deviations is None else choice.deviations.tolist(),
         )
-
-    def sketch(self, positions: Int64, choice: Choice) -> GramSketch:
-        """Return a picture of the Gram matrix (of the graphs at ``positions``) that a fold has chosen."""
-        parameters = {name: _plain(value) for name, value in choice.parameters.items()}
-        picture = sketch_gram(np.asarray(choice.gram), self.data.y[positions], list(map(str, self.data.classes)))
-        return GramSketch(key=self.key, title=self.estimator.title, parameters=parameters, **picture)
 
 
 class RecordKeeper:
@@ -187,55 +173,6 @@ def versions() -> dict[str, str]:
     modules: dict[str, Any] = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {"relaxwl": __version__} | {name: module.__version__ for name, module in modules.items()} | system
-
-
-# ------------------------------------------------------------------------------------------- pictures of Gram matrices
-
-
-def sketch_gram(gram: Float64, y: Int64, class_names: Sequence[str]) -> dict[str, Any]:
-    """Return the picture of a Gram matrix, as fields of a :class:`GramSketch`; ``y`` indexes ``class_names``."""
-    lengths = np.sqrt(np.maximum(gram.diagonal(), 0))
-    lengths[lengths == 0] = 1
-    cosine = np.asarray(gram / lengths[:, None] / lengths)
-    coordinates, explained = kernel_pca(cosine)
-    ends = np.cumsum(np.bincount(y, minlength=len(class_names))) / max(len(y), 1)
-    # The matrix, sorted by class, is averaged over blocks; values are spread from 0 to 255 between robust limits.
-    order, n = np.argsort(y, kind="stable"), len(y)
-    starts = np.arange(min(n, SKETCH_SIDE)) * n // min(n, SKETCH_SIDE)
-    sums = np.add.reduceat(np.add.reduceat(cosine[order], starts, axis=0)[:, order], starts, axis=1)
-    sizes = np.diff(np.append(starts, n))
-    means = sums / sizes[:, None] / sizes
-    low, high = np.quantile(means, [0.02, 0.98])
-    spread = (means - low) / (high - low) if high > low else np.zeros_like(means)
-    return {
-        "blocks": np.rint(np.clip(spread, 0, 1) * 255).astype(np.int64).tolist(),
-        "class_names": [printable(name) for name in class_names],
-        "class_ends": ends.tolist(),
-        "coordinates": np.round(coordinates, 4).tolist(),
-        "classes": y.tolist(),
-        "explained": [round(float(share), 4) for share in explained],
-    }
-
-
-def kernel_pca(gram: Float64, n_components: int = 2) -> tuple[Float64, Float64]:
-    """Return the first principal components in feature space, (n, n_components), and their shares of the variance.
-
-    Signs are fixed (the entry of largest size is positive), so that pictures do not flip between machines.
-
-    >>> points, shares = kernel_pca(np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    >>> points[:, 0].round(6).tolist(), shares.round(6).tolist()
-    ([1.0, -1.0], [1.0, 0.0])
-    """
-    total = float(KernelCenterer().fit_transform(gram).trace())
-    n_there = min(n_components, len(gram))
-    points, shares = np.zeros((len(gram), n_components)), np.zeros(n_components)
-    if total <= VANISHING * float(gram.trace()):
-        return points, shares
-    pca = KernelPCA(n_there, kernel="precomputed", random_state=0)
-    points[:, :n_there] = pca.fit_transform(gram)
-    shares[:n_there] = np.maximum(pca.eigenvalues_, 0) / total
-    peaks = points[np.abs(points).argmax(axis=0), np.arange(n_components)]
-    return points * np.where(peaks < 0, -1, 1), shares
 
 
 # ---------------------------------------------------------------------------------------------- evaluation
@@ -348,7 +285,7 @@ def cross_validate(
     settings = Settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
     estimators = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
     for estimator in estimators if store is not None else []:
-        require_recognisable(estimator)
+        identity(estimator, require_name=True)
     collection = as_collection(graphs)
     given = None if splits is None else read_splits(splits, len(collection), groups)
     if given is not None:
@@ -370,7 +307,6 @@ def cross_validate(
 def _evaluate(estimator: Entry, data: Data, n_repeats: int, keeper: RecordKeeper, progress: ProgressBar) -> str:
     """Compute, record by record, what the store does not hold yet; return how it ended."""
     recorder = Recorder.of(estimator, data)
-    keeper.take(GramSketch, recorder.key)
     n_folds = data.settings.n_folds
     kept: Kept = {}
     is_warm = False
@@ -414,11 +350,9 @@ def _evaluate_folds(
     def variants() -> list[Variant]:
         return estimator.variants(kernel_seed(data.settings.random_state, repetition), data.n_jobs)
 
-    def keep(batch: list[int], choices: list[Choice], seen: Int64) -> None:
+    def keep(batch: list[int], choices: list[Choice]) -> None:
         pairs = zip(batch, choices, strict=True)
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
-        if choices[0].gram is not None and not keeper.take(GramSketch, recorder.key):
-            keeper.add([recorder.sketch(seen, choices[0])])
 
     if not is_kernel(estimator):
         # Where it can, it fits its kernels once for all folds, without classes.
@@ -435,16 +369,16 @@ def _evaluate_folds(
                 predicted = regress if regression else partial(classify, classes=data.classes)
                 choice = predicted(variants()[0].estimator, data.graphs[train], labels, data.graphs[test])
             part(1.0, "predicting")
-            keep([fold], [choice], train)
+            keep([fold], [choice])
     elif inductive:
         for fold in folds:
             split = splits[fold]
             training = replace(data, graphs=data.graphs[split.train], y=data.y[split.train])
             within, unseen = [split.within_training()], data.graphs[split.test]
-            keep([fold], _choose(variants(), training, within, part, {}, unseen), split.train)
+            keep([fold], _choose(variants(), training, within, part, {}, unseen))
     elif folds:
         chosen = [splits[fold] for fold in folds]
-        keep(folds, _choose(variants(), data, chosen, advance, kept), np.arange(len(data.y)))
+        keep(folds, _choose(variants(), data, chosen, advance, kept))
 
 
 def _choose(

@@ -47,10 +47,9 @@ class FoldRecord:
     repetition share them. ``transform_seconds`` is the time for the Gram matrices between unseen and training graphs,
     ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts support vector machines of two classes,
     ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
-    during the repetition (where the system cannot tell: since its start), with what it held before. ``offered`` names
-    the values that each parameter was chosen from. ``accuracy`` is None in regression, and
-    ``inner_accuracy`` where the estimator predicts by itself; ``scores`` holds other scores by name, and
-    ``deviations`` what a predictor says about how far off its predictions may be.
+    during the repetition (where the system cannot tell: since its start), with what it held before. ``accuracy`` is
+    None in regression, and ``inner_accuracy`` where the estimator predicts by itself; ``scores`` holds other scores by
+    name, and ``deviations`` what a predictor says about how far off its predictions may be.
     """
 
     key: Key
@@ -77,7 +76,6 @@ class FoldRecord:
     n_jobs: int | None
     versions: dict[str, str]
     finished_at: str
-    offered: dict[str, list[Scalar]] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     deviations: list[float] | None = None
 
@@ -131,35 +129,14 @@ class DatasetRecord:
     distinct_trees: list[int]
 
 
-@dataclass(frozen=True)
-class GramSketch:
-    """A small picture of a Gram matrix and of the graphs as it sees them, for the report.
-
-    ``blocks`` is the cosine-normalized matrix, sorted by class and averaged over blocks, as rows of numbers from 0 to
-    255; ``class_ends`` says where (as a share of the side) each class ends. ``coordinates`` are the first two
-    kernel principal components of each graph in ``classes``' order.
-    """
-
-    key: Key
-    title: str
-    parameters: dict[str, Any]
-    blocks: list[list[int]]
-    class_names: list[str]
-    class_ends: list[float]
-    coordinates: list[list[float]]
-    classes: list[int]
-    explained: list[float]
-
-
-Record = FoldRecord | FailedRun | DatasetRecord | GramSketch
-RECORD_TYPES: dict[str, Any] = dict(zip(("fold", "given-up", "dataset", "gram-sketch"), get_args(Record), strict=True))
+Record = FoldRecord | FailedRun | DatasetRecord
+RECORD_TYPES: dict[str, Any] = dict(zip(("fold", "given-up", "dataset"), get_args(Record), strict=True))
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
 # What may occur only once in a store; time limits may differ, so that a longer one can be tried.
 IDENTITY: dict[type[Record], tuple[str, ...]] = {
     FoldRecord: ("key", "repetition", "fold"),
     FailedRun: ("key", "repetition", "cause", "time_limit"),
     DatasetRecord: ("name", "fingerprint"),
-    GramSketch: ("key",),
 }
 
 
@@ -263,9 +240,10 @@ def record_from_json(line: str | bytes) -> Record:
     kind = values.pop("type", None) if isinstance(values, dict) else None
     if not isinstance(kind, str) or kind not in RECORD_TYPES:
         raise ValueError(f"it is not a record of type {', '.join(RECORD_TYPES)}")
-    wrong = {field.name for field in fields(RECORD_TYPES[kind])} ^ values.keys()
-    if wrong:
-        raise ValueError(f"the fields {', '.join(sorted(wrong))} are missing or unknown")
+    known = {field.name for field in fields(RECORD_TYPES[kind])}
+    if known - values.keys():
+        raise ValueError(f"the fields {', '.join(sorted(known - values.keys()))} are missing")
+    values = {name: value for name, value in values.items() if name in known}  # earlier versions kept more
     try:
         if "key" in values:
             values["key"] = Key(**values["key"])

@@ -17,8 +17,6 @@ from relaxwl.evaluation.records import (
     DatasetRecord,
     FailedRun,
     FoldRecord,
-    GramSketch,
-    Key,
     Record,
     identity_of,
     record_from_json,
@@ -40,7 +38,7 @@ class Results(Sequence[Record]):
     Parameters
     ----------
     records : iterable of records
-        Records of folds, failed runs, data sets and Gram matrices, as :func:`cross_validate` makes them.
+        Records of folds, failed runs and data sets, as :func:`cross_validate` makes them.
 
     See Also
     --------
@@ -105,19 +103,12 @@ class Results(Sequence[Record]):
         """Descriptions of the data sets, by name and fingerprint."""
         return {(r.name, r.fingerprint): r for r in self._records if isinstance(r, DatasetRecord)}
 
-    @property
-    def sketches(self) -> list[GramSketch]:
-        """The pictures of Gram matrices."""
-        return [record for record in self._records if isinstance(record, GramSketch)]
-
-    def select(
-        self, *, dataset: str | None = None, kernel: str | None = None, protocol: str | None = None
-    ) -> "Results":
-        """Return the records of one data set, kernel or protocol.
+    def select(self, *, dataset: str | None = None, kernel: str | None = None) -> "Results":
+        """Return the records of one data set or kernel.
 
         Parameters
         ----------
-        dataset, kernel, protocol : str, optional
+        dataset, kernel : str, optional
             Names; all are taken where there is none.
 
         Returns
@@ -129,8 +120,7 @@ class Results(Sequence[Record]):
         def wanted(record: Record) -> bool:
             if isinstance(record, DatasetRecord):
                 return dataset in (None, record.name)
-            of_protocol = isinstance(record, GramSketch) or protocol in (None, record.settings["protocol"])
-            return dataset in (None, record.key.dataset) and kernel in (None, record.key.kernel) and of_protocol
+            return dataset in (None, record.key.dataset) and kernel in (None, record.key.kernel)
 
         return Results(record for record in self._records if wanted(record))
 
@@ -149,7 +139,8 @@ class Results(Sequence[Record]):
         # What the records of each part have committed themselves to, and the records.
         parts: list[tuple[dict[str, str], list[Record]]] = []
         for record in self._evaluated():
-            claims = {"": json.dumps(record.settings, sort_keys=True), **_claims(record.key)}
+            key, settings = record.key, json.dumps(record.settings, sort_keys=True)
+            claims = {"": settings, f"{key.dataset}\0": key.data, f"{key.dataset}\0{key.kernel}": key.fingerprint}
             part = next(
                 (p for p in parts if all(p[0].get(what, value) == value for what, value in claims.items())), None
             )
@@ -157,16 +148,11 @@ class Results(Sequence[Record]):
                 parts.append(part := ({}, []))
             part[0].update(claims)
             part[1].append(record)
-        found = []
-        for claims, records in parts:
-            companions = [
-                record
-                for record in self._records
-                if (isinstance(record, DatasetRecord) and claims.get(f"{record.name}\0") == record.fingerprint)
-                or (isinstance(record, GramSketch) and _claims(record.key).items() <= claims.items())
-            ]
-            found.append(Results([*companions, *records]))
-        return found
+        described = self.dataset_records.values()
+        return [
+            Results([*(one for one in described if claims.get(f"{one.name}\0") == one.fingerprint), *records])
+            for claims, records in parts
+        ]
 
     def require_one_run(self) -> None:
         """Refuse records of runs that differ in settings, data or version.
@@ -333,11 +319,6 @@ def _complete_repetitions(folds: Iterable[FoldRecord]) -> dict[int, list[FoldRec
         for repetition, members in by_repetition.items()
         if all(len(members) == record.settings["n_folds"] for record in members.values())
     }
-
-
-def _claims(key: Key) -> dict[str, str]:
-    """Return which data a name stands for, and which fingerprint a kernel has on it."""
-    return {f"{key.dataset}\0": key.data, f"{key.dataset}\0{key.kernel}": key.fingerprint}
 
 
 def finished_cells(results: Results) -> Iterator[Cell]:

@@ -4,6 +4,7 @@ Every setting of a fitted kernel and every C is scored on the training part. Est
 fitted on the training graphs with their targets, and then asked.
 """
 
+import contextlib
 import hashlib
 import inspect
 import json
@@ -31,8 +32,6 @@ from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
 NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
-# What stands for a parameter that is code, and so cannot be recognized.
-CODE = "code"
 
 
 def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
@@ -89,72 +88,56 @@ def is_reseeded(kernel: GraphKernel) -> bool:
     return any(name.rpartition("__")[2] == "random_state" for name in kernel.get_params())
 
 
-def identity(entry: Entry) -> str:
+def identity(entry: Entry, *, require_name: bool = False) -> str:
     """Return a digest of an estimator's variants and all their parameters; the same in every process.
 
     Of code, such as a function that says how many clusters to make, nothing is known but the estimator's name.
+
+    Parameters
+    ----------
+    entry : Entry
+        The estimator.
+    require_name : bool
+        Whether to refuse an estimator with code and without a name of its own, by which records are recognized.
     """
-    content = [
-        [variant.parameters, variant.settings, _class_path(variant.estimator), _identifying(variant.estimator)]
-        for variant in entry.variants()
-    ]
-    described = _described(content)
-    if _holds_code(described):
-        described = [entry.name, described]
-    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+    code: list[str] = []
 
+    def identifying(estimator: Any) -> dict[str, Any]:
+        parameters = estimator.get_params().items()
+        return {name: value for name, value in parameters if name.rpartition("__")[2] not in NOT_IDENTITY}
 
-def require_recognisable(entry: Entry) -> None:
-    """Refuse an estimator whose records could not be told from those of another: code, and no name of its own."""
-    if entry.prototype is None or entry.name != type(entry.prototype).__name__:
-        return
-    for name, value in _identifying(entry.prototype).items():
-        if _holds_code(_described(value)):
-            raise ValueError(
-                f"{name} of {entry.name} is code, by which a stored record cannot be recognized; name the kernel, as "
-                f"in {{'my kernel': {entry.name}(...)}}, and give it another name when you change the code"
-            )
+    def described(value: Any) -> Any:
+        """Describe a parameter as JSON can hold it: plain data by its content, objects of ours by class and state."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, Mapping):
+            return {str(key): described(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [described(item) for item in value]
+        if isinstance(value, (set, frozenset)):
+            return sorted((described(item) for item in value), key=json.dumps)
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            return ["array", value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
+        path = f"{type(value).__module__}.{type(value).__qualname__}"
+        if isinstance(value, EditCost):
+            with contextlib.suppress(TypeError, ValueError):  # costs that a function gives
+                return described(value.to_dict())
+        elif hasattr(value, "get_params") and not isinstance(value, type):
+            return [path, described(identifying(value))]
+        elif path.startswith("relaxwl.") and hasattr(value, "__dict__"):
+            return [path, described(vars(value))]
+        code.append(getattr(value, "__qualname__", path))
+        return code[-1]
 
-
-def _identifying(estimator: Any) -> dict[str, Any]:
-    parameters = estimator.get_params().items()
-    return {name: value for name, value in parameters if name.rpartition("__")[2] not in NOT_IDENTITY}
-
-
-def _class_path(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
-
-
-def _described(value: Any) -> Any:
-    """Describe a parameter as JSON can hold it: plain data by its content, objects of ours by class and state."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _described(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_described(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((_described(item) for item in value), key=json.dumps)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return ["array", value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
-    if isinstance(value, EditCost):
-        try:
-            return _described(value.to_dict())
-        except (TypeError, ValueError):  # costs that a function gives
-            return {CODE: _class_path(value)}
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        return [_class_path(value), _described(_identifying(value))]
-    if type(value).__module__.startswith("relaxwl.") and hasattr(value, "__dict__"):
-        return [_class_path(value), _described(vars(value))]
-    return {CODE: getattr(value, "__qualname__", _class_path(value))}
-
-
-def _holds_code(described: Any) -> bool:
-    if isinstance(described, dict):
-        return described.keys() == {CODE} or any(map(_holds_code, described.values()))
-    return isinstance(described, list) and any(map(_holds_code, described))
+    content = described([[variant.parameters, variant.settings, variant.estimator] for variant in entry.variants()])
+    if code and require_name and entry.prototype is not None and entry.name == type(entry.prototype).__name__:
+        raise ValueError(
+            f"a parameter of {entry.name} is code ({code[0]}), by which a stored record cannot be recognized; name the "
+            f"kernel, as in {{'my kernel': {entry.name}(...)}}, and give it another name when you change the code"
+        )
+    return hashlib.sha256(json.dumps([entry.name if code else "", content], sort_keys=True).encode()).hexdigest()
 
 
 # Deviations below this count as this: a sure error costs much, but not everything.
@@ -164,8 +147,7 @@ INTERVAL = 0.95
 # Graphs of a run that does not count. Smaller ones would leave out part of the code, such as that for graphlets of five
 # nodes.
 N_GRAPHS = 10
-LEAST_NODES = 8
-MAX_NODES = 200
+LEAST_NODES, MOST_NODES = 8, 40
 # Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
 MAX_SECONDS = 60.0
 
@@ -185,7 +167,6 @@ class Choice:
     probabilities: Float64 | None = None
     values: Float64 | None = None
     deviations: Float64 | None = None
-    gram: Float64 | None = None
     n_candidates: int = 0
     n_fits: int = 0
     n_unconverged: int = 0
@@ -193,14 +174,6 @@ class Choice:
     gram_seconds: float = 0.0
     transform_seconds: float = 0.0
     svm_seconds: float = 0.0
-    offered: dict[str, list[Any]] = field(default_factory=dict)
-
-    def offer(self, settings: Sequence[dict[str, Any]]) -> None:
-        """Note what there is to choose from: the values of each parameter, in the order in which they came."""
-        for name, value in (pair for setting in settings for pair in setting.items()):
-            values = self.offered.setdefault(name, [])
-            if value not in values:
-                values.append(value)
 
 
 @dataclass(frozen=True)
@@ -318,14 +291,11 @@ class Selection:
             choice.svm_seconds += choice.prediction.seconds
             choice.correct = int(correct[fold].max())
             choice.parameters = {**fitted.parameters[position], "C": self.C[penalty]}
-            # One picture of the matrix is enough, so the other folds let it go.
-            choice.gram = matrix if fold == 0 else None
 
         improved = [fold for fold, choice in enumerate(self.choices) if correct[fold].max() > choice.correct]
         map_chunks(predicted, improved, self.n_jobs)
         for choice in self.choices:
             choice.n_candidates += len(matrices)
-            choice.offer([*fitted.parameters, *({"C": penalty} for penalty in self.C)])
             choice.fit_seconds += fitted.fit_seconds
             choice.gram_seconds += fitted.gram_seconds
 
@@ -431,7 +401,9 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
     unseen : bool
         Whether it is going to meet graphs that it was not fitted to.
     """
-    part = small_part(graphs)
+    by_size = np.argsort(graphs.node_counts, kind="stable")
+    sizes = graphs.node_counts[by_size]
+    part = graphs[by_size[(sizes >= LEAST_NODES) & (sizes <= MOST_NODES)][:N_GRAPHS]]
     if not is_kernel(estimator) or not estimator.estimator_class().__module__.startswith("relaxwl.") or not len(part):
         return
     everything = np.arange(len(part))
@@ -444,17 +416,3 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
                 score_path(fitted.matrices[0], everything % 2, everything, everything, 1.0, (1.0,))
         except Exception as error:  # what is wrong with a kernel shows in the run that counts
             logger.debug("%s in a run that does not count: %s", estimator.name, error)
-
-
-def small_part(graphs: GraphCollection) -> GraphCollection:
-    """Return ten of the smaller graphs, or as many of them (perhaps none) as together have few nodes.
-
-    >>> graphs = GraphCollection.from_edges([(n, [(0, 1)]) for n in (2000, 3, 10, 9, 4000)])
-    >>> small_part(graphs).node_counts.tolist()
-    [3, 9, 10]
-    """
-    by_size = np.argsort(graphs.node_counts, kind="stable")
-    sizes = graphs.node_counts[by_size]
-    start = max(min(int(np.searchsorted(sizes, LEAST_NODES)), len(sizes) - N_GRAPHS), 0)
-    n_taken = int(np.searchsorted(np.cumsum(sizes[start : start + N_GRAPHS]), MAX_NODES, side="right"))
-    return graphs[by_size[start : start + n_taken]]

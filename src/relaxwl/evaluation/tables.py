@@ -43,7 +43,6 @@ METRICS = {
 MARKS = {"out of time": "–", "out of memory": "×"}
 NOT_THERE = "–"
 UNFINISHED = "…"
-BOLD_ON, BOLD_OFF = "\x1b[1m", "\x1b[0m"
 LATEX_ESCAPES = str.maketrans(
     {sign: rf"\{sign}" for sign in "&%#_${}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "–": "--"}
@@ -92,22 +91,14 @@ class Table:
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, *, ansi: bool = False) -> str:
-        """Return aligned plain text; bold cells carry a star, or with ``ansi`` are bold in a terminal."""
-        heads = [TableCell(column.title) for column in self.columns]
-        lines = [heads, *self.rows]
-        texts = [[cell.text + ("*" if cell.bold and not ansi else "") for cell in line] for line in lines]
-        widths = [max(len(line[i]) for line in texts) for i in range(len(self.columns))]
-        out = [self.title]
-        for cells, line in zip(lines, texts, strict=True):
-            padded = [
-                text.rjust(w) if i else text.ljust(w) for i, (text, w) in enumerate(zip(line, widths, strict=True))
-            ]
-            styled = [BOLD_ON + t + BOLD_OFF if ansi and c.bold else t for c, t in zip(cells, padded, strict=True)]
-            out.append("  ".join(styled).rstrip())
-            if cells is heads:
-                out.append("  ".join("-" * width for width in widths))
-        return "\n".join([*out, *self.notes])
+    def to_text(self) -> str:
+        """Return aligned plain text; bold cells carry a star."""
+        texts = self._styled("{}*", {})
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        padded = [[text.rjust(w) if i else text.ljust(w) for i, (text, w) in enumerate(zip(line, widths, strict=True))]
+                  for line in texts]  # fmt: skip
+        head, *lines = ("  ".join(line).rstrip() for line in padded)
+        return "\n".join([self.title, head, "  ".join("-" * width for width in widths), *lines, *self.notes])
 
     def _styled(self, bold: str, escapes: dict[int, Any]) -> list[list[str]]:
         """Return the texts of the head and of all rows, escaped, and bold where they are."""
@@ -139,10 +130,10 @@ class Table:
         above += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*above, *body, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
-    def render(self, form: str, *, ansi: bool = False) -> str:
+    def render(self, form: str) -> str:
         """Return the table in one of the formats ``text``, ``markdown``, ``csv`` and ``latex``."""
         check_choice("form", form, FORMS)
-        text: str = self.to_text(ansi=ansi) if form == "text" else getattr(self, f"to_{form}")()
+        text: str = getattr(self, f"to_{form}")()
         return text
 
 

@@ -107,8 +107,8 @@ def explain(
     y : array-like (n_graphs,)
         Their classes, at least two; or numbers.
     model : fitted linear model, optional
-        Its ``coef_`` must belong to ``kernel.transform(graphs)``. A search (``GridSearchCV``), a
-        ``OneVsRestClassifier`` of linear models and a pipeline that passes on these features as they are will do too.
+        Its ``coef_`` must belong to ``kernel.transform(graphs)``; a ``OneVsRestClassifier`` of linear models will do
+        too.
         By default a support vector machine, one class against the rest, is fitted on these features, its C chosen by
         5-fold cross-validation; its accuracy is that of nested cross-validation. For numbers: a linear regression.
     task : {"classification", "regression"}, optional
@@ -167,7 +167,7 @@ def explain(
     found = levels(kernel, collection)
     counts = count_clusters(found, features.shape[1])
     if model is not None:
-        weights = given_weights(model, kernel, features.shape[1], target)
+        weights = given_weights(model, features.shape[1], target)
     elif target.values is not None:
         weights = fit_regression(features, target.values, target.middle, random_state)
     else:

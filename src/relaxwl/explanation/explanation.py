@@ -158,15 +158,7 @@ class GraphExplanation:
     clusters: tuple[ClusterInGraph, ...]
     _drawn: Graph = field(repr=False)
 
-    def to_svg(
-        self,
-        n_clusters: int = 3,
-        *,
-        max_nodes: int = 300,
-        size: float = 360.0,
-        title: str | None = None,
-        embed_style: bool = True,
-    ) -> str:
+    def to_svg(self, n_clusters: int = 3, *, title: str | None = None) -> str:
         """Return a drawing of the graph as SVG text, the nodes of its most telling clusters highlighted.
 
         Parameters
@@ -174,14 +166,8 @@ class GraphExplanation:
         n_clusters : int, default=3
             Number of clusters shown: the first ones of the ranking with a node in this graph, only those better than
             chance unless there are none. A node in all of them is highlighted most, one in few of them less.
-        max_nodes : int, default=300
-            Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
-        size : float, default=360
-            Width of the picture in pixels.
         title : str, optional
             Text for screen readers.
-        embed_style : bool, default=True
-            Whether the picture carries its style sheet; a page with many pictures holds ``drawing.STYLE`` once.
         """
         if n_clusters < 0:
             raise ValueError(f"n_clusters must be at least 0, not {n_clusters}")
@@ -197,11 +183,8 @@ class GraphExplanation:
             [(a, b) for a, b in self._drawn.edges.tolist()],
             labels=None if labels is None else [str(label) for label in labels],
             highlight={int(node): float(hits[node]) / len(telling) for node in lit},
-            max_nodes=max_nodes,
-            size=size,
             title=title
             or f"Graph {self._drawn.name or self.graph}; {len(lit)} nodes highlighted, which are in clusters {words}",
-            embed_style=embed_style,
         )
 
     def _repr_svg_(self) -> str:
@@ -432,12 +415,30 @@ class Explanation:
         first, second = self._index(first), self._index(second)
         # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
+        is_dot, given = self.kernel.similarity == "dot", self.kernel.depth_weights
+        n_depths = self.levels[-1].depth + 1
+        weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
+        # By depth the similarity of each graph with itself (with clusters not met in fitting), and that of both.
+        own, both, terms = np.zeros((2, n_depths)), np.zeros(n_depths), []
+        for level in self.levels:
+            size = max(level.n_clusters, int(level.clusters.max(initial=0)) + 1)
+            spans = (slice(*self.graphs.offsets[graph : graph + 2]) for graph in (first, second))
+            a, b = (np.bincount(level.clusters[span], minlength=size) for span in spans)
+            own[:, level.depth] += ((a**2).sum(), (b**2).sum()) if is_dot else (a.sum(), b.sum())
+            alike = (a * b if is_dot else np.minimum(a, b))[: level.n_clusters]
+            both[level.depth] += alike.sum()
+            terms.append((alike, np.full(level.n_clusters, level.depth)))
+        tanimoto, by_depth = self.kernel.similarity == "tanimoto", self.kernel.normalize == "depth"
+        norms = own if by_depth else np.repeat((own @ weights)[:, None], n_depths, axis=1)
+        divisor = (
+            norms.sum(axis=0) - (both if by_depth else weights @ both) if tanimoto else np.sqrt(norms.prod(axis=0))
+        )
+        if not tanimoto and not self.kernel.normalize:
+            divisor = np.ones(n_depths)
+        counts, depths = (np.concatenate(parts) for parts in zip(*terms, strict=True))
+        columns = np.flatnonzero(counts)
+        values = (counts * (weights / np.where(divisor > 0, divisor, 1.0))[depths])[columns]
         a, b = (self.counts[[graph]].toarray()[0] for graph in (first, second))
-        columns = np.flatnonzero((a > 0) & (b > 0))
-        shared_counts = a * b if self.kernel.similarity == "dot" else np.minimum(a, b)
-        by_depth: Float64 = np.zeros(self.levels[-1].depth + 1)
-        np.add.at(by_depth, self._depth_of_column, shared_counts)
-        values = shared_counts[columns] * self._depth_factors(first, second, by_depth)[self._depth_of_column[columns]]
         added = self._by_rank(columns, values)
         shared = []
         for rank in sorted(added, key=lambda rank: (-added[rank], rank)):
@@ -537,41 +538,6 @@ class Explanation:
         head = "<br>".join(escape(line) for line in lines[: len(lines) - len(ranked)])
         items = "".join(f"<li>{escape(line.partition('. ')[2])}</li>" for line in ranked)
         return f"<p>{head}</p><ol>{items}</ol>"
-
-    def _depth_factors(self, first: int, second: int, shared: Float64) -> Float64:
-        """Return what the kernel multiplies the shared counts of two graphs by at each depth: weight over norms.
-
-        ``shared`` are the sums of the shared counts of each depth, which a Tanimoto similarity takes off its divisor.
-        """
-        n_depths = self.levels[-1].depth + 1
-        given = self.kernel.depth_weights
-        weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
-        if self.kernel.similarity == "tanimoto":
-            unions = self._own_similarity(first) + self._own_similarity(second) - shared
-            if self.kernel.normalize != "depth":
-                unions = np.full(n_depths, weights @ unions)
-            return weights / np.where(unions > 0, unions, 1.0)
-        if not self.kernel.normalize:
-            return weights
-        norms = self._own_similarity(first) * self._own_similarity(second)
-        if self.kernel.normalize != "depth":
-            one, other = (weights @ self._own_similarity(graph) for graph in (first, second))
-            norms = np.full(n_depths, one * other)
-        return weights / np.sqrt(np.where(norms > 0, norms, 1.0))
-
-    def _own_similarity(self, graph: int) -> Float64:
-        """Return the similarity of a graph with itself at each depth, with clusters that were not met in fitting."""
-        start, stop = self.graphs.offsets[graph : graph + 2]
-        power = 2 if self.kernel.similarity == "dot" else 1
-        similarity = np.zeros(self.levels[-1].depth + 1)
-        for level in self.levels:
-            _, counts = np.unique(level.clusters[start:stop], return_counts=True)
-            similarity[level.depth] += (counts**power).sum()
-        return similarity
-
-    @cached_property
-    def _depth_of_column(self) -> Int64:
-        return np.concatenate([np.full(level.n_clusters, level.depth) for level in self.levels])
 
     def _index(self, graph: int) -> int:
         if not -len(self.graphs) <= graph < len(self.graphs):

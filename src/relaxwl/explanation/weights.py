@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from sklearn.base import MetaEstimatorMixin
+from scipy.sparse import csr_array, issparse
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 
 from relaxwl._validation import check_choice, looks_continuous, plain_targets
@@ -181,13 +179,20 @@ def fit_regression(features: csr_array, values: Float64, middle: float, random_s
     return LinearWeights(coef, intercepts, None, float(model.alpha_ / scale), r2)
 
 
-def given_weights(model: Any, kernel: Any, n_features: int, target: ExplainedTarget) -> LinearWeights:
-    """Read the weights of a fitted linear model on the features of a kernel; its classes must be those of the graphs.
-
-    A search with its best model, one model for each class against the rest, and a pipeline are looked into.
-    """
-    model, classes = _innermost(model, kernel), target.classes
-    coef, intercept = _coefficients(model, kernel)
+def given_weights(model: Any, n_features: int, target: ExplainedTarget) -> LinearWeights:
+    """Read the weights of a fitted linear model, or of one for each class; its classes must be those of the graphs."""
+    singles = getattr(model, "estimators_", [model]) if isinstance(model, OneVsRestClassifier) else [model]
+    for single in singles:
+        if not hasattr(single, "coef_"):
+            raise ValueError(
+                "model must be a fitted linear model with coef_ (LinearSVC, LogisticRegression, OneVsRestClassifier of "
+                f"these, ...), and {type(single).__name__} has none; fit one on kernel.transform(graphs), or take it "
+                "out of a search (best_estimator_) or pipeline (its last step)"
+            )
+    rows = [np.atleast_2d(single.coef_.toarray() if issparse(single.coef_) else single.coef_) for single in singles]
+    coef, classes = np.concatenate(rows).astype(np.float64), target.classes
+    intercept = np.concatenate([np.atleast_1d(getattr(single, "intercept_", 0.0)) for single in singles])
+    intercept = np.broadcast_to(np.asarray(intercept, np.float64), len(coef))
     if target.values is not None:
         if coef.shape != (1, n_features):
             raise ValueError(f"model must be a regression on {n_features} features, and its weights are {coef.shape}")
@@ -202,39 +207,6 @@ def given_weights(model: Any, kernel: Any, n_features: int, target: ExplainedTar
     if coef.shape[0] not in ({1, 2} if len(classes) == 2 else {len(classes)}):
         raise ValueError(f"model has {coef.shape[0]} weight vectors for {len(classes)} classes")
     return LinearWeights(*_one_for_each_class(coef, intercept))
-
-
-def _innermost(model: Any, kernel: Any) -> Any:
-    """Return the model inside of searches and of pipelines that hand it the kernel's features as they are."""
-    if isinstance(model, MetaEstimatorMixin) and hasattr(model, "cv_results_"):
-        if not hasattr(model, "best_estimator_"):
-            raise ValueError(f"model is a {type(model).__name__} without best_estimator_; fit it with refit=True")
-        return _innermost(model.best_estimator_, kernel)
-    if isinstance(model, Pipeline):
-        for name, step in model.steps[:-1]:
-            if step is not kernel and step not in (None, "passthrough"):
-                raise ValueError(
-                    f"model is a Pipeline whose step {name!r} ({type(step).__name__}) may change the features, so its "
-                    "weights are not those of the clusters; fit the last step on kernel.transform(graphs) itself"
-                )
-        return _innermost(model.steps[-1][1], kernel)
-    return model
-
-
-def _coefficients(model: Any, kernel: Any) -> tuple[Float64, Float64]:
-    """Return the weight vectors of a fitted model, one a row, and their intercepts."""
-    if isinstance(model, OneVsRestClassifier) and hasattr(model, "estimators_"):
-        parts = [_coefficients(_innermost(single, kernel), kernel) for single in model.estimators_]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-    if not hasattr(model, "coef_"):
-        raise ValueError(
-            "model must be a fitted linear model with coef_ (LinearSVC, LogisticRegression, OneVsRestClassifier of "
-            f"these, ...), and {type(model).__name__} has none; fit it on kernel.transform(graphs) first"
-        )
-    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    coef = np.atleast_2d(np.asarray(coef, np.float64))
-    intercept = np.atleast_1d(np.asarray(getattr(model, "intercept_", 0.0), np.float64))
-    return coef, np.broadcast_to(intercept, len(coef)).copy()
 
 
 def _one_for_each_class(coef: Float64, intercept: Float64) -> tuple[Float64, Float64]:

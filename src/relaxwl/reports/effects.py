@@ -3,13 +3,10 @@
 import os
 from collections.abc import Sequence
 from html import escape
-from string import Template
 from typing import Any
 
 import numpy as np
 
-import relaxwl
-from relaxwl import drawing
 from relaxwl.drawing.trees import shortened
 from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
@@ -128,15 +125,7 @@ def render_effects(
         sections.append(_section(words, _name(place, one), one, strongest, neighbors[place] if neighbors else ()))
     kinds = {one.adds_up for one in effects}
     lead = [LEAD, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])]
-    return Template(pages.template("report.html")).substitute(
-        title=escape(title),
-        version=escape(relaxwl.__version__),
-        style=drawing.STYLE + pages.template("report.css").strip(),
-        lead=escape(" ".join(lead)),
-        explorer="",
-        provenance="",
-        body=_tiles(report) + "".join(sections),
-    )
+    return pages.report(title, " ".join(lead), _tiles(report) + "".join(sections))
 
 
 def _name(place: int, found: NodeEffects) -> str:
@@ -183,7 +172,9 @@ def _section(
         (place, "" if labels is None else shortened(str(labels[place])), f"{found.effects[place]:+.3g}")
         for place in listed
     ]
-    table = _table((node, "label", "effect"), rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
+    table = (
+        pages.table((node, "label", "effect"), rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
+    )
     figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
     figures += found.cluster_figures(least=least) if found.graph.n_nodes <= MAX_CLUSTERED else []
     shown = [(one.name, f"{one.deviation:+.2g}", f"{one.effect:+.3g}") for one in columns if abs(one.effect) > least]
@@ -191,19 +182,9 @@ def _section(
         carried = abs(columns[0].effect) > float(np.abs(found.effects).max(initial=0.0))
         said = "Descriptors of the whole molecule carry this prediction" if carried else "Descriptors"
         heads = ("descriptor", "standard deviations from the mean", "effect")
-        figures.append(f"<figure><figcaption>{said}</figcaption>{_table(heads, shown)}</figure>")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{pages.table(heads, shown)}</figure>")
     if neighbors:
         near = [(f"{distance:.3f}", called) for distance, called in neighbors]
         said = f"The nearest training {'graphs' if found.molecule is None else 'molecules'}"
-        figures.append(f"<figure><figcaption>{said}</figcaption>{_table(('distance', 'name'), near)}</figure>")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{pages.table(('distance', 'name'), near)}</figure>")
     return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table whose rows begin with a head."""
-    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    lines = (
-        f'<tr><th scope="row">{escape(str(first))}</th>{"".join(f"<td>{escape(str(cell))}</td>" for cell in rest)}</tr>'
-        for first, *rest in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

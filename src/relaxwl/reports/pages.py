@@ -3,9 +3,15 @@
 import importlib.resources
 import os
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
+from html import escape
+from string import Template
+from typing import Any
 
+from relaxwl import drawing
 from relaxwl._storage import atomic_write
+from relaxwl._version import __version__
 
 _IMPORT = re.compile(r'^import \{.*?\} from "\./(\w+)\.js";\n', re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -20,6 +26,32 @@ def write(path: str | os.PathLike[str], page: str) -> None:
     """Write a page to a file, which is complete or not there at all; what is no text (lone surrogates) becomes "?"."""
     with atomic_write(path) as file:
         file.write(page.encode(errors="replace"))
+
+
+def report(title: str, lead: str, body: str, *, explorer: str = "", provenance: str = "") -> str:
+    """Return a page of sections; ``body`` and ``explorer`` are HTML, the rest is text."""
+    return Template(template("report.html")).substitute(
+        title=escape(title),
+        version=escape(__version__),
+        style=drawing.STYLE + template("report.css").strip(),
+        lead=escape(lead),
+        explorer=explorer,
+        provenance=escape(provenance),
+        body=body,
+    )
+
+
+def table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table whose rows begin with a head; cells are texts, or have a ``text`` and may be ``bold``."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    lines = []
+    for first, *rest in rows:
+        styles = (' class="best"' if getattr(cell, "bold", False) else "" for cell in rest)
+        texts = [escape(str(getattr(cell, "text", cell))) for cell in (first, *rest)]
+        cells = "".join(f"<td{style}>{text}</td>" for style, text in zip(styles, texts[1:], strict=True))
+        lines.append(f'<tr><th scope="row">{texts[0]}</th>{cells}</tr>')
+    body = "\n".join(lines)
+    return f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
 @cache

@@ -11,7 +11,7 @@ import functools
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from relaxwl._storage import atomic_write
-from relaxwl.evaluation.records import DatasetRecord, GramSketch
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import Ranks
 from relaxwl.explanation import Explanation
@@ -57,8 +56,6 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "relaxwl",
 }
-# More points than this are drawn as an image within the figure.
-MAX_SHAPES = 400
 Arguments = ParamSpec("Arguments")
 NO_MATPLOTLIB = "plots need matplotlib; install it with: pip install 'relaxwl[plot]'"
 
@@ -79,7 +76,7 @@ def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
 
 
 @_styled
-def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float] | None = None) -> Figure:
+def accuracy_figure(results: Results, dataset: str) -> Figure:
     """Draw the kernels' accuracies on one data set, with error bars of one standard deviation, best at the top.
 
     A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
@@ -91,8 +88,6 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
         The results of :func:`relaxwl.evaluation.cross_validate`.
     dataset : str
         Name of the data set.
-    xlim : pair of float, optional
-        Range of the axis of accuracies.
 
     Returns
     -------
@@ -116,55 +111,11 @@ def accuracy_figure(results: Results, dataset: str, *, xlim: tuple[float, float]
     axes.axvline(100 * cells[0].chance, color=INK, linewidth=1, linestyle=":", alpha=0.6)
     axes.set_yticks(range(len(cells)), [verbatim(cell.title) for cell in cells])
     axes.set_ylim(-0.6, len(cells) - 0.4)
-    if xlim is not None:
-        axes.set_xlim(*xlim)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_title(verbatim(dataset))
     axes.set_xlabel("accuracy, %")
-    return figure
-
-
-@_styled
-def density_figure(results: Results, datasets: Sequence[str]) -> Figure:
-    """Draw the kernels' accuracies against the density of data sets that differ in little else.
-
-    Parameters
-    ----------
-    results : Results
-        The results of :func:`relaxwl.evaluation.cross_validate`.
-    datasets : sequence of str
-        Names of the data sets.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
-    density = {record.name: record.mean_density for record in results.dataset_records.values()}
-    ordered = sorted((name for name in datasets if name in density), key=lambda name: (density[name], name))
-    _require(ordered, "no data sets with a known density")
-    figure, axes = _figure(5.4, 3.7)
-    ends: list[tuple[float, str, str]] = []
-    for number, kernel in enumerate(results.kernels):
-        cells = [results.cell(name, kernel) for name in ordered]
-        shown = [(x, cell) for x, cell in enumerate(cells) if cell.finished]
-        if not shown:
-            continue
-        xs, means = zip(*((x, 100 * cell.mean) for x, cell in shown), strict=True)
-        # Where there is no spread to show, NaN draws no bar.
-        stds = [100 * cell.std if cell.has_spread else np.nan for _, cell in shown]
-        color, marker = (EMPHASIS, "D") if is_relaxed(kernel) else _series(number, avoid=EMPHASIS)
-        width = 2.4 if is_relaxed(kernel) else 1.3
-        axes.errorbar(xs, means, yerr=stds, color=color, marker=marker, markersize=5.5, linewidth=width, capsize=2.5)
-        ends.append((means[-1], shown[-1][1].title, color))
-    axes.set_xticks(range(len(ordered)), [f"{verbatim(name)}\n{density[name]:.3g}" for name in ordered])
-    axes.set_xlim(-0.2, len(ordered) - 0.85)
-    axes.grid(axis="y")
-    axes.set_ylabel("accuracy, %")
-    axes.set_xlabel("data set and mean density, sparse to dense")
-    _label_ends(axes, ends)
     return figure
 
 
@@ -193,7 +144,7 @@ def runtime_figure(results: Results) -> Figure:
             for row, k in enumerate(reversed(kernels))
             if (k, dataset) in timed
         ]
-        color, marker = _series(number)
+        color, marker = COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
         xs, ys = zip(*points, strict=True) if points else ((), ())
         axes.plot(
             xs, ys, linestyle="none", color=color, marker=marker, markersize=7, alpha=0.9, label=verbatim(dataset)
@@ -207,41 +158,6 @@ def runtime_figure(results: Results) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the Gram matrices of all settings, once")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, handletextpad=0.3, columnspacing=1.2, borderaxespad=0)
-    return figure
-
-
-@_styled
-def distinct_trees_figure(records: Iterable[DatasetRecord]) -> Figure:
-    """Draw how the number of distinct unfolding trees grows with the depth.
-
-    Parameters
-    ----------
-    records : iterable of DatasetRecord
-        Records of data sets, from the results of an evaluation.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
-    described = [record for record in records if record.distinct_trees]
-    _require(described, "no data sets with counted trees")
-    figure, axes = _figure(5.4, 3.5)
-    ends = []
-    for number, record in enumerate(described):
-        color, marker = _series(number)
-        counts = record.distinct_trees
-        axes.plot(range(len(counts)), counts, color=color, marker=marker, markersize=5.5, linewidth=1.6)
-        ends.append((float(counts[-1]), record.name, color))
-    deepest = max(len(record.distinct_trees) for record in described) - 1
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xticks(range(deepest + 1))
-    axes.set_xlim(-0.15, deepest + 0.15)
-    axes.grid(axis="y")
-    axes.set_xlabel("depth")
-    axes.set_ylabel("distinct trees")
-    _label_ends(axes, ends)
     return figure
 
 
@@ -272,84 +188,6 @@ def ranks_figure(ranks: Ranks) -> Figure:
     apart = f"{ranks.critical_difference:.2f}"
     axes.set_xlabel(f"mean rank over {ranks.n_datasets} data sets; joined: less than {apart} apart")
     return figure
-
-
-@_styled
-def gram_figure(sketch: GramSketch) -> Figure:
-    """Draw a Gram matrix, cosine-normalized and sorted by class: blocks on the diagonal are classes that it sees.
-
-    Parameters
-    ----------
-    sketch : GramSketch
-        A Gram matrix with classes, from the records of an evaluation.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
-    figure, axes = _figure(3.7, 3.7)
-    axes.imshow(np.array(sketch.blocks), cmap="viridis", extent=(0, 1, 1, 0), interpolation="nearest", aspect="equal")
-    for end in sketch.class_ends[:-1]:
-        axes.axhline(end, color="white", linewidth=0.8)
-        axes.axvline(end, color="white", linewidth=0.8)
-    starts = [0.0, *sketch.class_ends[:-1]]
-    middles = [(start + end) / 2 for start, end in zip(starts, sketch.class_ends, strict=True)]
-    names = [verbatim(name) for name in sketch.class_names]
-    axes.set_yticks(middles, names)
-    axes.set_xticks(middles, names)
-    axes.tick_params(length=0)
-    axes.set_title(verbatim(f"Gram matrix: {sketch.title} on {sketch.key.dataset}"), fontsize=10)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    return figure
-
-
-@_styled
-def embedding_figure(sketch: GramSketch) -> Figure:
-    """Draw the graphs in the plane of their first two kernel principal components, marked by class.
-
-    Parameters
-    ----------
-    sketch : GramSketch
-        A Gram matrix with classes, from the records of an evaluation.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-    """
-    figure, axes = _figure(3.9, 3.7)
-    points, classes = np.array(sketch.coordinates).reshape(-1, 2), np.array(sketch.classes)
-    size = float(np.clip(4000 / max(len(points), 1), 8, 30))
-    for code, name in enumerate(sketch.class_names):
-        color, marker = _series(code)
-        members = points[classes == code]
-        axes.scatter(
-            members[:, 0],
-            members[:, 1],
-            s=size,
-            color=color,
-            marker=marker,
-            alpha=0.8,
-            linewidths=0,
-            label=verbatim(name),
-            # Thousands of shapes make a page heavy, one image does not.
-            rasterized=len(points) > MAX_SHAPES,
-        )
-    first, second = (f"({100 * share:.0f} % of variance)" for share in sketch.explained)
-    axes.set_xlabel(f"component 1 {first}")
-    axes.set_ylabel(f"component 2 {second}")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.set_title(verbatim(f"Kernel PCA: {sketch.title} on {sketch.key.dataset}"), fontsize=10)
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=5, fontsize=8, handletextpad=0.1, columnspacing=1.0
-    )
-    return figure
-
-
-# ----------------------------------------------------------------------------------------- writing figures
 
 
 @_styled
@@ -554,51 +392,6 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _series(number: int, avoid: str = "") -> tuple[str, str]:
-    """Return color and marker of a series, without the color that means something else in the same picture."""
-    colors = [color for color in COLORS if color != avoid]
-    return colors[number % len(colors)], MARKERS[number % len(MARKERS)]
-
-
 def _require(what: Sequence[Any] | Mapping[Any, Any], reason: str) -> None:
     if not what:
         raise ValueError(f"there is nothing to draw: {reason}")
-
-
-def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
-    """Write the name of each line at its right end, moved apart where they would overlap."""
-    low, high = axes.get_ylim()
-    logarithmic = axes.get_yscale() == "log"
-    span = np.log([low, high]) if logarithmic else np.array([low, high])
-    values = np.log([end[0] for end in ends]) if logarithmic else np.array([end[0] for end in ends])
-    heights = (values - span[0]) / (span[1] - span[0])
-    for (_, name, color), height in zip(ends, spread_apart(heights, 0.062), strict=True):
-        axes.annotate(verbatim(name), (1.015, height), xycoords="axes fraction", color=color, va="center", fontsize=9)
-
-
-def spread_apart(heights: Any, gap: float) -> list[float]:
-    """Move positions so that neighbors are at least ``gap`` apart, keeping their order and middle.
-
-    >>> [round(float(height), 3) for height in spread_apart([0.5, 0.52, 0.9], 0.1)]
-    [0.46, 0.56, 0.9]
-    """
-    order = np.argsort(heights, kind="stable")
-    groups: list[list[float]] = []
-    for height in np.asarray(heights, float)[order]:
-        groups.append([float(height)])
-        # A group occupies (size - 1) gaps around the mean of its members; overlapping groups become one.
-        while len(groups) > 1 and _bottom(groups[-1], gap) - _top(groups[-2], gap) < gap:
-            last = groups.pop()
-            groups[-1] += last
-    placed = [_bottom(group, gap) + i * gap for group in groups for i in range(len(group))]
-    result = np.empty(len(order))
-    result[order] = placed
-    return result.tolist()
-
-
-def _bottom(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) - gap * (len(group) - 1) / 2
-
-
-def _top(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) + gap * (len(group) - 1) / 2
