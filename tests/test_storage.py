@@ -1,3 +1,4 @@
+import hashlib
 import os
 import signal
 import stat
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from platforms import linux, posix
-from relaxwl._storage import atomic_write, check_folder_writable, check_writable, require_regular
+from relaxwl._storage import atomic_write, check_folder_writable, check_writable, require_regular, sha256
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path):
@@ -46,6 +47,11 @@ def test_the_file_is_as_readable_as_any_other(tmp_path):
     finally:
         os.umask(old)
     assert (tmp_path / "x").stat().st_mode & 0o777 == 0o644
+
+
+def test_checksum(tmp_path):
+    (tmp_path / "x").write_bytes(b"content")
+    assert sha256(tmp_path / "x") == hashlib.sha256(b"content").hexdigest()
 
 
 # --------------------------------------------------------------------------------------- what may be at the target

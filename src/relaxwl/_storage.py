@@ -1,7 +1,8 @@
-"""Files that are never half-written, and that are what their names promise."""
+"""Files that are never half-written, that are what their names promise, and checksums."""
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -104,6 +105,13 @@ def member_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[b
     with archive.open(info) as file:
         file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
         yield from iter(lambda: file.read(n_bytes), b"")
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content as hexadecimal digits."""
+    require_regular(path)
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """``relaxwl demo``: the whole thing on embedded data in about a minute."""
 
-import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -42,7 +41,7 @@ def run(arguments: Namespace, console: Console) -> None:
             )
     results = Results(records)
     cells = {kernel: [results.cell(f"egonets-{level}", kernel) for level in LEVELS] for kernel in KERNELS}
-    table = results_table(results).render("text", ansi=sys.stdout.isatty())
+    table = results_table(results).render("text")
     page = _report(results, Path(arguments.out), console)
     words, score = _predictor(arguments, Path(arguments.out), console)
     console.result(

@@ -147,7 +147,7 @@ INTERVAL = 0.95
 # Graphs of a run that does not count. Smaller ones would leave out part of the code, such as that for graphlets of five
 # nodes.
 N_GRAPHS = 10
-LEAST_NODES, MOST_NODES = 8, 40
+LEAST_NODES, MAX_NODES = 8, 40
 # Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
 MAX_SECONDS = 60.0
 
@@ -403,7 +403,7 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
     """
     by_size = np.argsort(graphs.node_counts, kind="stable")
     sizes = graphs.node_counts[by_size]
-    part = graphs[by_size[(sizes >= LEAST_NODES) & (sizes <= MOST_NODES)][:N_GRAPHS]]
+    part = graphs[by_size[(sizes >= LEAST_NODES) & (sizes <= MAX_NODES)][:N_GRAPHS]]
     if not is_kernel(estimator) or not estimator.estimator_class().__module__.startswith("relaxwl.") or not len(part):
         return
     everything = np.arange(len(part))

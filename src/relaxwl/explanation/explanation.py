@@ -443,9 +443,9 @@ class Explanation:
         shared = []
         for rank in sorted(added, key=lambda rank: (-added[rank], rank)):
             cluster = self.clusters[rank - 1]
-            both = int(a[cluster.columns[0]]), int(b[cluster.columns[0]])
+            pair = int(a[cluster.columns[0]]), int(b[cluster.columns[0]])
             part = float(added[rank])
-            shared.append(SharedCluster(cluster, both, part, part / value if value else 0.0))
+            shared.append(SharedCluster(cluster, pair, part, part / value if value else 0.0))
         return PairExplanation((first, second), value, tuple(shared))
 
     def _by_rank(self, columns: NDArray[np.integer[Any]], values: Float64) -> dict[int, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -189,7 +189,8 @@ def given_weights(model: Any, n_features: int, target: ExplainedTarget) -> Linea
                 f"these, ...), and {type(single).__name__} has none; fit one on kernel.transform(graphs), or take it "
                 "out of a search (best_estimator_) or pipeline (its last step)"
             )
-    rows = [np.atleast_2d(single.coef_.toarray() if issparse(single.coef_) else single.coef_) for single in singles]
+    weights = [single.coef_ for single in singles]
+    rows = [np.atleast_2d(row.toarray() if hasattr(row, "toarray") else row) for row in weights]
     coef, classes = np.concatenate(rows).astype(np.float64), target.classes
     intercept = np.concatenate([np.atleast_1d(getattr(single, "intercept_", 0.0)) for single in singles])
     intercept = np.broadcast_to(np.asarray(intercept, np.float64), len(coef))

@@ -135,7 +135,8 @@ def _part(results: Results, number: int, n_parts: int, reference: Reference | No
     settings, datasets = _settings(results), results.datasets
     cells = {name: [results.cell(name, kernel) for kernel in results.kernels] for name in datasets}
     finished = {name: [cell for cell in cells[name] if cell.finished] for name in datasets}
-    tiles, figures = [], []
+    tiles: list[str] = []
+    figures: list[str] = []
     for name in datasets:
         best = best_cells(finished[name])
         if best:
