@@ -8,7 +8,9 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
+from html import escape
 from types import TracebackType
 from typing import Any, Self
 
@@ -204,3 +206,20 @@ def printable(name: str) -> str:
     ('caf\\udce9', 'café')
     """
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table in HTML whose rows begin with a head; cells are texts, or have a ``text`` and may be ``bold``.
+
+    >>> html_table(["name", "nodes"], [["a<b", 3]]).splitlines()[3]
+    '<tr><th scope="row">a&lt;b</th><td>3</td></tr>'
+    """
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    lines = []
+    for first, *rest in rows:
+        styles = (' class="best"' if getattr(cell, "bold", False) else "" for cell in rest)
+        texts = [escape(str(getattr(cell, "text", cell))) for cell in (first, *rest)]
+        cells = "".join(f"<td{style}>{text}</td>" for style, text in zip(styles, texts[1:], strict=True))
+        lines.append(f'<tr><th scope="row">{texts[0]}</th>{cells}</tr>')
+    body = "\n".join(lines)
+    return f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"

@@ -30,9 +30,9 @@ EXIT_INTERRUPTED = 130
 # Trees double and double again with each level; a page of deeper ones would take minutes and show nothing.
 DEEPEST_DRAWN = 8
 
-Subparsers = Any
 KERNELS = ", ".join(estimator_names())
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
+FORMATS = ("text", "markdown", "csv", "latex")
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
     ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"
@@ -62,25 +62,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             console = Console(arguments.quiet, arguments.json)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: console.note(in_options(f"note: {message}"))
-                _command(arguments.run)(arguments, console)
+                # Imported when it is called for: ``relaxwl --help`` should not wait for numerics.
+                module, function = arguments.run.split(":")
+                getattr(import_module(f"relaxwl.commands.{module}"), function)(arguments, console)
         except BrokenPipeError:  # the reader of our output has seen enough
             discard_output()
         except (KeyboardInterrupt, Exception) as error:
             # An interrupt may come out as another exception, of an import that failed for instance.
             if isinstance(error, KeyboardInterrupt) or interrupted():
-                return _end_interrupted(arguments)
+                Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
+                # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal,
+                # although it was caught; the next exec makes it forget that.
+                exec("")
+                return EXIT_INTERRUPTED
             if arguments.debug:
                 raise
             return _fail(error)
     return 0
-
-
-def _end_interrupted(arguments: argparse.Namespace) -> int:
-    Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
-    # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal, although it
-    # was caught; the next exec makes it forget that.
-    exec("")
-    return EXIT_INTERRUPTED
 
 
 def _fail(error: Exception) -> int:
@@ -102,11 +100,9 @@ def _check_files(arguments: argparse.Namespace) -> None:
     outputs = [path for name in ("output", "model", "svg") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
-    inputs = [
-        path
-        for name in ("dataset", "source", "apply", "results", "model_file", "splits")
-        for path in _listed(getattr(arguments, name, None))
-    ]
+    read = ("dataset", "source", "apply", "results", "model_file", "splits")
+    inputs = [value for name in read if isinstance(value := getattr(arguments, name, None), str)]
+    inputs += getattr(arguments, "dataset", []) if isinstance(getattr(arguments, "dataset", None), list) else []
     for number, path in enumerate(outputs):
         if any(_same(path, other) for other in outputs[:number]):
             raise UserError(f"two results would be written to {path}; name a file for each")
@@ -117,24 +113,11 @@ def _check_files(arguments: argparse.Namespace) -> None:
         check_folder_writable(folder)
 
 
-def _listed(value: str | list[str] | None) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else value
-
-
 def _same(one: str, other: str) -> bool:
     """Say whether two paths are one file that is there, or would be there."""
     if Path(one).exists() and Path(other).exists():
         return Path(one).is_file() and Path(one).samefile(other)
     return Path(one).resolve() == Path(other).resolve()
-
-
-def _command(location: str) -> Callable[[argparse.Namespace, Console], None]:
-    """Import a command when it is called for: ``relaxwl --help`` should not wait for numerics."""
-    module, function = location.split(":")
-    command: Callable[[argparse.Namespace, Console], None] = getattr(
-        import_module(f"relaxwl.commands.{module}"), function
-    )
-    return command
 
 
 class _Parser(argparse.ArgumentParser):
@@ -154,17 +137,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     adders = (
-        _demo, _benchmark, _features, _kernel, _distance, _datasets, _shard, _fit, _predict, _neighbors,
-        _explain, _report, _warm_up,
+        _demo, _benchmark, _matrices, _distance, _datasets, _shard, _fit, _predict, _neighbors, _explain, _report,
+        _warm_up,
     )  # fmt: skip
     for add in adders:
         add(commands)
     return parser
 
 
-def _add(
-    commands: Subparsers, name: str, run: str, summary: str, details: str, example: str
-) -> argparse.ArgumentParser:
+def _add(commands: Any, name: str, run: str, summary: str, details: str, example: str) -> argparse.ArgumentParser:
     """Add a command with the options that all commands have."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -172,337 +153,283 @@ def _add(
         description=f"{summary[0].upper()}{summary[1:]}. {details}",
         epilog=f"example: {example}",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print the result alone")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--seed", type=_from_zero, default=0, help="seed of everything random (default 0)")
-    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N",
-                        help="threads, as n_jobs in Python (-1: all cores, the default; -2: all but one); same "
-                        "result")  # fmt: skip
+    parser.add_argument("--seed", type=_whole(0), default=0, help="seed of everything random (default 0)")
+    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads, as n_jobs in Python (-1: all "
+                        "cores, the default; -2: all but one); same result")  # fmt: skip
     return parser
 
 
-def _warm_up(commands: Subparsers) -> None:
-    _add(
-        commands, "warm-up", "warm_up:run", "compile everything once",
-        "Reads nothing; fits every kernel and predictor on a few small graphs: later runs find all the compiled code "
-        "in Numba's cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints what each took.",
-        "relaxwl warm-up",
-    )  # fmt: skip
+# fmt: off
 
 
-def _demo(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "demo", "demo:run", "compare four kernels on embedded ego networks",
-        "Reads nothing; writes DIR/report.html and prints a table.", "relaxwl demo",
-    )  # fmt: skip
-    parser.add_argument("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
-    parser.add_argument("--graphs", type=_positive, default=100, help="graphs at each density (default 100)")
-    parser.add_argument("--nodes", type=_positive, default=100, help="nodes of a graph (default 100)")
-    parser.add_argument("--repeats", type=_positive, default=2, help="repetitions of the cross-validation (default 2)")
+def _warm_up(commands: Any) -> None:
+    _add(commands, "warm-up", "warm_up:run", "compile everything once",
+         "Reads nothing; fits every kernel and predictor on a few small graphs: later runs find all the compiled code "
+         "in Numba's cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints what each took.",
+         "relaxwl warm-up")
 
 
-def _benchmark(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "benchmark", "benchmark:run", "compare kernels by nested cross-validation",
-        "Reads data sets; writes DIR/results.jsonl (a run that was stopped goes on from there) and tables, and prints "
-        "the table of accuracies. Several targets are evaluated one after the other, each on the graphs that have it, "
-        "and are rows of the table, with their mean.",
-        "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results",
-    )  # fmt: skip
-    parser.add_argument("dataset", nargs="*", help=DATASET_HELP)
-    parser.add_argument("--kernels", nargs="+", metavar="KERNEL", help=f"any of {KERNELS}; also as "
-                        "wl,rwl-star; or package.module:Class of your own")  # fmt: skip
-    parser.add_argument("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
-    parser.add_argument("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
-    parser.add_argument("--protocol", choices=("transductive", "inductive"),
-                        help="fit kernels on all graphs (as the paper does; the default), or on training graphs alone "
-                        "(the default with --splits)")  # fmt: skip
-    parser.add_argument("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a "
-                        "folder with NAME.json), random:20 for random parts, scaffold:5 for molecules")  # fmt: skip
-    parser.add_argument("--task", choices=("classification", "regression"), default="classification",
-                        help="what is predicted (default classification); numbers by molecules, auto or "
-                        "stats-rf")  # fmt: skip
-    parser.add_argument("--solver", choices=("path", "libsvm"), default="path", help="which solver fits the SVMs that "
-                        "choose parameters: our own code, or scikit-learn's (slower, same table)")  # fmt: skip
-    parser.add_argument("--folds", type=_several, default=10, help="outer folds (default 10)")
-    parser.add_argument("--repeats", type=_positive, help="repetitions (default 5; 1 with --splits)")
-    parser.add_argument("--inner-folds", type=_several, default=3, help="folds that choose parameters (default 3)")
-    parser.add_argument("--C", type=_above_zero, nargs="+", metavar="C", help="penalties to choose from (default: ten "
-                        "from 2^-12 to 2^12)")  # fmt: skip
-    parser.add_argument("--depths", type=_from_zero, nargs="+", metavar="D", help="depths to choose from (default: "
-                        "each kernel's own)")  # fmt: skip
-    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="for a repetition of a kernel")
-    parser.add_argument("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
-    parser.add_argument("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse); "
-                        "ROC AUC, average precision and log loss of auto, molecules and stats-rf alone")  # fmt: skip
+def _demo(commands: Any) -> None:
+    option = _add(commands, "demo", "demo:run", "compare four kernels on embedded ego networks",
+                  "Reads nothing; writes DIR/report.html and prints a table.", "relaxwl demo").add_argument
+    option("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
+    option("--graphs", type=_whole(1), default=100, help="graphs at each density (default 100)")
+    option("--nodes", type=_whole(1), default=100, help="nodes of a graph (default 100)")
+    option("--repeats", type=_whole(1), default=2, help="repetitions of the cross-validation (default 2)")
+
+
+def _benchmark(commands: Any) -> None:
+    parser = _add(commands, "benchmark", "benchmark:run", "compare kernels by nested cross-validation",
+                  "Reads data sets; writes DIR/results.jsonl (an interrupted run is resumed from there) and tables, "
+                  "and prints the table of accuracies. Several targets are evaluated one after the other, each on the "
+                  "graphs that have it, and are rows of the table, with their mean.",
+                  "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results")
+    option = parser.add_argument
+    option("dataset", nargs="*", help=DATASET_HELP)
+    option("--kernels", nargs="+", metavar="KERNEL",
+           help=f"any of {KERNELS}; also as wl,rwl-star; or package.module:Class of your own")
+    option("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
+    option("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
+    option("--protocol", choices=("transductive", "inductive"), help="fit kernels on all graphs (as the paper does; "
+           "the default), or on training graphs alone (the default with --splits)")
+    option("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a folder with "
+           "NAME.json), random:20 for random parts, scaffold:5 for molecules")
+    option("--task", choices=("classification", "regression"), default="classification",
+           help="what is predicted (default classification); numbers by molecules, auto or stats-rf")
+    option("--solver", choices=("path", "libsvm"), default="path", help="which solver fits the SVMs that choose "
+           "parameters: our own code, or scikit-learn's (slower, same table)")
+    option("--folds", type=_whole(2), default=10, help="outer folds (default 10)")
+    option("--repeats", type=_whole(1), help="repetitions (default 5; 1 with --splits)")
+    option("--inner-folds", type=_whole(2), default=3, help="folds that choose parameters (default 3)")
+    option("--C", type=_above_zero(), nargs="+", metavar="C", help="penalties to choose from (default: ten from 2^-12 "
+           "to 2^12)")
+    option("--depths", type=_whole(0), nargs="+", metavar="D", help="depths to choose from (default: the kernel's own)")
+    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="for a repetition of a kernel")
+    option("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
+    option("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse); ROC AUC, "
+           "average precision and log loss of auto, molecules and stats-rf alone")
     _add_reading_options(parser, several=True)
-    _add_format(parser)
+    option("--format", choices=FORMATS, default="text", help="format of the table (default text)")
 
 
-def _report(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "report", "benchmark:run_report", "make a page with tables and plots of results",
-        "Reads what 'relaxwl benchmark' wrote; writes one HTML file that needs no network.",
-        "relaxwl report results -o report.html",
-    )  # fmt: skip
-    parser.add_argument("results", help="folder or results.jsonl of a benchmark")
-    parser.add_argument("-o", "--output", default="report.html", help="the page (default: report.html)")
-    parser.add_argument("--title", default="Graph kernels compared", help="headline of the page")
-    parser.add_argument("--explorer", metavar="PAGE", help="link to a page that 'relaxwl explain' made")
+def _report(commands: Any) -> None:
+    option = _add(commands, "report", "benchmark:run_report", "make a page with tables and plots of results",
+                  "Reads what 'relaxwl benchmark' wrote; writes a self-contained HTML file.",
+                  "relaxwl report results -o report.html").add_argument
+    option("results", help="folder or results.jsonl of a benchmark")
+    option("-o", "--output", default="report.html", help="the page (default: report.html)")
+    option("--title", default="Graph kernels compared", help="headline of the page")
+    option("--explorer", metavar="PAGE", help="link to a page that 'relaxwl explain' made")
 
 
-def _features(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "features", "matrices:run_features", "turn graphs into sparse feature vectors",
-        "Reads a data set; writes a compressed file that scipy.sparse.load_npz reads, with the classes as array 'y'.",
-        "relaxwl features MUTAG.zip -o X.npz --model model.rwl",
-    )  # fmt: skip
-    _add_kernel_options(parser, "X.npz")
+def _matrices(commands: Any) -> None:
+    features = _add(commands, "features", "matrices:run", "turn graphs into sparse feature vectors",
+                    "Reads a data set; writes a compressed file that scipy.sparse.load_npz reads, with the classes as "
+                    "array 'y'.", "relaxwl features MUTAG.zip -o X.npz --model model.rwl")
+    gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
+                "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
+                "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
+    for parser, output in ((features, "X.npz"), (gram, "K.npz")):
+        option = parser.add_argument
+        option("dataset", help=DATASET_HELP)
+        option("-o", "--output", required=True, help=f"file to write, such as {output}")
+        option("--kernel", help=f"one of {KERNELS} (default rwl-star)")
+        option("--depth", type=_whole(0), metavar="D",
+               help="depth of the largest trees (default 4 for rwl kernels, else 5)")
+        option("--partitions", type=_whole(1), metavar="P", help="levels of relaxed kernels (default 3)")
+        option("--clusters", metavar="K", help="clusters at each depth: a number, a factor of √trees such as 0.5, "
+               "'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each partition takes the next")
+        option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default dot)")
+        option("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
+               help="give every graph similarity 1 with itself; with 'depth': at each depth")
+        option("--edge-labels", action="store_true", help="let edge labels count")
+        option("--model", metavar="FILE", help="save the fitted kernel")
+        option("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")
+        _add_reading_options(parser)
 
 
-def _kernel(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "kernel", "matrices:run_kernel", "compute the Gram matrix of graphs",
-        "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
-        "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize",
-    )  # fmt: skip
-    _add_kernel_options(parser, "K.npz")
-
-
-def _add_kernel_options(parser: argparse.ArgumentParser, output: str) -> None:
-    parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("-o", "--output", required=True, help=f"file to write, such as {output}")
-    parser.add_argument("--kernel", help=f"one of {KERNELS} (default rwl-star)")
-    parser.add_argument(
-        "--depth", type=_from_zero, metavar="D", help="depth of the largest trees (default 4 for rwl kernels, else 5)"
-    )
-    parser.add_argument("--partitions", type=_positive, metavar="P", help="levels of relaxed kernels (default 3)")
-    parser.add_argument("--clusters", metavar="K", help="groups at each depth: a number, a factor "
-                        "of √trees such as 0.5, 'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each "
-                        "partition takes the next")  # fmt: skip
-    parser.add_argument("--similarity", choices=("dot", "intersection", "tanimoto"),
-                        help="how counts are compared (default dot)")  # fmt: skip
-    parser.add_argument("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
-                        help="give every graph similarity 1 with itself; with 'depth': at each depth")  # fmt: skip
-    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
-    parser.add_argument("--model", metavar="FILE", help="save the fitted kernel")
-    parser.add_argument("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")
+def _distance(commands: Any) -> None:
+    parser = _add(commands, "distance", "distance:run", "tree edit distance between two nodes' neighborhoods",
+                  "Reads a data set; prints the distance and how one tree becomes the other, and draws it with --svg.",
+                  "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg")
+    option = parser.add_argument
+    option("dataset", help=DATASET_HELP)
+    option("--depth", type=_whole(0), default=2, help="depth of the trees (default 2)")
+    option("--nodes", nargs=2, required=True, metavar="GRAPH:NODE",
+           help="two nodes: graph and node, counted from 0, or a graph's name")
+    option("--edge-labels", action="store_true", help="let edge labels count")
+    option("--svg", metavar="FILE", help="draw the two trees and the mapping")
     _add_reading_options(parser)
 
 
-def _distance(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "distance", "distance:run", "tree edit distance between two nodes' neighborhoods",
-        "Reads a data set; prints the distance and how one tree becomes the other, and draws it with --svg.",
-        "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg",
-    )  # fmt: skip
-    parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("--depth", type=_from_zero, default=2, help="depth of the trees (default 2)")
-    parser.add_argument(
-        "--nodes",
-        nargs=2,
-        required=True,
-        metavar="GRAPH:NODE",
-        help="two nodes: graph and node, counted from 0, or a graph's name",
-    )
-    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
-    parser.add_argument("--svg", metavar="FILE", help="draw the two trees and the mapping")
-    _add_reading_options(parser)
-
-
-def _datasets(commands: Subparsers) -> None:
+def _datasets(commands: Any) -> None:
     group = commands.add_parser("datasets", help="list, describe, convert and fetch data sets",
                                 description="List, describe and fetch data sets.",
-                                epilog="example: relaxwl datasets stats MUTAG.zip")  # fmt: skip
+                                epilog="example: relaxwl datasets stats MUTAG.zip")
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=_Parser)
     _add(actions, "list", "datasets:run_list", "list the data sets that can be named",
-         "Reads the cache; writes nothing.", "relaxwl datasets list")  # fmt: skip
+         "Reads the cache; writes nothing.", "relaxwl datasets list")
     stats = _add(actions, "stats", "datasets:run_stats", "describe data sets",
                  "Reads them; prints graphs, classes, sizes, density, labels and distinct trees for each depth.",
-                 "relaxwl datasets stats MUTAG.zip egonets-1")  # fmt: skip
+                 "relaxwl datasets stats MUTAG.zip egonets-1")
     stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
     _add_reading_options(stats)
-    _add_format(stats)
+    stats.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default text)")
     convert = _add(actions, "convert", "datasets:run_convert", "write a data set in another form",
                    "Reads A; writes B: a Parquet file with a row for each graph, or TU files (zip file or new folder).",
-                   "relaxwl datasets convert MUTAG.zip mutag.parquet")  # fmt: skip
+                   "relaxwl datasets convert MUTAG.zip mutag.parquet")
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
     convert.add_argument("output", metavar="B", help="what to write: NAME.parquet, NAME.zip, or a folder NAME")
     _add_reading_options(convert)
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
-                 "Writes NAME.zip into the cache, with a checksum, and prints where.",
-                 "relaxwl datasets fetch MUTAG")  # fmt: skip
+                 "Writes NAME.zip into the cache, with a checksum, and prints where.", "relaxwl datasets fetch MUTAG")
     fetch.add_argument("name", nargs="+", help="name of a data set")
     fetch.add_argument("--base-url", help="fetch from here instead")
 
 
-def _shard(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "shard", "shard:run", "write data sets as a folder of shards, for collections beyond memory",
-        "Reads data sets; writes DIR with a manifest and parts of bounded size, which "
-        "relaxwl.distributed.ShardedCollection opens. An interrupted run is resumed.",
-        "relaxwl shard NCI1.zip -o nci1.shards --graphs-per-shard 1000",
-    )  # fmt: skip
-    parser.add_argument("dataset", nargs="+", help=DATASET_HELP)
-    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
-    parser.add_argument("--graphs-per-shard", type=_positive, default=10_000, metavar="N",
-                        help="graphs of each shard (default 10000)")  # fmt: skip
+def _shard(commands: Any) -> None:
+    parser = _add(commands, "shard", "shard:run", "write data sets as a folder of shards, for data beyond memory",
+                  "Reads data sets; writes DIR with a manifest and parts of bounded size, which "
+                  "relaxwl.distributed.ShardedCollection opens. An interrupted run is resumed.",
+                  "relaxwl shard NCI1.zip -o nci1.shards --graphs-per-shard 1000")
+    option = parser.add_argument
+    option("dataset", nargs="+", help=DATASET_HELP)
+    option("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
+    option("--graphs-per-shard", type=_whole(1), default=10_000, metavar="N", help="graphs in a shard (default 10000)")
     _add_reading_options(parser)
 
 
-def _fit(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
-        "Reads a data set; chooses kernels by itself, writes the model and prints what was tried and what it scored. "
-        "Molecules are learned from their graphs, RDKit's descriptors and fingerprints.",
-        "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl",
-    )  # fmt: skip
-    parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("-o", "--output", required=True, help="model file to write, such as model.rwl")
-    parser.add_argument("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
-                        help="how much is tried (default balanced; not for molecules)")  # fmt: skip
-    parser.add_argument("--time-limit", type=_above_zero, metavar="SECONDS", help="try no more than fits into this "
-                        "(not for molecules)")  # fmt: skip
-    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto",
-                        help="what the targets are (default: as the file looks)")  # fmt: skip
-    parser.add_argument("--scoring", metavar="SCORE", help="score that settings are chosen by and that is printed: "
-                        f"{SCORES} (default accuracy or rmse)")  # fmt: skip
-    parser.add_argument("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, "
-                        "chosen at random or (molecules) with other scaffolds, and print the score of "
-                        "predicting these")  # fmt: skip
-    parser.add_argument("--skip-targets", action="store_true", help="of several targets, leave out those without "
-                        "values, and keep those of one class as constants, instead of refusing them")  # fmt: skip
+def _fit(commands: Any) -> None:
+    parser = _add(commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
+                  "Reads a data set, or a folder of 'relaxwl shard'; chooses kernels, writes the model and prints what "
+                  "was tried with its scores. Molecules are learned from their graphs, RDKit's descriptors and "
+                  "fingerprints.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
+    option = parser.add_argument
+    option("dataset", help=DATASET_HELP)
+    option("-o", "--output", required=True, help="model file to write, such as model.rwl")
+    option("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
+           help="how much is tried (default balanced; not for molecules)")
+    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="try no more than fits into this (not for "
+           "molecules)")
+    option("--task", choices=("auto", "classification", "regression"), default="auto",
+           help="what the targets are (default: as the file looks)")
+    option("--scoring", metavar="SCORE", help="score that settings are chosen by and that is printed: "
+           f"{SCORES} (default accuracy or rmse)")
+    option("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, chosen at "
+           "random or (molecules) with other scaffolds, and print the score of predicting these")
+    option("--skip-targets", action="store_true", help="of several targets, leave out those without values, and keep "
+           "those of one class as constants, instead of refusing them")
     _add_reading_options(parser, several=True)
 
 
-def _predict(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
-        "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: the "
-        "prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: less alike than "
-        "nearly all graphs that the model knows). The columns of several targets begin with the name of the target.",
-        "relaxwl predict model.rwl MUTAG.zip -o predictions.csv",
-    )  # fmt: skip
-    parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
-    parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("-o", "--output", required=True, help="table to write, such as predictions.csv")
-    parser.add_argument("--page", metavar="FILE", help="page to write about the nodes behind the predictions")
-    parser.add_argument("--page-graphs", type=_positive, default=12, metavar="N",
-                        help="how many graphs stand on the page, the first ones (default 12)")  # fmt: skip
-    parser.add_argument("--coverage", type=_share, metavar="P", help="also write what holds the truth with this "
-                        "probability, such as 0.9: columns lower and upper, or a set of classes")  # fmt: skip
+def _predict(commands: Any) -> None:
+    parser = _add(commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
+                  "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: "
+                  "the prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: "
+                  "less similar to the training graphs than 95 %% of these are to each other). The columns of several "
+                  "targets begin with its name.", "relaxwl predict model.rwl MUTAG.zip -o predictions.csv")
+    option = parser.add_argument
+    option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
+    option("dataset", help=DATASET_HELP)
+    option("-o", "--output", required=True, help="table to write, such as predictions.csv")
+    option("--page", metavar="FILE", help="page to write about the nodes behind the predictions")
+    option("--page-graphs", type=_whole(1), default=12, metavar="N",
+           help="number of graphs on the page, the first ones (default 12)")
+    option("--coverage", type=_above_zero(1), metavar="P", help="also write what holds the truth with this "
+           "probability, such as 0.9: columns lower and upper, or a set of classes")
     _add_reading_options(parser, ("raise", "skip", "nan"), several=True)
 
 
-def _neighbors(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "neighbors", "predict:run_neighbors", "find the most similar training graphs",
-        "Reads a model that 'relaxwl fit' wrote and a data set; prints, under the name of each graph, the distances (1 "
-        "minus the similarity that the model found) and the names of the training graphs nearest to it; of molecules "
-        "also their SMILES.",
-        "relaxwl neighbors model.rwl new.csv -k 3",
-    )  # fmt: skip
-    parser.add_argument("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
-    parser.add_argument("dataset", metavar="QUERY", help=DATASET_HELP)
-    parser.add_argument("-k", "--neighbors", type=_positive, default=5, metavar="N", help="how many (default 5)")
+def _neighbors(commands: Any) -> None:
+    parser = _add(commands, "neighbors", "predict:run_neighbors", "find the most similar training graphs",
+                  "Reads a model that 'relaxwl fit' wrote and a data set; prints, under the name of each graph, the "
+                  "distances (1 minus the similarity that the model found) and the names of the training graphs "
+                  "nearest to it; of molecules also their SMILES.", "relaxwl neighbors model.rwl new.csv -k 3")
+    option = parser.add_argument
+    option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
+    option("dataset", metavar="QUERY", help=DATASET_HELP)
+    option("-k", "--neighbors", type=_whole(1), default=5, metavar="N", help="number of neighbors (default 5)")
     _add_reading_options(parser)
 
 
-def _explain(commands: Subparsers) -> None:
-    parser = _add(
-        commands, "explain", "explain:run", "make a page that shows what tells the classes apart",
-        "Reads a data set; writes one HTML file that needs no network: clusters of neighborhoods, their centers as "
-        "trees, members, and where they are in the graphs.",
-        "relaxwl explain MUTAG.zip -o explorer.html",
-    )  # fmt: skip
-    parser.add_argument("dataset", help=DATASET_HELP)
-    parser.add_argument("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
-    parser.add_argument("--depth", type=_drawn_depth, default=3, help="depth of the largest trees (default 3, at most "
-                        f"{DEEPEST_DRAWN}: deeper trees cannot be looked at)")  # fmt: skip
-    parser.add_argument("--partitions", type=_positive, default=1, help="levels (default 1)")
-    parser.add_argument("--edge-labels", action="store_true", help="let edge labels count")
+def _explain(commands: Any) -> None:
+    parser = _add(commands, "explain", "explain:run", "make a page that shows which neighborhoods separate the classes",
+                  "Reads a data set; writes a self-contained HTML file: clusters of neighborhoods, their centers as "
+                  "trees, members, and where they are in the graphs.", "relaxwl explain MUTAG.zip -o explorer.html")
+    option = parser.add_argument
+    option("dataset", help=DATASET_HELP)
+    option("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
+    option("--depth", type=_whole(0, DEEPEST_DRAWN), default=3,
+           help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees cannot be looked at)")
+    option("--partitions", type=_whole(1), default=1, help="levels (default 1)")
+    option("--edge-labels", action="store_true", help="let edge labels count")
     _add_reading_options(parser)
 
 
-def _add_reading_options(
-    parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip"), *, several: bool = False
-) -> None:
+def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip"), *,
+                         several: bool = False) -> None:
     """Add what says how graphs are read; ``several`` targets may be named."""
-    group = parser.add_argument_group("folders of graph files, Parquet files")
+    option = parser.add_argument_group("folders of graph files, Parquet files").add_argument
     more = " (several with commas between them, or 'all')" if several else ""
-    group.add_argument("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), "
-                       f"and whose COLUMN has their classes or numbers{more}")  # fmt: skip
+    option("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), and whose "
+           f"COLUMN has their classes or numbers{more}")
     for kind in ("node", "edge"):
-        group.add_argument(f"--{kind}-label", metavar="NAME", help=f"attribute that holds the labels of {kind}s; "
-                           "several with commas between them")  # fmt: skip
-        group.add_argument(f"--{kind}-attributes", metavar="NAMES", help=f"numeric attributes of {kind}s, with commas "
-                           "between them; '' for none")  # fmt: skip
-    group.add_argument("--missing", metavar="LABEL", help="label of nodes and edges that have none; numbers may be "
-                       "missing then, too")  # fmt: skip
-    group.add_argument("--directed", action="store_true", help="edges are arcs (also of TU files and lists of edges)")
-    group = parser.add_argument_group("tables of molecules ('-' reads one from standard input)")
-    group.add_argument("--smiles", metavar="COLUMN", help="column of the SMILES (default: smiles)")
+        option(f"--{kind}-label", metavar="NAME", help=f"attribute that holds the labels of {kind}s; several with "
+               "commas between them")
+        option(f"--{kind}-attributes", metavar="NAMES", help=f"numeric attributes of {kind}s, with commas between "
+               "them; '' for none")
+    option("--missing", metavar="LABEL", help="label of nodes and edges without one; numbers may then be missing, too")
+    option("--directed", action="store_true", help="edges are arcs (also of TU files and lists of edges)")
+    option = parser.add_argument_group("tables of molecules ('-' reads one from standard input)").add_argument
+    option("--smiles", metavar="COLUMN", help="column of the SMILES (default: smiles)")
     many = "columns of what was measured; empty cells are gaps; 'all': all columns but names and SMILES"
-    group.add_argument("--target", metavar="COLUMN", nargs="+" if several else None,
-                       help=many if several else "column of what was measured")  # fmt: skip
-    group.add_argument("--name", metavar="COLUMN", help="column of names (default: name or id, else the SMILES)")
+    option("--target", metavar="COLUMN", nargs="+" if several else None,
+           help=many if several else "column of what was measured")
+    option("--name", metavar="COLUMN", help="column of names (default: the first called name or id, also with words "
+           "before it, as in mol_id; else the SMILES)")
     meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
-    group.add_argument("--errors", choices=errors, help="rows that cannot be read (default raise); "
-                       + "; ".join(meanings[name] for name in errors))  # fmt: skip
-    group.add_argument("--standardize", action="store_true", help="read the largest fragment of each molecule, "
-                       "neutralized; a model remembers this")  # fmt: skip
-    group.add_argument("--max-atoms", type=_positive, metavar="N", help="larger molecules count as unreadable "
-                       "(default 1000)")  # fmt: skip
+    option("--errors", choices=errors, help="rows that cannot be read (default raise); "
+           + "; ".join(meanings[name] for name in errors))
+    option("--standardize", action="store_true", help="read the largest fragment of each molecule, neutralized; a "
+           "model remembers this")
+    option("--stereo", action="store_true", help="let chirality and E/Z count in the labels of atoms and bonds; "
+           "a model remembers this")
+    option("--max-atoms", type=_whole(1), metavar="N", help="larger molecules count as unreadable (default 1000)")
 
 
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    forms = ("text", "markdown", "csv", "latex")
-    parser.add_argument("--format", choices=forms, default="text", help="format of the table (default text)")
+# fmt: on
 
 
-def _positive(text: str) -> int:
-    return _whole(text, 1)
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a function that reads a whole number within bounds."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= (int(text) if most is None else most):
+            bound = "" if most is None else f" and at most {most}"
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}{bound}, not {text!r}")
+        return int(text)
+
+    return read
 
 
-def _several(text: str) -> int:
-    return _whole(text, 2)
+def _above_zero(below: float = math.inf) -> Callable[[str], float]:
+    """Return a function that reads a number above 0, and below a bound."""
 
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < below:
+            bound = f" and below {below:g}" if below < math.inf else ""
+            raise argparse.ArgumentTypeError(f"expected a number above 0{bound}, not {text!r}")
+        return value
 
-def _from_zero(text: str) -> int:
-    return _whole(text, 0)
-
-
-def _drawn_depth(text: str) -> int:
-    depth = _whole(text, 0)
-    if depth > DEEPEST_DRAWN:
-        raise argparse.ArgumentTypeError(
-            f"expected at most {DEEPEST_DRAWN}, not {text}: deeper trees cannot be looked at"
-        )
-    return depth
-
-
-def _whole(text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    if not _above_zero(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a probability between 0 and 1, not {text!r}")
-    return float(text)
-
-
-def _above_zero(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, not {text!r}")
-    return value
+    return read
 
 
 def _jobs(text: str) -> int:

@@ -45,7 +45,7 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
     assert main(["predict", str(model), str(table), "-o", str(output)]) == 2
     assert "bad.csv, line 4: 1 fields, but the header has 2" in capsys.readouterr().err
     assert main(["predict", str(model), str(table), "-o", str(output), "--errors", "nan"]) == 0
-    assert "line 3, 'C(C': this is no SMILES" in capsys.readouterr().err
+    assert "line 3, 'C(C': not a valid SMILES string" in capsys.readouterr().err
     assert [(row["line"], bool(row["prediction"])) for row in read(output)] == [
         ("2", True), ("3", False), ("4", False), ("6", True),
     ]  # fmt: skip
@@ -131,6 +131,49 @@ def test_intervals_and_remembered_columns(table, model, tmp_path):
     assert all(float(row["lower"]) <= float(row["prediction"]) <= float(row["upper"]) for row in rows)
 
 
+def test_columns_are_checked_before_the_model_is_loaded(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("relaxwl.commands.predict.load_predictor", None)
+    table = tmp_path / "new.csv"
+    table.write_text("id,formula\na,C2H6O\n")
+    assert main(["predict", str(model), str(table), "-o", str(tmp_path / "out.csv")]) == 2
+    assert "new.csv has no column 'structure'; its columns are id, formula" in capsys.readouterr().err
+    assert main(["neighbors", str(model), str(table), "--smiles", "text"]) == 2
+    assert "has no column 'text'" in capsys.readouterr().err
+
+
+def test_stereochemistry_counts_when_asked_for(tmp_path, capsys):
+    pytest.importorskip("rdkit.Chem")
+    rows = [f"C[C@{'@' * side}H](N){'C' * n},{'RS'[side]}" for side in (0, 1) for n in range(2, 9)]
+    table, model, output = (tmp_path / name for name in ("hands.csv", "model.rwl", "predictions.csv"))
+    table.write_text("\n".join(["smiles,hand", *rows, ""]))
+    for options, accuracy in ((["--stereo"], 1.0), ([], 0.5)):
+        assert main(["fit", str(table), "--target", "hand", "-o", str(model), "--quiet", *options]) == 0
+        capsys.readouterr()
+        assert main(["predict", str(model), str(table), "-o", str(output), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["accuracy"] == accuracy
+    assert main(["kernel", str(table), "-o", str(tmp_path / "K.npz"), "--kernel", "wl", "--stereo", "--quiet"]) == 0
+    gram = np.load(tmp_path / "K.npz")["K"]
+    assert (gram[0, 7], gram[0, 0]) != (gram[0, 0], gram[0, 0])
+
+
+@pytest.mark.parametrize("how", ["random", "scaffold"])
+def test_validation_never_splits_copies(how, tmp_path, capsys):
+    pytest.importorskip("rdkit.Chem")
+    noise = np.random.default_rng(0).normal(size=40)
+    smiles = ["C" * n + head for n in range(1, 11) for head in ("", "O", "N", "Cl")]
+    rows = [f"{text},{value}" for text, value in zip(smiles, noise, strict=True)]
+    (tmp_path / "noise.csv").write_text("\n".join(["smiles,y", *rows, *rows, ""]))
+    command = ["fit", str(tmp_path / "noise.csv"), "--target", "y", "-o", str(tmp_path / "model.rwl"), "--json"]
+    assert main([*command, "--validate", how]) == 0
+    assert json.loads(capsys.readouterr().out)["held_out"] > 0.5 * noise.std()
+
+
+def test_options_that_say_nothing_of_shards_are_refused(tmp_path, capsys):
+    assert main(["shard", "egonets-1", "-o", str(tmp_path / "s"), "--quiet"]) == 0
+    assert main(["fit", str(tmp_path / "s"), "-o", str(tmp_path / "m.rwl"), "--labels", "classes.csv"]) == 2
+    assert "--labels does not apply to" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -184,7 +227,7 @@ def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
     assert "200 predictions written" in said
     assert "the nodes of 2 graphs" in said
     assert (tmp_path / "effects.html").read_text().count("<section>") == 2
-    assert "<title>What nodes do to predictions: egonets-1" in (tmp_path / "effects.html").read_text()
+    assert "<title>Effects of nodes on predictions: egonets-1" in (tmp_path / "effects.html").read_text()
     lines = (tmp_path / "predictions.csv").read_text().splitlines()
     assert len(lines) == 201
     assert lines[0].startswith("graph,prediction,probability of ")

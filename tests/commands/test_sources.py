@@ -1,6 +1,7 @@
 """Data sets as users name them: what a name means, and what is said of one that means nothing."""
 
 import io
+from argparse import Namespace
 
 import networkx as nx
 import numpy as np
@@ -9,11 +10,15 @@ import pytest
 from inputs.one_graph_of_each_kind import EXPECTED
 from relaxwl import GraphCollection
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Columns, Source, check_source, is_table, open_source
+from relaxwl.commands.sources import Source, check_source, is_table, open_source
 from relaxwl.datasets import make_egonets, write_parquet, write_tu
 from relaxwl.datasets.synthetic import EGONET_MODELS
 
 QUIET = Console(quiet=True)
+
+
+def opened(name, console=QUIET, **options):
+    return open_source(str(name), Namespace(**options), console)
 
 
 def test_embedded_networks_are_those_of_the_generator(monkeypatch):
@@ -24,18 +29,18 @@ def test_embedded_networks_are_those_of_the_generator(monkeypatch):
         return make_egonets(8, level=level, n_nodes=20, random_state=random_state)
 
     monkeypatch.setattr("relaxwl.commands.sources.make_egonets", few)
-    source = open_source("egonets-2", QUIET, seed=3)
+    source = opened("egonets-2", seed=3)
     assert asked == [(200, 2, 3)]
     graphs, y = few(200, level=2, random_state=3)
     assert source.graphs == graphs
-    assert source.require_classes().tolist() == [EGONET_MODELS[number] for number in y]
+    assert source.require_targets("classification").tolist() == [EGONET_MODELS[number] for number in y]
 
 
 def test_classes_of_tu_files_are_numbered_and_their_values_told(dataset, capsys):
     for path, values in ((dataset, range(4)), (_renumbered(dataset), (5, 7, 9, 11))):
-        source = open_source(str(path), Console())
+        source = opened(path, Console())
         assert source.name == "TINY"
-        assert set(source.require_classes()) == {0, 1, 2, 3}
+        assert set(source.require_targets("classification")) == {0, 1, 2, 3}
         told = f"in the file {', '.join(f'{number} is {value}' for number, value in enumerate(values))}"
         assert (told in capsys.readouterr().err) == (values != range(4))
 
@@ -53,33 +58,33 @@ def _renumbered(dataset):
 
 def test_parquet_files_carry_their_targets(tmp_path):
     write_parquet(tmp_path / "three.parquet", EXPECTED, [0.5, 1.5, 2.5])
-    source = open_source(str(tmp_path / "three.parquet"), QUIET)
+    source = opened(tmp_path / "three.parquet")
     assert (source.name, source.graphs) == ("three", EXPECTED)
-    assert source.require_targets().tolist() == source.require_numbers().tolist() == [0.5, 1.5, 2.5]
-    with pytest.raises(UserError, match="three has no classes"):
-        source.require_classes()
+    assert source.require_targets().tolist() == source.require_targets("regression").tolist() == [0.5, 1.5, 2.5]
+    with pytest.raises(UserError, match="the targets of three are measured numbers, no classes"):
+        source.require_targets("classification")
 
 
 def test_what_has_no_targets_says_where_they_would_stand():
     source = Source("bare", EXPECTED, None)
-    for wanted in (source.require_classes, source.require_targets, source.require_numbers):
+    for task in ("classification", "regression", None):
         with pytest.raises(UserError, match=r"bare has no .*NAME_graph_labels\.txt"):
-            wanted()
+            source.require_targets(task)
     with pytest.raises(UserError, match="bare has no number"):
-        Source("bare", EXPECTED, np.array(["a", "b", "a"])).require_numbers()
+        Source("bare", EXPECTED, np.array(["a", "b", "a"])).require_targets("regression")
 
 
 def test_rows_of_a_table_keep_their_lines(table):
     table.with_name("gaps.csv").write_text("smiles,y\nCC,1\nC(,2\nCO,3\n")
     with pytest.warns(UserWarning, match="1 of 3 molecules"):
-        source = open_source(str(table.with_name("gaps.csv")), QUIET, columns=Columns(target="y", errors="nan"))
+        source = opened(table.with_name("gaps.csv"), target="y", errors="nan")
     assert source.readable.tolist() == [0, 2]
     assert source.row_names() == {"line": [2, 3, 4], "smiles": ["CC", "C(", "CO"], "y": ["1", "2", "3"]}
     assert source.graphs.names == ("CC", "C(", "CO")
-    assert source.require_classes().tolist() == [1, 2, 3]  # few whole numbers are classes
-    measured = open_source(str(table), QUIET, columns=Columns("structure", "measured"))
+    assert source.require_targets("classification").tolist() == [1, 2, 3]  # few whole numbers are classes
+    measured = opened(table, smiles="structure", target="measured")
     with pytest.raises(UserError, match="are measured numbers, no classes; try --task regression"):
-        measured.require_classes()
+        measured.require_targets("classification")
 
 
 @pytest.mark.parametrize(
@@ -123,19 +128,19 @@ def folder(tmp_path):
 def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
     table = tmp_path / "classes.csv"
     options = {"node_label": "role", "node_attributes": "size", "edge_attributes": ""}
-    source = open_source(str(folder), QUIET, columns=Columns(labels=f"{table}:shape", **options))
+    source = opened(folder, labels=f"{table}:shape", **options)
     assert source.graphs.names == tuple(f"net_{number}" for number in range(1, 13))
     assert source.row_names() == {"graph": [f"net_{number}" for number in range(1, 13)]}
-    assert source.require_classes().tolist() == ["ring", "path"] * 6
+    assert source.require_targets("classification").tolist() == ["ring", "path"] * 6
     assert source.graphs.node_vocabulary == ("hub", "leaf")
     assert source.graphs.node_attributes.shape[1] == 1
     assert source.graphs.edge_attributes is None
-    numbers = open_source(str(folder), QUIET, columns=Columns(labels=f"{table}:size", **options)).require_numbers()
+    numbers = opened(folder, labels=f"{table}:size", **options).require_targets("regression")
     assert numbers.tolist() == [number / 4 for number in range(1, 13)]
     write_parquet(tmp_path / "nets.parquet", source.graphs)
-    again = open_source(str(tmp_path / "nets.parquet"), QUIET, columns=Columns(labels=f"{table}:shape"))
+    again = opened(tmp_path / "nets.parquet", labels=f"{table}:shape")
     assert again.graphs == source.graphs
-    assert again.require_classes().tolist() == ["ring", "path"] * 6
+    assert again.require_targets("classification").tolist() == ["ring", "path"] * 6
 
 
 @pytest.mark.parametrize(
@@ -154,36 +159,45 @@ def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
 def test_labels_that_do_not_fit_are_named(folder, tmp_path, change, option, message):
     table = tmp_path / "classes.csv"
     table.write_text(table.read_text().replace(*change, 1) if change[0] else table.read_text())
-    columns = Columns(labels=str(tmp_path / option), node_attributes="", edge_attributes="")
+    options = {"labels": str(tmp_path / option), "node_attributes": "", "edge_attributes": ""}
     with pytest.raises((UserError, ValueError), match=message):
-        open_source(str(folder), QUIET, columns=columns)
+        opened(folder, **options)
 
 
 @pytest.mark.parametrize(
-    ("name", "columns", "message"),
+    ("name", "options", "message"),
     [
-        ("egonets-1", Columns(labels="x.csv"), "--labels does not apply to egonets-1, embedded networks"),
-        ("T", Columns(target="labels.csv"), "--target does not apply to .*a data set in TU layout; what applies: --di"),
-        ("T", Columns(node_label="role"), "--node-label does not apply"),
-        ("nets", Columns(smiles="smiles"), "--smiles does not apply to .*a folder of graph files; what applies: --lab"),
-        ("a.csv", Columns(node_attributes=""), "--node-attributes does not apply to .*a table of molecules"),
-        ("a.csv", Columns(directed=True), "--directed does not apply"),
-        ("a.parquet", Columns(errors="skip"), "--errors does not apply to .*a Parquet file"),
+        ("egonets-1", {"labels": "x.csv"}, "--labels does not apply to egonets-1, embedded networks"),
+        ("T", {"target": "labels.csv"}, "--target does not apply to .*a data set in TU layout; what applies: --di"),
+        ("T", {"node_label": "role"}, "--node-label does not apply"),
+        ("nets", {"smiles": "smiles"}, "--smiles does not apply to .*a folder of graph files; what applies: --lab"),
+        ("a.csv", {"node_attributes": ""}, "--node-attributes does not apply to .*a table of molecules"),
+        ("a.csv", {"directed": True}, "--directed does not apply"),
+        ("a.parquet", {"errors": "skip"}, "--errors does not apply to .*a Parquet file"),
     ],
 )
-def test_options_that_do_not_apply_are_refused(folder, tmp_path, name, columns, message):
+def test_options_that_do_not_apply_are_refused(folder, tmp_path, name, options, message):
     write_tu(tmp_path / "T", GraphCollection.from_edges([(2, [(0, 1)])] * 2), [0, 1])
     write_parquet(tmp_path / "a.parquet", EXPECTED, [0, 1, 0])
     path = name if name.startswith("egonets") else str(tmp_path / name)
     with pytest.raises(UserError, match=message):
-        open_source(path, QUIET, columns=columns)
+        opened(path, **options)
+
+
+def test_tables_are_read_by_several_processes(tmp_path, monkeypatch):
+    pytest.importorskip("rdkit")
+    asked = []
+    monkeypatch.setattr("relaxwl.datasets.smiles.map_processes", lambda f, items, n: asked.append(n) or f(items))
+    (tmp_path / "a.csv").write_text("smiles\nCCO\nC\n")
+    assert opened(tmp_path / "a.csv", jobs=3).readable.tolist() == [0, 1]
+    assert asked == [3]
 
 
 def test_standard_input_holds_a_table_or_lines(monkeypatch):
     pytest.importorskip("rdkit")
     for text in ("id,SMILES\nx,CCO\ny,C\n", "id\tsmiles\nx\tCCO\ny\tC\n", "CCO x\nC y\n"):
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
-        source = open_source("-", QUIET)
+        source = opened("-")
         assert source.name == "standard input"
         assert source.graphs.sources == ("CCO", "C")
         assert source.graphs.names == ("x", "y")

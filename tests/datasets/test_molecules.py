@@ -32,7 +32,7 @@ def test_tables_are_read_with_their_targets(tmp_path):
         ("smiles,y\nC,1\nCC\n", "line 3: 1 fields, but the header has 2"),
         ("smiles,y\nC,1\nCC,high\n", "line 3, column 'y': 'high' is not a finite number"),
         ('smiles,y\n"C,1\n', "line 2: unexpected end of data"),
-        ("smiles,y\nC,1\nC(,1\n", r"line 3, column 'smiles': 'C\(': this is no SMILES"),
+        ("smiles,y\nC,1\nC(,1\n", r"line 3, column 'smiles': 'C\(': not a valid SMILES string"),
     ],
 )
 def test_errors_of_tables_name_file_and_line(tmp_path, content, message):
@@ -141,7 +141,12 @@ def test_standardized_molecules_are_neutral_and_whole(tmp_path):
 
 def test_a_table_is_printed_in_one_line(tmp_path):
     file = _written(tmp_path / "many.csv", "id,smiles\n" + "".join(f"{n},C\n" for n in range(300)))
-    assert repr(read_molecules(file)) == "MoleculeTable(many: 300 molecules; columns id, smiles)"
+    table = read_molecules(file)
+    assert repr(table) == "MoleculeTable(many: 300 molecules; columns id, smiles)"
+    assert table._repr_html_().count("<tr>") == 6
+    file.write_text("SMILES,Compound ID,valid\nCCO,ethanol,1\n")
+    assert read_molecules(file).names == ["ethanol"]
+    assert list(read_molecules(file, target="all").y) == ["valid"]
 
 
 def _written(path, text):

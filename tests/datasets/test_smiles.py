@@ -45,6 +45,17 @@ def test_labels_say_what_was_asked_for(smiles, options, labels):
     assert graph.node_labels == labels
 
 
+def test_standardized_molecules_keep_the_given_texts_as_names():
+    texts = ["CC(=O)[O-].[Na+]", "CCO", "C("]
+    with pytest.warns(UserWarning, match="1 of 3"):
+        graphs = from_smiles(texts, standardize=True, stereo=True, errors="nan", n_jobs=2)
+    assert graphs.sources == ("CC(=O)O", "CCO", None)
+    assert graphs.names == tuple(texts)
+    assert graphs[:2] == from_smiles(["CC(=O)O", "CCO"], stereo=True)
+    with pytest.raises(ValueError, match="standardize must be"):
+        from_smiles(texts, standardize="yes")
+
+
 def test_double_bonds_tell_sides_apart_when_asked_to():
     graphs = from_smiles(["C/C=C/C", r"C/C=C\C"], stereo=True)
     assert [graph.edge_labels[1] for graph in graphs] == ["double E", "double Z"]
@@ -56,7 +67,7 @@ def test_double_bonds_tell_sides_apart_when_asked_to():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("C(", "this is no SMILES"),
+        ("C(", "not a valid SMILES string"),
         ("CN(C)(C)(C)C", "Explicit valence"),
         ("", "empty"),
         (None, "missing; errors='skip'"),

@@ -80,6 +80,7 @@ def test_results_are_a_sequence():
     assert isinstance(results[:3], Results)
     assert results[0] == described("EGO-1", 0.1)
     assert repr(results) == "Results(2 data sets, 3 kernels, 13 folds)"
+    assert results._repr_html_().count("<table>") == len(list(results.split()))
     assert "R-WL*" in str(results)
 
 

@@ -38,6 +38,14 @@ from relaxwl.evaluation.selection import (
 from relaxwl.graphs import GraphCollection
 
 
+def test_names_of_kernels_may_be_given_names_of_their_own(toy):
+    (entry,) = resolve({"mine": "wl"})
+    assert (entry.name, entry.title) == ("mine", "mine")
+    assert identity(entry) == identity(resolve("wl")[0])
+    results = cross_validate({"mine": "wl", "counts": "ve-hist"}, *toy, **QUICK)
+    assert results.kernels == ["mine", "counts"]
+
+
 def test_of_equal_variants_the_first_wins():
     gram = np.diag(np.ones(12)) + np.equal.outer(np.arange(12) % 2, np.arange(12) % 2)
     y = np.arange(12) % 2

@@ -76,6 +76,15 @@ def test_sizes_and_repr():
     assert repr(graphs[0]) == "Graph(3 nodes, 2 edges)"
 
 
+def test_notebooks_show_the_first_graphs():
+    graphs = GraphCollection.from_edges([(2, [(0, 1)], ["a<b", "c"])] * 10).with_names([f"g{i}" for i in range(10)])
+    page = graphs._repr_html_()
+    assert page.count("<tr>") == 9
+    assert '<tr><th scope="row">g0</th><td>2</td><td>1</td><td>a&lt;b, c</td></tr>' in page
+    assert "2 more graphs" in page
+    assert "node labels</th>" not in GraphCollection.from_edges([(1, [])])._repr_html_()
+
+
 def test_repr_names_all_that_is_carried():
     builder = CollectionBuilder()
     columns = {

@@ -30,7 +30,7 @@ def journey(folder):
     (folder / "new.csv").write_text("id,SMILES\npentanol-2,CCCC(C)O\nsalt,CCCCC(=O)[O-].[K+]\nbad,C(C\n")
     refused = relaxwl(folder, "predict", "model.rwl", "new.csv", "-o", "out.csv", code=2)[1]
     assert "new.csv, line 4" in refused
-    assert "this is no SMILES" in refused
+    assert "not a valid SMILES string" in refused
     assert not (folder / "out.csv").exists()
 
     ask = (

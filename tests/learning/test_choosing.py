@@ -12,6 +12,7 @@ from relaxwl.learning.choosing import (
     decision_table,
     fit_slope,
     inner_folds,
+    plain_folds,
     score_kernel,
 )
 from relaxwl.learning.scoring import get_score
@@ -31,6 +32,22 @@ def test_folds_hold_out_each_example_of_common_classes_equally_often():
     assert all(18 in train and not set(train) & set(test) for train, test in folds)
     assert inner_folds(np.array([0, 1]), 0) == []
     assert len(inner_folds(np.arange(5000) % 2, 0)) == 3
+
+
+def test_folds_keep_groups_together():
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(30, size=60), rng.integers(3, size=60)
+    for folds in (inner_folds(y, 0, groups=groups), plain_folds(60, 0, 5, groups)):
+        assert folds
+        for train, test in folds:
+            assert not set(groups[train]) & set(groups[test])
+            assert sorted([*train, *test]) == list(range(60))
+    alone = np.arange(60)
+    for own, plain in (
+        (inner_folds(y, 0, groups=alone), inner_folds(y, 0)),
+        (plain_folds(60, 0, 5, alone), plain_folds(60, 0, 5)),
+    ):
+        assert [test.tolist() for _, test in own] == [test.tolist() for _, test in plain]
 
 
 def test_the_first_keeps_its_place_unless_another_is_clearly_better():

@@ -326,7 +326,10 @@ CONSUMERS: dict[str, Consumer] = {
         command("explain DATA -o OUT.html --depth 1", molecules=True), *SMALL_SETS, "unreadable"
     ),
     "relaxwl fit": consumer(
-        command("fit DATA -o OUT.rwl --effort quick && predict OUT.rwl DATA -o OUT.csv", molecules=True),
+        command(
+            "fit DATA -o OUT.rwl --effort quick && predict OUT.rwl DATA -o OUT.csv && neighbors OUT.rwl DATA -k 2",
+            molecules=True,
+        ),
         *SMALL_SETS,
         "unreadable",
     ),

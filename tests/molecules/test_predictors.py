@@ -128,6 +128,21 @@ def test_salts_copies_and_stereochemistry():
     assert stereo.score(handed, [0] * 5 + [1] * 5) == 1
 
 
+def test_copies_are_left_out_of_fits_together(monkeypatch):
+    # Every target is noise that copies share: a model that is scored on copies of what it knows seems to be right.
+    smiles = ["C" * n + head for n in range(1, 11) for head in ("", "O", "N", "Cl")] * 2
+    y = np.tile(np.random.default_rng(0).normal(size=40), 2)
+    process = MoleculeRegressor(views=["wl"], random_state=0).fit(smiles, y)
+    assert process.report_.score > 0.8 * y.std()
+    monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 10)
+    linear = MoleculeRegressor(views=["wl"], random_state=0).fit(smiles, y)
+    assert linear.report_.score > 0.8 * y.std()
+    classifier = MoleculeClassifier(views=["wl"], random_state=0).fit(smiles, y > 0)
+    assert classifier.report_.score < 0.7
+    kept = MoleculeRegressor(views=["wl"], calibration="split", random_state=0).fit(smiles, y)
+    assert (kept._copies[:, None] == kept._copies).sum() == 2 * len(kept._copies)  # no copy was set aside alone
+
+
 def test_descriptors_that_carry_a_prediction_are_named(fitted):
     (found,) = fitted.explain(["CCCCO"])
     effects = [abs(one.effect) for one in found.columns(1000)]

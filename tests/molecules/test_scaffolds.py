@@ -14,8 +14,8 @@ def test_side_chains_do_not_count_but_rings_and_what_joins_them_do():
     assert scaffolds(RINGS).tolist() == [0, 1, 0, 2, 1]
 
 
-def test_molecules_without_rings_stand_alone():
-    assert scaffolds(["CCO", "c1ccccc1", "CCO", "c1ccccc1"]).tolist() == [0, 1, 2, 1]
+def test_molecules_without_rings_stand_alone_with_their_copies():
+    assert scaffolds(["CCO", "c1ccccc1", "OCC", "CCN", "c1ccccc1"]).tolist() == [0, 1, 0, 2, 1]
 
 
 def test_texts_molecules_and_collections_agree():

@@ -20,7 +20,7 @@ def test_the_page_says_what_there_is():
     page = render_effects([FOUND], report=REPORT, novelty=[1.2], truth=["bad"])
     assert "Graph 0: class good &amp; new, decision 0.5 (known: bad); novelty 1.20, so this is a guess" in page
     assert "80.0 %" in page
-    assert "60.0 %</strong>largest class <span>chance level" in page
+    assert "60.0 %</strong>largest class <span>baseline" in page
     assert "do not add up" in page
     assert "&lt;C&gt;" in page
     assert "<C>" not in page

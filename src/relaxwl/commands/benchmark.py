@@ -3,7 +3,6 @@
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,9 @@ import numpy as np
 from relaxwl._registry import estimator_names
 from relaxwl._storage import atomic_write, check_writable
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import (
-    Columns,
-    MoleculeSource,
-    Source,
-    check_source,
-    is_table,
-    open_source,
-    whole_numbers,
-)
+from relaxwl.commands.sources import Source, check_source, is_table, open_source, whole_numbers
 from relaxwl.evaluation import Results, ResultStore, cross_validate, results_table, runtime_table
 from relaxwl.evaluation.folds import DEFAULT_C
-from relaxwl.evaluation.records import Cell
 from relaxwl.evaluation.selection import is_kernel, resolve
 from relaxwl.evaluation.tables import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.learning.scoring import get_score
@@ -40,7 +30,11 @@ def run(arguments: Namespace, console: Console) -> None:
     for name in (RESULTS_FILE, *(f"results.{suffix}" for _, suffix in TABLES)):
         if folder.is_dir():
             check_writable(folder / name)
-    _note_known(folder / RESULTS_FILE, console)
+    known = ResultStore(folder / RESULTS_FILE).load() if (folder / RESULTS_FILE).is_file() else ()
+    if len(known):
+        console.note(
+            f"{folder / RESULTS_FILE} holds {len(known)} records; what fits these settings is not computed again"
+        )
     records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)
     reference = PAPER_ACCURACIES if arguments.paper else None
@@ -53,24 +47,31 @@ def run(arguments: Namespace, console: Console) -> None:
     console.result(
         f"{table.render(arguments.format)}\n\n{runtime_table(results).render(arguments.format)}",
         [
-            _as_json(results.cell(dataset, kernel, arguments.scoring))
+            {
+                # Null where there is no number, because the kernel was given up.
+                "dataset": cell.dataset,
+                "kernel": cell.kernel,
+                "metric": cell.metric,
+                "mean": cell.mean if cell.finished else None,
+                "std": cell.std if cell.finished and cell.has_spread else None,
+                "accuracies": cell.accuracies,
+                "given_up": cell.given_up or None,
+            }
             for dataset in results.datasets
-            for kernel in results.kernels
+            for cell in (results.cell(dataset, kernel, arguments.scoring) for kernel in results.kernels)
         ],
     )
     console.note(f"records and tables are in {folder}; a page with plots: relaxwl report {folder} -o report.html")
 
 
-def _note_known(path: Path, console: Console) -> None:
-    known = ResultStore(path).load() if path.is_file() else ()
-    if len(known):
-        console.note(f"{path} holds {len(known)} records; what fits these settings is not computed again")
-
-
 def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> list[Any]:
     """Evaluate kernels on one data set, target by target; there is no folder before there is something to evaluate."""
-    source = open_source(name, console, arguments.seed, Columns.of(arguments), several=True)
-    splits = _splits(arguments.splits, source)
+    source = open_source(name, arguments, console, several=True)
+    splits = arguments.splits
+    if splits is not None and Path(splits).is_dir():
+        splits = str(Path(splits) / f"{source.name}.json")
+        if not Path(splits).is_file():
+            raise UserError(f"--splits {arguments.splits}: there is no file {Path(splits).name} in this folder")
     if source.several is not None and splits is not None and ":" not in splits:
         raise UserError(f"--splits {splits}: folds of a file are for one target; use random:N or scaffold:N")
     parts: list[tuple[Source, Any]] = [] if source.several else [(source, slice(None))]
@@ -80,82 +81,35 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
         part = Source(f"{source.name}: {target}", source.graphs[rows], y.astype(str) if y.dtype.kind == "O" else y)
         parts.append((part, rows))
     for part, _ in parts:  # what cannot be evaluated is refused before anything is
-        part.require_numbers() if arguments.task == "regression" else part.require_classes()
-    scaffolds = _scaffolds(splits, source)
-    console.note(f"{source.name}: {source.graphs!r}")
+        part.require_targets(arguments.task)
+    scaffolds = source.groups("scaffold") if splits is not None and splits.startswith("scaffold:") else None
+    console.note(str(source))
     folder.mkdir(parents=True, exist_ok=True)
-    return [
-        record
-        for part, rows in parts
-        for record in _cross_validated(part, kernels, splits, scaffolds, rows, folder, arguments, console)
-    ]
-
-
-def _cross_validated(
-    source: Source,
-    kernels: list[str],
-    splits: str | None,
-    scaffolds: Any,
-    rows: Any,
-    folder: Path,
-    arguments: Namespace,
-    console: Console,
-) -> Results:
-    """Evaluate kernels on one target; ``rows`` of the data set have it."""
-    with console.bar(source.name):
-        return cross_validate(
-            kernels,
-            source.graphs,
-            source.y,
-            protocol=arguments.protocol,
-            task=arguments.task,
-            splits=splits,
-            groups=None if scaffolds is None else scaffolds[rows],
-            solver=arguments.solver,
-            n_folds=arguments.folds,
-            n_repeats=arguments.repeats,
-            inner_folds=arguments.inner_folds,
-            C=arguments.C or DEFAULT_C,
-            depths=arguments.depths,
-            n_jobs=arguments.jobs,
-            random_state=arguments.seed,
-            time_limit=arguments.time_limit,
-            store=ResultStore(folder / RESULTS_FILE),
-            dataset=source.name,
-            verbose=console.verbose,
-        )
-
-
-def _splits(given: str | None, source: Source) -> str | None:
-    """Return the folds of a data set: those given, or from a folder those in the file of its name."""
-    if given is None or not Path(given).is_dir():
-        return given
-    path = Path(given) / f"{source.name}.json"
-    if not path.is_file():
-        raise UserError(f"--splits {given}: there is no file {path.name} in this folder")
-    return str(path)
-
-
-def _scaffolds(splits: str | None, source: Source) -> Any:
-    """Return the groups that a scaffold split keeps together."""
-    if splits is None or not splits.startswith("scaffold:"):
-        return None
-    if not isinstance(source, MoleculeSource):
-        raise UserError(f"--splits {splits}: {source.name} is no table of molecules (.csv), so it has no scaffolds")
-    return source.scaffolds
-
-
-def _as_json(cell: Cell) -> dict[str, Any]:
-    """Return a cell as JSON has it: null where there is no number, because the kernel was given up."""
-    return {
-        "dataset": cell.dataset,
-        "kernel": cell.kernel,
-        "metric": cell.metric,
-        "mean": cell.mean if cell.finished else None,
-        "std": cell.std if cell.finished and cell.has_spread else None,
-        "accuracies": cell.accuracies,
-        "given_up": cell.given_up or None,
-    }
+    records: list[Any] = []
+    for part, rows in parts:
+        with console.bar(part.name):
+            records += cross_validate(
+                kernels,
+                part.graphs,
+                part.y,
+                protocol=arguments.protocol,
+                task=arguments.task,
+                splits=splits,
+                groups=None if scaffolds is None else scaffolds[rows],
+                solver=arguments.solver,
+                n_folds=arguments.folds,
+                n_repeats=arguments.repeats,
+                inner_folds=arguments.inner_folds,
+                C=arguments.C or DEFAULT_C,
+                depths=arguments.depths,
+                n_jobs=arguments.jobs,
+                random_state=arguments.seed,
+                time_limit=arguments.time_limit,
+                store=ResultStore(folder / RESULTS_FILE),
+                dataset=part.name,
+                verbose=console.verbose,
+            )
+    return records
 
 
 def run_report(arguments: Namespace, console: Console) -> None:
@@ -167,7 +121,12 @@ def run_report(arguments: Namespace, console: Console) -> None:
     if not path.is_file():
         raise UserError(f"{path}: there are no results; 'relaxwl benchmark … --out DIR' makes them")
     output = Path(arguments.output)
-    explorer = None if arguments.explorer is None else _link(arguments.explorer, output.parent)
+    explorer = arguments.explorer
+    # The address of the explorer page as seen from the report.
+    if explorer and not explorer.startswith(("http://", "https://")) and not (output.parent / explorer).is_file():
+        if not Path(explorer).is_file():
+            raise UserError(f"--explorer {explorer}: there is no such page; 'relaxwl explain … -o {explorer}' makes it")
+        explorer = Path(os.path.relpath(explorer, output.parent)).as_posix()
     results = ResultStore(path).load()
     if not results.datasets:
         raise UserError(f"{path} holds no results; 'relaxwl benchmark … --out DIR' makes them")
@@ -176,21 +135,17 @@ def run_report(arguments: Namespace, console: Console) -> None:
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
 
 
-def _link(explorer: str, folder: Path) -> str:
-    """Return the address of the explorer page as seen from a page in ``folder``."""
-    if explorer.startswith(("http://", "https://")) or (folder / explorer).is_file():
-        return explorer
-    if Path(explorer).is_file():
-        return Path(os.path.relpath(explorer, folder)).as_posix()
-    raise UserError(f"--explorer {explorer}: there is no such page; 'relaxwl explain … -o {explorer}' makes it")
-
-
 def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]:
     """Return the data sets and kernels to evaluate; what makes no sense is refused before anything is loaded."""
     datasets, kernels = list(arguments.dataset), arguments.kernels
     if arguments.paper:
-        datasets = datasets or _available(PAPER_DATASETS, Path(arguments.data), console)
-        kernels = kernels or list(PAPER_ACCURACIES)
+        folder, kernels = Path(arguments.data), kernels or list(PAPER_ACCURACIES)
+        paths = {
+            name: [path for path in (folder / f"{name}.zip", folder / name) if path.exists()] for name in PAPER_DATASETS
+        }
+        for name in [] if datasets else [name for name, found in paths.items() if not found]:
+            console.note(f"{name} is not in {folder}: left out")
+        datasets = datasets or [str(found[0]) for found in paths.values() if found]
     are_molecules, by_rank = all(map(is_table, datasets)), arguments.scoring not in (None, "accuracy", "mcc")
     if kernels is None and arguments.task == "classification" and not are_molecules and not by_rank:
         kernels = ["ve-hist", "wl", "wwl", "rwl-star"]
@@ -222,15 +177,3 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
                 "auto, molecules or stats-rf"
             )
     return datasets, kernels
-
-
-def _available(names: Iterable[str], folder: Path, console: Console) -> list[str]:
-    """Return the paper's data sets that are there, as paths."""
-    found = []
-    for name in names:
-        path = next((path for path in (folder / f"{name}.zip", folder / name) if path.exists()), None)
-        if path is None:
-            console.note(f"{name} is not in {folder}: left out")
-        else:
-            found.append(str(path))
-    return found

@@ -45,34 +45,13 @@ def error_text(error: BaseException) -> str:
 
 
 # Parameters of the library, and the options that set them.
-OPTIONS = {
-    "max_depth": "--depth",
-    "n_partitions": "--partitions",
-    "n_clusters": "--clusters",
-    "similarity": "--similarity",
-    "normalize": "--normalize",
-    "edge_labels": "--edge-labels",
-    "n_jobs": "--jobs",
-    "n_folds": "--folds",
-    "inner_folds": "--inner-folds",
-    "time_limit": "--time-limit",
-    "node_label": "--node-label",
-    "edge_label": "--edge-label",
-    "node_attributes": "--node-attributes",
-    "edge_attributes": "--edge-attributes",
-    "max_atoms": "--max-atoms",
-    "missing": "--missing",
-    "labels": "--labels",
-    "smiles": "--smiles",
-    "target": "--target",
-    "name": "--name",
-    "errors": "--errors",
-    "directed": "--directed",
-    "scoring": "--scoring",
-    "standardize": "--standardize",
-    "skip_targets": "--skip-targets",
-    "coverage": "--coverage",
-}
+SAME = (
+    "similarity normalize edge_labels inner_folds time_limit node_label edge_label node_attributes edge_attributes "
+    "max_atoms missing labels smiles target name errors directed scoring standardize stereo skip_targets coverage"
+)
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME.split()}
+OPTIONS |= {"max_depth": "--depth", "n_folds": "--folds", "n_jobs": "--jobs"}
+OPTIONS |= {f"n_{name}": f"--{name}" for name in ("partitions", "clusters")}
 
 
 def in_options(text: str) -> str:
@@ -86,11 +65,7 @@ def in_options(text: str) -> str:
     text = re.sub(r"_attributes=\[\]", "_attributes=''", text)
     # An underscore marks a parameter; plain words such as "normalize" may be English, unless a value follows.
     names = "|".join(name if "_" in name else f"{name}(?==)" for name in OPTIONS)
-    return re.sub(rf"(?<![\w.-])(?:{names})(?!\w)=?", lambda found: _option(found[0]), text)
-
-
-def _option(parameter: str) -> str:
-    return OPTIONS[parameter.removesuffix("=")] + " " * parameter.endswith("=")
+    return re.sub(rf"(?<![\w.-])({names})(?!\w)(=?)", lambda found: OPTIONS[found[1]] + " " * len(found[2]), text)
 
 
 def write_any_text() -> None:

@@ -3,35 +3,21 @@
 from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Columns, open_source
+from relaxwl.commands.sources import open_source
 from relaxwl.datasets import write_parquet, write_tu
 from relaxwl.datasets.fetch import cache_directory, download_tu
 from relaxwl.evaluation.statistics import accuracy_bound, describe_dataset, indistinguishable_graphs
 from relaxwl.evaluation.tables import dataset_table
-from relaxwl.graphs import GraphCollection
 
 # A few of the many data sets of the TU collection, as a start.
 WELL_KNOWN = [
-    "MUTAG",
-    "PTC_MR",
-    "NCI1",
-    "PROTEINS",
-    "BZR",
-    "COX2",
-    "DD",
-    "ENZYMES",
-    "IMDB-BINARY",
-    "IMDB-MULTI",
-    "REDDIT-BINARY",
-    "REDDIT-MULTI-5K",
-    "COLLAB",
-]
+    "MUTAG", "PTC_MR", "NCI1", "PROTEINS", "BZR", "COX2", "DD", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI",
+    "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB",
+]  # fmt: skip
 
 
 def run_list(arguments: Namespace, console: Console) -> None:
@@ -52,34 +38,25 @@ def run_list(arguments: Namespace, console: Console) -> None:
 
 
 def run_stats(arguments: Namespace, console: Console) -> None:
-    """Describe data sets in a table."""
-    records, twins = [], []
+    """Describe data sets in a table, and say how many graphs no refinement tells from some other."""
+    records, lines, data = [], [""], []
     for name in arguments.dataset:
-        source = open_source(name, console, arguments.seed, Columns.of(arguments))
-        classes = [0] * len(source.graphs) if source.y is None else source.y.tolist()
-        records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
-        twins.append(_twins(source.graphs, source.y, arguments.jobs))
-    table = dataset_table(records)
-    lines = [_twins_text(record.name, *found) for record, found in zip(records, twins, strict=True)]
-    fields = [{"wl_twins": number, "accuracy_bound": bound} for number, bound in twins]
-    text = table.render(arguments.format)
-    if arguments.format == "text":
-        text = "\n".join([text, "", *lines])
-    console.result(text, [{**asdict(record), **found} for record, found in zip(records, fields, strict=True)])
-
-
-def _twins(graphs: GraphCollection, y: NDArray[Any] | None, n_jobs: int | None) -> tuple[int, float | None]:
-    """Return how many graphs no refinement tells from some other, and the accuracy that this leaves possible."""
-    groups = indistinguishable_graphs(graphs, n_jobs)
-    has_classes = y is not None and y.ndim == 1 and y.dtype.kind in "iuU"
-    bound = accuracy_bound(groups, y.tolist()) if has_classes and y is not None else None
-    sizes = np.bincount(groups)
-    return int(sizes[sizes > 1].sum()), bound
-
-
-def _twins_text(name: str, number: int, bound: float | None) -> str:
-    text = f"{name}: {number} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
-    return text if bound is None else f"{text}; without edge labels, accuracy is at most {bound:.1%}"
+        source = open_source(name, arguments, console)
+        graphs, y = source.graphs, source.y
+        records.append(
+            describe_dataset(source.name, graphs, [0] * len(graphs) if y is None else y.tolist(), n_jobs=arguments.jobs)
+        )
+        groups = indistinguishable_graphs(graphs, arguments.jobs)
+        has_classes = y is not None and y.ndim == 1 and y.dtype.kind in "iuU"
+        bound = accuracy_bound(groups, y.tolist()) if has_classes and y is not None else None
+        sizes = np.bincount(groups)
+        n_twins = int(sizes[sizes > 1].sum())
+        text = f"{source.name}: {n_twins} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
+        more = "" if bound is None else f"; without edge labels, accuracy is at most {bound:.1%}"
+        lines.append(text + more)
+        data.append({**asdict(records[-1]), "wl_twins": n_twins, "accuracy_bound": bound})
+    text = dataset_table(records).render(arguments.format)
+    console.result("\n".join([text, *lines]) if arguments.format == "text" else text, data)
 
 
 def run_convert(arguments: Namespace, console: Console) -> None:
@@ -87,7 +64,7 @@ def run_convert(arguments: Namespace, console: Console) -> None:
     ending = Path(arguments.output).suffix
     if ending not in (".parquet", ".zip", ""):
         raise UserError(f"{arguments.output}: the target must end in .parquet or .zip, or be a new folder")
-    source = open_source(arguments.source, console, arguments.seed, Columns.of(arguments))
+    source = open_source(arguments.source, arguments, console)
     write = write_parquet if ending == ".parquet" else write_tu
     write(arguments.output, source.graphs, source.y)
     console.result(f"{arguments.output}: {source.graphs}", {"path": arguments.output, "n_graphs": len(source.graphs)})

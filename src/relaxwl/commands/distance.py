@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Columns, Source, open_source
+from relaxwl.commands.sources import Source, open_source
 from relaxwl.costs.codebook import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
@@ -15,12 +15,13 @@ MAX_SCRIPT_SIZE = 2000
 
 def run(arguments: Namespace, console: Console) -> None:
     """Print the distance between two unfolding trees and the edit script."""
-    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
+    source = open_source(arguments.dataset, arguments, console)
     a, b = (_tree(source, text, arguments) for text in arguments.nodes)
     distance = tree_edit_distance(a, b)
     data = {"dataset": source.name, "depth": arguments.depth, "distance": distance, "sizes": [a.size, b.size]}
     lines = [f"tree edit distance at depth {arguments.depth}: {cost_text(distance)}"]
-    lines += [f"  {text}: {_shown(tree)}" for text, tree in zip(arguments.nodes, (a, b), strict=True)]
+    for text, tree in zip(arguments.nodes, (a, b), strict=True):
+        lines.append(f"  {text}: {tree if tree.size <= 40 else f'a tree of {tree.size} nodes'}")
     if max(a.size, b.size) <= MAX_SCRIPT_SIZE:
         mapping = tree_edit_mapping(a, b)
         script = mapping.script()
@@ -50,7 +51,3 @@ def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
     if node >= view.n_nodes:
         raise UserError(f"{text}: graph {graph} has {view.n_nodes} nodes, counted from 0")
     return unfolding_tree(view, node, arguments.depth, edge_labels=arguments.edge_labels)
-
-
-def _shown(tree: UnfoldingTree) -> str:
-    return str(tree) if tree.size <= 40 else f"a tree of {tree.size} nodes"

@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from relaxwl.commands.console import Console
-from relaxwl.commands.sources import Columns, open_source
+from relaxwl.commands.sources import open_source
 from relaxwl.explanation import Explanation, explain
 from relaxwl.explanation.explanation import ClusterEvidence
 from relaxwl.kernels import RelaxedWeisfeilerLehman
@@ -12,7 +12,7 @@ from relaxwl.reports.explorer import write_explorer
 
 def run(arguments: Namespace, console: Console) -> None:
     """Fit the relaxed kernel, explain it, and write the explorer page."""
-    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments))
+    source = open_source(arguments.dataset, arguments, console)
     y = source.require_targets()
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,
@@ -22,7 +22,7 @@ def run(arguments: Namespace, console: Console) -> None:
         random_state=arguments.seed,
         verbose=console.verbose,
     )
-    console.note(f"{source.name}: {source.graphs!r}\nclustering neighborhoods up to depth {arguments.depth} …")
+    console.note(f"{source}\nclustering neighborhoods up to depth {arguments.depth} …")
     with console.bar(source.name):
         explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")

@@ -12,11 +12,20 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError, in_options
-from relaxwl.commands.sources import Columns, MoleculeSource, Source, open_source, whole_numbers
+from relaxwl.commands.sources import (
+    SHARDS,
+    MoleculeSource,
+    Source,
+    check_columns,
+    open_source,
+    reading_options,
+    whole_numbers,
+)
 from relaxwl.datasets.molecules import read_targets
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.distributed.shards import MANIFEST, ShardedCollection
 from relaxwl.graphs.arrays import Int64
+from relaxwl.kernels.persistence import read_value
 from relaxwl.learning.scoring import get_score
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
 from relaxwl.predictors import GraphClassifier, GraphRegressor
@@ -34,31 +43,40 @@ N_NEAREST = 3
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:
-    """Fit a classifier or a regressor and save it."""
+    """Fit a classifier or a regressor and save it; of shards, which are read one at a time, a linear model."""
     if Path(arguments.dataset, MANIFEST).exists():
-        _fit_shards(arguments, console)
-        return
-    source = open_source(arguments.dataset, console, arguments.seed, Columns.of(arguments), several=True)
-    task, y = _task(arguments.task, source, arguments.skip_targets, console)
+        reading_options(arguments, SHARDS, arguments.dataset)
+        source, shards = None, ShardedCollection.open(arguments.dataset)
+        if arguments.validate is not None or shards.manifest.target is None:
+            problem = (
+                "has no targets" if arguments.validate is None else "is a folder of shards: --validate needs a table"
+            )
+            raise UserError(f"{arguments.dataset} {problem}")
+        numbers = shards.manifest.target == "f" if arguments.task == "auto" else arguments.task == "regression"
+        task, y = "regression" if numbers else "classification", None
+        of_molecules = isinstance(shards[0], MoleculeCollection)
+    else:
+        source = open_source(arguments.dataset, arguments, console, several=True)
+        task, y = _task(arguments.task, source, arguments.skip_targets, console)
+        of_molecules = isinstance(source, MoleculeSource)
     get_score(arguments.scoring, task)
     options = {"scoring": arguments.scoring, "n_jobs": arguments.jobs, "random_state": arguments.seed}
     options |= {"skip_targets": arguments.skip_targets} if task == "classification" else {}
-    if isinstance(source, MoleculeSource):
-        model = MOLECULES[task](**options, standardize=arguments.standardize, verbose=console.verbose)
-    else:
-        model = GRAPHS[task](
-            effort=arguments.effort, time_limit=arguments.time_limit, **options, verbose=console.verbose
-        )
-    if arguments.validate == "scaffold" and not isinstance(source, MoleculeSource):
-        raise UserError(f"--validate scaffold: {source.name} is no table of molecules, so it has no scaffolds")
-    console.note(f"{source.name}: {source.graphs!r}")
-    with console.bar(source.name):
-        held_out = None if arguments.validate is None else _validated(model, source, y, arguments.validate)
-        model.fit(_objects(model, source), y)
-    model.names_, model.columns_ = source.full_names(), source.columns or None
+    names = ("standardize", "stereo") if of_molecules else ("effort", "time_limit")
+    options |= {name: getattr(arguments, name) for name in names}
+    model = (MOLECULES if of_molecules else GRAPHS)[task](**options, verbose=console.verbose)
+    console.note(f"{arguments.dataset}: {shards!r}" if source is None else str(source))
+    held_out = None
+    with console.bar(arguments.dataset if source is None else source.name):
+        if source is not None and arguments.validate is not None:
+            held_out = _validated(model, source, y, arguments.validate)
+        model.fit(shards if source is None else _objects(model, source), y)
+    if source is not None:
+        model.names_, model.columns_ = source.full_names(), source.columns
     model.set_params(verbose=0).save(arguments.output)
     report = model.report_
-    reports = dict(zip(report.names, report.reports, strict=True)) if source.several is not None else {"": report}
+    several = hasattr(report, "reports")
+    reports = dict(zip(report.names, report.reports, strict=True)) if several else {"": report}
     summary: list[dict[str, Any]] = [
         {
             **({"target": name} if name else {}), "chosen": one.chosen, "metric": one.metric, "score": one.score,
@@ -67,12 +85,12 @@ def run_fit(arguments: Namespace, console: Console) -> None:
         for name, one in reports.items()
     ]  # fmt: skip
     data: dict[str, Any] = {"output": arguments.output, "seconds": report.seconds}
-    data |= summary[0] if source.several is None else {"score": report.score, "targets": summary}
+    data |= {"score": report.score, "targets": summary} if several else summary[0]
     words = [in_options(str(report))]
     if held_out is not None:
         score, n_held_out, how = held_out
         first = next(iter(reports.values()))
-        of = "" if source.several is None else f", mean of {len(reports)} targets"
+        of = f", mean of {len(reports)} targets" if several else ""
         words.append(
             f"held out: {first.metric} {first.number(score).strip()}{of}, of {n_held_out} {model.things} {how} that a "
             f"model fitted without them predicts (the estimate above, {first.validation}: "
@@ -85,7 +103,8 @@ def run_fit(arguments: Namespace, console: Console) -> None:
 
 def _validated(model: Any, source: Source, y: Any, how: str) -> tuple[float, int, str]:
     """Fit on a part and score the rest; return the score, the number of objects held out, and which these are."""
-    n_objects, groups = len(source.graphs), source.groups(how)
+    groups = source.groups(how)
+    n_objects = len(groups)
     if n_objects < 2 * N_PARTS or groups.max() + 1 < N_PARTS:
         raise UserError(f"--validate {how} needs at least {2 * N_PARTS} {model.things}, of {N_PARTS} groups")
     if how == "scaffold":
@@ -112,46 +131,30 @@ def _validated(model: Any, source: Source, y: Any, how: str) -> tuple[float, int
     return float(score), len(held_out), "of other scaffolds" if how == "scaffold" else "chosen at random"
 
 
-def _fit_shards(arguments: Namespace, console: Console) -> None:
-    """Fit a linear model to a folder of shards, which are read one at a time, and save it."""
-    shards = ShardedCollection.open(arguments.dataset)
-    if arguments.validate is not None or shards.manifest.target is None:
-        problem = "has no targets" if arguments.validate is None else "is a folder of shards: --validate needs a table"
-        raise UserError(f"{arguments.dataset} {problem}")
-    is_number = shards.manifest.target == "f" if arguments.task == "auto" else arguments.task == "regression"
-    kinds = MOLECULES if isinstance(shards[0], MoleculeCollection) else GRAPHS
-    options = {"scoring": arguments.scoring, "n_jobs": arguments.jobs, "random_state": arguments.seed}
-    model = kinds["regression" if is_number else "classification"](**options, verbose=console.verbose)
-    console.note(f"{arguments.dataset}: {shards!r}")
-    with console.bar(arguments.dataset):
-        model.fit(shards)
-    model.set_params(verbose=0).save(arguments.output)
-    report = model.report_
-    data = {"output": arguments.output, "seconds": report.seconds, "chosen": report.chosen, "score": report.score}
-    console.result(f"{in_options(str(report))}\nthe model is {arguments.output}", data)
-
-
 def run_predict(arguments: Namespace, console: Console) -> None:
     """Write a table with a row for each graph."""
     model, source = _opened(arguments, console)
-    answers = _answers(model, source, arguments.coverage)
+    answers, names = _answers(model, source, arguments.coverage), source.row_names()
+    columns = list(names.values())
+    n_rows = len(columns[0])
+    for answer in answers.values():  # empty where nothing could be read
+        cells = dict(zip(source.readable.tolist(), answer.tolist(), strict=True))
+        columns.append([cells.get(place, "") for place in range(n_rows)])
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    names = source.row_names()
     table.writerow([*names, *answers])
-    table.writerows(_rows(source, list(answers.values())))
+    table.writerows(zip(*columns, strict=True))
     with atomic_write(arguments.output) as file:
         file.write(text.getvalue().encode())
-    truth = _truth(model, source)
-    summary: dict[str, Any] = {"output": arguments.output, "graphs": len(source.readable)}
-    agreement = _agreement(model, answers, truth, source, summary)
-    n_empty = len(source.graphs) - len(source.readable)
-    empty = f", and {n_empty} without a prediction," if n_empty else ""
-    words = f"{len(source.readable)} predictions{empty} written to {arguments.output}{agreement}"
+    truth, n_read = _truth(model, source), len(source.readable)
+    summary: dict[str, Any] = {"output": arguments.output, "graphs": n_read}
+    empty = f", and {n_rows - n_read} without a prediction," if n_rows > n_read else ""
+    words = f"{n_read} predictions{empty} written to {arguments.output}"
+    words += _agreement(model, answers, truth, source, summary)
     if arguments.page is not None:
         n_shown = _write_page(model, source, truth, arguments.page, arguments.page_graphs)
         summary["page"] = arguments.page
-        words += f"\nwhat the {model.nodes} of {n_shown} {model.things} do to them: {arguments.page}"
+        words += f"\neffects of the {model.nodes} of {n_shown} {model.things} on their predictions: {arguments.page}"
     console.result(words, summary)
 
 
@@ -160,28 +163,29 @@ def run_neighbors(arguments: Namespace, console: Console) -> None:
     model, source = _opened(arguments, console)
     nearest = _nearest(model, _objects(model, source, source.readable), arguments.neighbors)
     called = source.full_names() or range(len(source.graphs))
-    names = [called[place] for place in source.readable.tolist()]
+    found = list(zip([called[place] for place in source.readable.tolist()], nearest, strict=True))
     lines = [
-        line
-        for name, found in zip(names, nearest, strict=True)
-        for line in (str(name), *(f"  {distance:.4f}  {near}" for distance, near in found))
-    ]
-    data = [
-        {"graph": name, "neighbors": [{"name": near, "distance": distance} for distance, near in found]}
-        for name, found in zip(names, nearest, strict=True)
+        line for name, near in found for line in (str(name), *(f"  {distance:.4f}  {one}" for distance, one in near))
     ]
     console.note(f"under each name: distance (1 minus similarity) and name of the nearest training {model.things}")
-    console.result("\n".join(lines), data)
+    console.result(
+        "\n".join(lines),
+        [
+            {"graph": name, "neighbors": [{"name": one, "distance": distance} for distance, one in near]}
+            for name, near in found
+        ],
+    )
 
 
 def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
-    """Return a model and the graphs that it is asked about, read as those of the fit were."""
+    """Return a model and the graphs that it is asked about, read as those of the fit were.
+
+    A table without the column of SMILES is refused before the model is loaded.
+    """
+    check_columns(arguments.dataset, arguments, read_value(arguments.model_file, "columns_"))
     model = load_predictor(arguments.model_file, (*GRAPHS.values(), *MOLECULES.values()))
     model.set_params(n_jobs=arguments.jobs)
-    source = open_source(
-        arguments.dataset, console, arguments.seed, Columns.of(arguments), several=True, remembered=model.columns_
-    )
-    return model, source
+    return model, open_source(arguments.dataset, arguments, console, several=True, remembered=model.columns_)
 
 
 def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_graphs: int) -> int:
@@ -190,7 +194,7 @@ def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_
     graphs = _objects(model, source, places)
     several = len(model.target_names_) > 1
     target = model.report_.names[0] if several else model.target_names_[0]
-    known, title = truth.get(target), f"What {model.nodes} do to predictions: {source.name}"
+    known, title = truth.get(target), f"Effects of {model.nodes} on predictions: {source.name}"
     write_effects(
         model.explain(graphs, target=target),
         path,
@@ -200,7 +204,7 @@ def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_
         truth=None if known is None else known[places].tolist(),
         neighbors=_nearest(model, graphs, N_NEAREST) if hasattr(model, "kernel_weights_") else None,
     )
-    return len(graphs)
+    return len(places)
 
 
 def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float, str]]]:
@@ -218,20 +222,7 @@ def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:
     if isinstance(source, MoleculeSource) and isinstance(model, tuple(MOLECULES.values())):
         molecules = source.table.molecules
         return molecules if places is None else [molecules[place] for place in places.tolist()]
-    if places is None or len(places) == len(source.graphs):
-        return source.graphs
-    return source.graphs[places]
-
-
-def _rows(source: Source, answers: list[Any]) -> list[list[Any]]:
-    """Return a row for each graph: its names and the answers, which are empty where nothing could be read."""
-    place_of = {place: number for number, place in enumerate(source.readable.tolist())}
-    columns = [answer.tolist() for answer in answers]
-    nothing = [""] * len(columns)
-    return [
-        [*names, *(nothing if place not in place_of else [column[place_of[place]] for column in columns])]
-        for place, names in enumerate(zip(*source.row_names().values(), strict=True))
-    ]
+    return source.graphs if places is None or len(places) == len(source.graphs) else source.graphs[places]
 
 
 def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tuple[str, Any]:
@@ -257,32 +248,29 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
                 f"the target {measured[0]!r} holds measured numbers and {texts[0]!r} classes; fit them one after the "
                 "other"
             )
-    if task == "regression" and texts:
-        of = f"the target {texts[0]!r} holds" if texts[0] else f"the targets of {source.name} are"
-        raise UserError(f"{of} no numbers; use --task classification")
-    if task == "classification":
-        for name, column in columns.items():
-            known = whole_numbers(_known(column))
-            classes, counts = np.unique(known.astype(str).astype(object), return_counts=True)
-            if len(classes) < 2 and skip_targets and name:
-                continue
-            rare = classes[counts == 1]
-            if len(classes) < 2 or (len(rare) and len(classes) <= len(known) / 2):
-                which = f"target {name!r}: " if name else ""
-                problem = (
-                    f"all values are {classes[0]!r}, so there is nothing to learn"
-                    if len(classes) < 2
-                    else f"the class {rare[0]!r} occurs once, and a class needs two {source.things} or more; leave the "
-                    "row out or join classes"
-                )
-                more = "; --skip-targets keeps it as a constant" if len(classes) < 2 and name else ""
-                raise UserError(f"{which}{problem}{more}")
-    return task, columns if isinstance(y, dict) else y.astype(np.float64) if task == "regression" else y
+    if task == "regression":
+        if texts:
+            of = f"the target {texts[0]!r} holds" if texts[0] else f"the targets of {source.name} are"
+            raise UserError(f"{of} no numbers; use --task classification")
+        return task, columns if isinstance(y, dict) else y.astype(np.float64)
+    for name, column in columns.items():
+        known, which = whole_numbers(_known(column)), f"target {name!r}: " if name else ""
+        classes, counts = np.unique(known.astype(str).astype(object), return_counts=True)
+        rare = classes[counts == 1]
+        if len(classes) < 2 and not (skip_targets and name):
+            more = "; --skip-targets keeps it as a constant" if name else ""
+            raise UserError(f"{which}all values are {classes[0]!r}, so there is nothing to learn{more}")
+        if len(classes) > 1 and len(rare) and len(classes) <= len(known) / 2:
+            raise UserError(
+                f"{which}the class {rare[0]!r} occurs once, and a class needs two {source.things} or more; leave the "
+                "row out or join classes"
+            )
+    return task, columns if isinstance(y, dict) else y
 
 
 def _known(column: Any) -> Any:
     """Return a target without its gaps."""
-    return column[~np.isnan(column)] if column.dtype.kind == "f" else column[[value is not None for value in column]]
+    return column[[value is not None and value == value for value in column.tolist()]]
 
 
 def _answers(model: Any, source: Source, coverage: float | None) -> dict[str, Any]:
@@ -336,24 +324,19 @@ def _agreement(
     model: Any, answers: dict[str, Any], truth: dict[str, Any], source: Source, summary: dict[str, Any]
 ) -> str:
     """Say how well the predictions fit the known values; of several targets, on average."""
-    found = []
+    found, of_numbers = [], isinstance(model, GraphRegressor)
     for name, known in truth.items():
         predicted = answers["prediction" if len(model.target_names_) == 1 else f"{name}: prediction"]
-        y = known[source.readable]
-        there = np.array([value is not None and value == value for value in y.tolist()], bool)
-        y, predicted = whole_numbers(y[there]), predicted[there]
-        if not len(y):
-            continue
-        if isinstance(model, GraphRegressor):
-            if y.dtype.kind not in "iuf":
-                continue
-            found.append(float(np.sqrt(np.mean((predicted - y) ** 2))))
-        else:
-            found.append(float(np.mean(predicted.astype(str) == y.astype(str))))
+        known = known[source.readable]
+        there = np.array([value is not None and value == value for value in known.tolist()], bool)
+        y, predicted = whole_numbers(known[there]), predicted[there]
+        if len(y) and (not of_numbers or y.dtype.kind in "iuf"):
+            wrong = (predicted - y) ** 2 if of_numbers else predicted.astype(str) == y.astype(str)
+            found.append(float(np.sqrt(wrong.mean()) if of_numbers else wrong.mean()))
     if not found:
         return ""
     of = f" (mean of {len(found)} targets)" if len(found) > 1 else ""
-    score = summary["rmse" if isinstance(model, GraphRegressor) else "accuracy"] = float(np.mean(found))
-    if isinstance(model, GraphRegressor):
+    score = summary["rmse" if of_numbers else "accuracy"] = float(np.mean(found))
+    if of_numbers:
         return f"; root mean squared error {score:.4g}{of}{KNOWN}"
     return f"; {100 * score:.1f} % agree with the classes that the data set has{of}{KNOWN}"

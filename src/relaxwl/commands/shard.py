@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Columns, check_source, open_source
+from relaxwl.commands.sources import check_source, open_source
 from relaxwl.distributed import ShardError, ShardWriter
 
 
@@ -17,7 +17,7 @@ def run(arguments: Namespace, console: Console) -> None:
         if to_skip:
             console.note(f"{arguments.out} has {to_skip:,} graphs of a stopped run: going on behind them")
         for name in arguments.dataset:
-            source = open_source(name, console, arguments.seed, Columns.of(arguments))
+            source = open_source(name, arguments, console)
             skipped = min(to_skip, len(source.graphs))
             to_skip -= skipped
             writer.add(source.graphs[skipped:], None if source.y is None else source.y[skipped:])
@@ -32,10 +32,5 @@ def run(arguments: Namespace, console: Console) -> None:
     parts = shards.manifest.parts
     console.result(
         f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(parts):,} shards: {arguments.out}",
-        {
-            "folder": str(arguments.out),
-            "n_graphs": shards.n_graphs,
-            "n_nodes": shards.n_nodes,
-            "n_shards": len(parts),
-        },
+        {"folder": arguments.out, "n_graphs": shards.n_graphs, "n_nodes": shards.n_nodes, "n_shards": len(parts)},
     )

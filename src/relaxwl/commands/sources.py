@@ -3,7 +3,6 @@
 import re
 import sys
 from argparse import Namespace
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from relaxwl._execution import cached_property
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.datasets.fetch import DownloadError, download_tu
-from relaxwl.datasets.molecules import MoleculeTable, read_columns, read_molecules, read_targets
-from relaxwl.datasets.smiles import MAX_ATOMS, MoleculeCollection
+from relaxwl.datasets.molecules import MoleculeTable, read_columns, read_molecules, read_targets, smiles_column
+from relaxwl.datasets.smiles import MAX_ATOMS
 from relaxwl.datasets.synthetic import EGONET_MODELS
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
@@ -29,39 +28,54 @@ EMBEDDED = re.compile(r"egonets-([1-4])")
 # Endings of tables of molecules, and the name of standard input, which holds one.
 TABLES = (".csv", ".tsv", ".smi", ".sdf")
 STANDARD_INPUT = "-"
-FOLDER, TABLE = "a folder of graph files", "a table of molecules"
+FOLDER, TABLE, TU, SHARDS = "a folder of graph files", "a table of molecules", "a data set in TU layout", "shards"
+# Options that a model of a folder of graph files remembers; of a table of molecules it remembers the columns.
+REMEMBERED = ("node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
+# Kinds of data sets, and the options of reading that apply to them.
+APPLY: dict[str, tuple[str, ...]] = {
+    "embedded networks": (),
+    TABLE: ("smiles", "target", "errors", "name", "max_atoms", "standardize", "stereo"),
+    "a Parquet file": ("labels", *REMEMBERED),
+    FOLDER: ("labels", *REMEMBERED),
+    TU: ("directed",),
+    SHARDS: ("stereo",),
+}
 
 
 class Source:
-    """A data set with its name, graphs and classes."""
+    """A data set with its name, graphs and targets.
+
+    ``y`` holds the targets: one array, or None; ``several`` those of several targets by name, with gaps. ``columns``
+    says how the graphs were read, as a model remembers it.
+    """
 
     # Where its classes or numbers would stand.
     targets_from = "a file NAME_graph_labels.txt, or --labels FILE:COLUMN for named graphs"
     things = "graphs"
+    graphs: Any
 
-    def __init__(self, name: str, graphs: GraphCollection, y: Any) -> None:
+    def __init__(
+        self, name: str, graphs: GraphCollection | None, y: Any, columns: dict[str, Any] | None = None
+    ) -> None:
         self.name = name
-        self.graphs = graphs
-        # The targets: one array, or the arrays of several by their names, with gaps.
-        self.y: NDArray[np.generic] | None = None if isinstance(y, dict) else y
+        if graphs is not None:
+            self.graphs = graphs
+        self.y: NDArray[Any] | None = None if isinstance(y, dict) else y
         self.several: dict[str, NDArray[Any]] | None = y if isinstance(y, dict) else None
-        # The options that say how the graphs were read.
-        self.columns: dict[str, str | list[str]] = {}
+        self.columns = columns
 
-    def require_classes(self) -> NDArray[np.generic]:
-        """Return the classes, or say that there are none."""
-        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "biuU":
-            raise UserError(f"{self.name} has no classes ({self.targets_from}), and this command needs them")
-        return self.y
+    def __str__(self) -> str:
+        return f"{self.name}: {self.graphs!r}"
 
-    def require_targets(self) -> NDArray[np.generic]:
-        """Return the classes, or the numbers where there are numbers."""
-        return self.require_numbers() if self.y is not None and self.y.dtype.kind == "f" else self.require_classes()
-
-    def require_numbers(self) -> NDArray[np.generic]:
-        """Return the numbers that regression predicts, or say that there are none."""
-        if self.y is None or self.y.ndim != 1 or self.y.dtype.kind not in "iuf":
-            raise UserError(f"{self.name} has no number for each graph ({self.targets_from}), and regression needs one")
+    def require_targets(self, task: str | None = None) -> NDArray[Any]:
+        """Return the classes or the numbers, as the task says (by default as they are), or say that there are none."""
+        kind = "f" if self.y is None else self.y.dtype.kind
+        numbers = task == "regression" or (task is None and self.y is not None and kind == "f")
+        if self.y is None or self.y.ndim != 1 or kind not in ("iuf" if numbers else "biufU"):
+            what = "no number for each graph" if numbers else "no classes"
+            raise UserError(f"{self.name} has {what} ({self.targets_from}), and this command needs them")
+        if kind == "f" and not numbers:
+            raise UserError(f"the targets of {self.name} are measured numbers, no classes; try --task regression")
         return self.y
 
     @property
@@ -71,11 +85,14 @@ class Source:
 
     def groups(self, how: str) -> Int64:
         """Return the groups that validation does not split."""
+        if how == "scaffold":
+            raise UserError(f"{self.name} is no table of molecules, so it has no scaffolds")
         return np.arange(len(self.graphs))
 
     def full_names(self) -> tuple[str | None, ...] | None:
         """Return the names by which a model remembers the graphs."""
-        return self.graphs.names
+        names: tuple[str | None, ...] | None = self.graphs.names
+        return names
 
     def row_names(self) -> dict[str, list[Any]]:
         """Return the columns by which a table of answers names the graphs."""
@@ -83,22 +100,23 @@ class Source:
 
 
 class MoleculeSource(Source):
-    """A table of molecules; graphs of rows that could not be read have no nodes."""
+    """A table of molecules; graphs, made when they are asked for, have no nodes where a row could not be read."""
 
     targets_from = "--target COLUMN names the column"
     things = "molecules"
 
-    def __init__(self, table: MoleculeTable, graphs: MoleculeCollection) -> None:
-        super().__init__(table.name, graphs, table.y)
-        self.y = None if self.y is None else whole_numbers(self.y)
-        self.table = table
+    def __init__(self, table: MoleculeTable, options: dict[str, Any], targets: list[str]) -> None:
+        y = table.y if table.y is None or isinstance(table.y, dict) else whole_numbers(table.y)
+        super().__init__(table.name, None, y, {"kind": TABLE, "smiles": table.smiles_column, "target": targets})
+        self.table, self._options = table, options
+
+    def __str__(self) -> str:
+        return repr(self.table)
 
     @cached_property
-    def scaffolds(self) -> Int64:
-        """The Bemis-Murcko scaffold of each molecule."""
-        from relaxwl.molecules import scaffolds  # with all predictors, which other commands do without
-
-        return scaffolds(self.table.molecules)
+    def graphs(self) -> GraphCollection:
+        """The molecules as graphs."""
+        return self.table.graphs(self._options.get("errors", "raise"), stereo=self._options.get("stereo", False))
 
     @property
     def readable(self) -> Int64:
@@ -107,11 +125,9 @@ class MoleculeSource(Source):
 
     def groups(self, how: str) -> Int64:
         """Return the scaffold of each molecule, or a number that copies of a molecule share."""
-        if how == "scaffold":
-            return self.scaffolds
-        from relaxwl.molecules import duplicates
+        from relaxwl.molecules import duplicates, scaffolds  # with all predictors, which other commands do without
 
-        return duplicates(self.table.molecules)
+        return (scaffolds if how == "scaffold" else duplicates)(self.table.molecules)
 
     def full_names(self) -> tuple[str | None, ...] | None:
         """Return the names of the molecules, followed by their SMILES where these are not the names."""
@@ -122,75 +138,31 @@ class MoleculeSource(Source):
         """Return the lines of the file and all its columns."""
         return {"line": self.table.lines, **self.table.columns}
 
-    def require_classes(self) -> NDArray[np.generic]:
-        """Return the classes: texts or whole numbers."""
-        if self.y is not None and self.y.dtype.kind == "f":
-            raise UserError(f"the targets of {self.name} are measured numbers, no classes; try --task regression")
-        return super().require_classes()
+
+def reading_options(
+    arguments: Namespace, kind: str, name: str, remembered: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the options of reading that were given, and those that a model remembers; refuse those of other kinds."""
+    every = dict.fromkeys(key for keys in APPLY.values() for key in keys)
+    given = {key: value for key in every if (value := getattr(arguments, key, None)) not in (None, False)}
+    foreign = next((key for key in given if key not in APPLY[kind]), None)
+    if foreign is not None:
+        useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
+        raise UserError(f"{OPTIONS[foreign]} does not apply to {name}, {kind}; what applies: {useful}")
+    if remembered is None or remembered.get("kind") != kind:
+        return given
+    known = {key: value == "yes" if key == "directed" else value for key, value in remembered.items()}
+    return {**{key: value for key, value in known.items() if key in REMEMBERED}, **given}
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The options that say how graphs are read; None (or False) for those that were not given.
-
-    Which of them apply depends on the data set, see :data:`APPLY`; others are refused by :meth:`check`.
-    """
-
-    smiles: str | None = None
-    target: str | list[str] | None = None
-    errors: str | None = None
-    name: str | None = None
-    max_atoms: int | None = None
-    labels: str | None = None
-    node_label: str | None = None
-    edge_label: str | None = None
-    node_attributes: str | None = None
-    edge_attributes: str | None = None
-    missing: str | None = None
-    directed: bool = False
-    standardize: bool = False
-
-    @classmethod
-    def of(cls, arguments: Namespace) -> "Columns":
-        """Return what the options say."""
-        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
-
-    def check(self, kind: str, name: str, remembered: dict[str, Any] | None = None) -> "Columns":
-        """Refuse options that say nothing about data sets of a kind; take over those that a model remembers."""
-        for field in fields(self):
-            if getattr(self, field.name) not in (None, False) and field.name not in APPLY[kind]:
-                useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
-                raise UserError(f"{OPTIONS[field.name]} does not apply to {name}, {kind}; what applies: {useful}")
-        if remembered is None or remembered.get("kind") != kind:
-            return self
-        taken: Any = {key: value for key, value in remembered.items() if key in REMEMBERED and not getattr(self, key)}
-        taken |= {"directed": True} if "directed" in taken else {}
-        return replace(self, **taken)
-
-    def given_options(self, kind: str) -> dict[str, str | list[str]]:
-        """Return what a model remembers of the options."""
-        given = {key: getattr(self, key) for key in REMEMBERED if getattr(self, key) not in (None, False)}
-        return {"kind": kind, **{key: "yes" if value is True else value for key, value in given.items()}}
-
-    def named(self) -> dict[str, Any]:
-        """Return which labels and attributes to read, as ``as_collection`` and ``read_parquet`` take it."""
-        names = ("node_label", "edge_label", "node_attributes", "edge_attributes")
-        found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        lists = {name: [part.strip() for part in text.split(",") if part.strip()] for name, text in found.items()}
-        return {**lists, "missing": self.missing, "directed": self.directed or None}
-
-
-# Options that a model of a folder of graph files remembers; of a table of molecules it remembers the columns.
-REMEMBERED = ("node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
-_NAMED = ("labels", "node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
-# Kinds of data sets, and the options that apply to them.
-APPLY: dict[str, tuple[str, ...]] = {
-    "embedded networks": (),
-    TABLE: ("smiles", "target", "errors", "name", "max_atoms", "standardize"),
-    "a Parquet file": _NAMED,
-    FOLDER: _NAMED,
-    "a data set in TU layout": ("directed",),
-}
+def _named(options: dict[str, Any]) -> dict[str, Any]:
+    """Return which labels and attributes to read, as ``as_collection`` and ``read_parquet`` take it."""
+    lists = {key: [part.strip() for part in options[key].split(",")] for key in REMEMBERED[:4] if key in options}
+    return {
+        **{key: [part for part in parts if part] for key, parts in lists.items()},
+        "missing": options.get("missing"),
+        "directed": options.get("directed"),
+    }
 
 
 def check_source(name: str) -> None:
@@ -208,11 +180,24 @@ def is_table(name: str) -> bool:
     return name == STANDARD_INPUT or Path(name).suffix.lower() in TABLES
 
 
+def check_columns(name: str, arguments: Namespace, remembered: dict[str, Any] | None) -> None:
+    """Refuse a table that lacks the column of SMILES; its first line alone is read."""
+    check_source(name)
+    if is_table(name) and Path(name).suffix.lower() in (".csv", ".tsv"):
+        with Path(name).open(encoding="utf-8-sig", newline="") as file:
+            _, columns = read_columns([file.readline()], name, Path(name).suffix.lower())
+        smiles_column(columns, _wanted(reading_options(arguments, TABLE, name), remembered), name)
+
+
+def _wanted(options: dict[str, Any], remembered: dict[str, Any] | None) -> list[str]:
+    """Return titles that the column of SMILES may have: that of the option, or that of the model's table."""
+    return [options["smiles"]] if "smiles" in options else [(remembered or {}).get("smiles", "smiles"), "smiles"]
+
+
 def open_source(
     name: str,
+    arguments: Namespace,
     console: Console,
-    seed: int = 0,
-    columns: Columns | None = None,
     *,
     several: bool = False,
     remembered: dict[str, Any] | None = None,
@@ -223,53 +208,47 @@ def open_source(
     ----------
     name : str
         As the user gives it.
+    arguments : Namespace
+        The options of the command: those of reading that do not apply are refused.
     console : Console
         Takes notes.
-    seed : int
-        Seeds the embedded networks.
-    columns : Columns, optional
-        The options that say how graphs are read; those that do not apply are refused.
     several : bool
         Whether the command takes several targets.
     remembered : dict, optional
         The ``columns_`` of a model: what holds where no option says otherwise.
     """
-    source = _open(name, console, seed, columns or Columns(), remembered)
+    source = _open(name, arguments, console, remembered)
     if source.several is not None and not several:
         raise UserError(f"this command takes one target, not {len(source.several)} of {source.name}; name one column")
     return source
 
 
-def _open(name: str, console: Console, seed: int, options: Columns, remembered: dict[str, Any] | None) -> Source:
+def _open(name: str, arguments: Namespace, console: Console, remembered: dict[str, Any] | None) -> Source:
     path, embedded = Path(name), EMBEDDED.fullmatch(name)
     if embedded:
-        options.check("embedded networks", name)
-        graphs, y = make_egonets(200, level=int(embedded[1]), random_state=seed)
+        reading_options(arguments, "embedded networks", name)
+        graphs, y = make_egonets(200, level=int(embedded[1]), random_state=getattr(arguments, "seed", 0))
         return Source(name, graphs, np.array(EGONET_MODELS)[y])
     if is_table(name):
-        options.check(TABLE, name)
-        return _open_table(name, options, console, remembered)
+        return _open_table(name, arguments, console, remembered)
     if not path.exists():
         check_source(name)
-        options.check("a data set in TU layout", name)
+        reading_options(arguments, TU, name)
         console.note(f"{name} is no file or folder here; looking it up in the TU collection and its cache")
         try:
             path = download_tu(name)
         except (DownloadError, ValueError) as error:
             raise UserError(str(error)) from None
-    if path.suffix == ".parquet":
-        options.check("a Parquet file", name)
-        graphs, y = read_parquet(path, **options.named())
-        return Source(path.stem, graphs, y if options.labels is None else _join_labels(options.labels, graphs, name))
-    if graph_files(path):
-        options = options.check(FOLDER, name, remembered)
-        graphs = as_collection(path, **options.named())
-        labels = None if options.labels is None else _join_labels(options.labels, graphs, name)
-        source = Source(path.name, graphs, labels)
-        source.columns = options.given_options(FOLDER)
-        return source
-    options.check("a data set in TU layout", name)
-    data = read_tu(path, directed=options.directed)
+    is_parquet = path.suffix == ".parquet"
+    if is_parquet or graph_files(path):
+        kind = "a Parquet file" if is_parquet else FOLDER
+        options = reading_options(arguments, kind, name, remembered)
+        read: Any = read_parquet if is_parquet else lambda *given, **named: (as_collection(*given, **named), None)
+        found, targets = read(path, **_named(options))
+        targets = _join_labels(options["labels"], found, name) if "labels" in options else targets
+        kept = {key: "yes" if options[key] is True else options[key] for key in REMEMBERED if key in options}
+        return Source(path.stem if is_parquet else path.name, found, targets, {"kind": kind, **kept})
+    data = read_tu(path, directed=reading_options(arguments, TU, name).get("directed", False))
     # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))
@@ -326,32 +305,27 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
     return found if len(found) > 1 else whole_numbers(found[chosen[0]])
 
 
-def _open_table(
-    name: str, options: Columns, console: Console, remembered: dict[str, Any] | None = None
-) -> MoleculeSource:
-    source: Any = sys.stdin if name == STANDARD_INPUT else Path(name)
-    errors = options.errors or "raise"
-    known = remembered or {}
-    target: Any = options.target
+def _open_table(name: str, arguments: Namespace, console: Console, remembered: dict[str, Any] | None) -> MoleculeSource:
+    options = reading_options(arguments, TABLE, name)
+    target = options.get("target")
     if isinstance(target, list) and len(target) == 1:
         (target,) = target
     table = read_molecules(
-        source,
-        options.smiles or [known.get("smiles", "smiles"), "smiles"],
+        sys.stdin if name == STANDARD_INPUT else Path(name),
+        _wanted(options, remembered),
         target,
-        errors=errors,
-        max_atoms=MAX_ATOMS if options.max_atoms is None else options.max_atoms,
-        name=options.name,
-        standardize=options.standardize,
+        errors=options.get("errors", "raise"),
+        max_atoms=options.get("max_atoms", MAX_ATOMS),
+        name=options.get("name"),
+        standardize=options.get("standardize", False),
+        n_jobs=getattr(arguments, "jobs", None),
     )
     if not table.molecules:
         raise UserError(f"{name} holds no molecule that can be read")
-    if isinstance(table.y, dict) and target == "all":
-        console.note(f"--target all: {', '.join(table.y)}")
-    found = MoleculeSource(table, table.graphs(errors))
     targets = list(table.y) if isinstance(table.y, dict) else [] if target is None else [target]
-    found.columns = {"kind": TABLE, "smiles": table.smiles_column, "target": targets}
-    return found
+    if isinstance(table.y, dict) and target == "all":
+        console.note(f"--target all: {', '.join(targets)}")
+    return MoleculeSource(table, options, targets)
 
 
 def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:

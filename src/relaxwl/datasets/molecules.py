@@ -5,9 +5,9 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._progress import html_table
 from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice
 from relaxwl.datasets.smiles import (
@@ -27,12 +28,16 @@ from relaxwl.datasets.smiles import (
     import_rdkit,
     read_smiles,
     shortened,
+    standardized,
+    written,
 )
 
+# Rows that a notebook shows.
+N_SHOWN = 5
 # What to do about a row that cannot be read.
 ADVICE = "errors='skip' leaves such rows out"
-# Columns that name molecules where nobody says which does, whatever their case.
-NAMING = ("name", "id")
+# Columns that name molecules where nobody says which does, whatever their case: name, id, "Compound ID", mol_id.
+NAMING = re.compile(r"(.*[\W_])?(name|id)", re.IGNORECASE)
 # Cells of several targets that say that nothing was measured, whatever their case.
 GAPS = ("", "nan", "na", "n/a", "none", "null")
 
@@ -80,6 +85,11 @@ class MoleculeTable:
         parts += [f"columns {', '.join(self.columns)}"] if self.columns else []
         return f"MoleculeTable({self.name}: {'; '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Show the first rows in a notebook."""
+        rows = zip(self.lines[:N_SHOWN], *self.columns.values(), strict=False)
+        return f"<p>{escape(repr(self))}</p>{html_table(['line', *self.columns], rows)}"
+
     def graphs(self, errors: str, **options: Any) -> MoleculeCollection:
         """Return the molecules as graphs; ``options`` are those of :func:`relaxwl.molecules.from_rdkit`."""
         graphs: MoleculeCollection = collected(
@@ -118,7 +128,8 @@ def load_molecules(
     max_atoms : int or None, default=1000
         Larger molecules count as unreadable; None reads all.
     name : str, optional
-        The column that becomes the ``names`` of the graphs; by default ``name`` or ``id``, else the SMILES.
+        The column that becomes the ``names`` of the graphs; by default the first that is called ``name`` or ``id``,
+        also with words before it (``mol_id``), else the SMILES.
     standardize : bool
         Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`.
     n_jobs : int, optional
@@ -149,9 +160,9 @@ def load_molecules(
     (('ethanol', 'methane'), [-5.0, 2.0])
     """
     # Parts of graphs are sent faster than molecules, but cannot be standardized.
-    reader = partial(read_smiles, n_jobs=n_jobs, style=None if standardize else AtomStyle.of(**options))
+    style = None if standardize else AtomStyle.of(**options)
     settings: Any = {"errors": errors, "max_atoms": max_atoms, "name": name, "standardize": standardize}
-    table = read_molecules(path, smiles, target, **settings, reader=reader)
+    table = read_molecules(path, smiles, target, **settings, n_jobs=n_jobs, style=style)
     return table.graphs(errors, **options), table.y
 
 
@@ -164,7 +175,8 @@ def read_molecules(
     max_atoms: int | None = MAX_ATOMS,
     name: str | None = None,
     standardize: bool = False,
-    reader: Callable[..., list[Any]] = read_smiles,
+    n_jobs: int | None = None,
+    style: AtomStyle | None = None,
 ) -> MoleculeTable:
     r"""Read a table of molecules with its texts and lines.
 
@@ -175,10 +187,10 @@ def read_molecules(
         a SMILES and a name.
     smiles : str or sequence of str
         Name of the column with the SMILES; of several, the first that the table has.
-    target, errors, max_atoms, name, standardize
+    target, errors, max_atoms, name, standardize, n_jobs
         As in :func:`load_molecules`.
-    reader : callable
-        Makes molecules, or the parts of their graphs, of SMILES.
+    style : AtomStyle, optional
+        How molecules are made parts of graphs, which are smaller than molecules.
 
     Returns
     -------
@@ -203,10 +215,11 @@ def read_molecules(
     if stream is None and not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
-    smiles = wanted[-1]
     if path.suffix.lower() == ".sdf":
+        smiles = wanted[-1]
         columns, molecules = _read_sdf(path, errors, max_atoms)
         lines, texts = list(range(1, len(molecules) + 1)), columns["smiles"]
+        molecules = [one if one is None or not standardize else standardized(one) for one in molecules]
     else:
         if stream is not None:
             first = stream.readline()
@@ -217,23 +230,19 @@ def read_molecules(
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 lines, columns = read_columns(file, str(path), path.suffix.lower(), errors)
-        there = {title.lower() for title in columns}
-        smiles = next((one for one in wanted if one.lower() in there), wanted[0])
-        smiles = _column(columns, smiles, str(path), any_case=True)
+        smiles = smiles_column(columns, wanted, str(path))
         texts = columns[smiles]
         try:
-            molecules = reader(texts, errors, lines, max_atoms)
+            molecules = read_smiles(texts, errors, lines, max_atoms, n_jobs, style, standardize)
         except MoleculeError as error:
             place = f"{path}, line {lines[error.index]}, column {smiles!r}"
             raise MoleculeTableError(f"{place}: {shortened(error.text)}: {error.problem}; {ADVICE}") from None
     if name is None:
-        name = next((column for column in columns if column.lower() in NAMING and all(columns[column])), None)
+        name = next((column for column in columns if NAMING.fullmatch(column) and all(columns[column])), None)
     name = None if name is None else _column(columns, name, str(path))
     names = texts if name is None else columns[name]
     if standardize:
-        molecules = [None if molecule is None else standardized(molecule) for molecule in molecules]
-        written = import_rdkit().MolToSmiles
-        texts = ["" if molecule is None else str(written(molecule)) for molecule in molecules]
+        texts = [source or "" for source in written(molecules)]
     if name is not None:
         for molecule, called in zip(molecules, names, strict=True):
             if molecule is not None and not isinstance(molecule, dict):
@@ -258,48 +267,13 @@ def read_molecules(
     return MoleculeTable(path.stem, texts, molecules, y, lines, columns, names, smiles)
 
 
-def standardized(molecule: Any) -> Any:
-    """Return the largest fragment of an RDKit molecule, neutralized, by RDKit's MolStandardize.
-
-    Parameters
-    ----------
-    molecule : rdkit.Chem.Mol
-        The molecule; it is not changed.
-
-    Returns
-    -------
-    rdkit.Chem.Mol
-        The standardized molecule.
-
-    See Also
-    --------
-    load_molecules : Read and standardize molecules with ``standardize=True``.
-
-    Examples
-    --------
-    >>> from rdkit import Chem
-    >>> Chem.MolToSmiles(standardized(Chem.MolFromSmiles("CC(=O)[O-].[Na+]")))
-    'CC(=O)O'
-    """
-    from rdkit import rdBase
-    from rdkit.Chem.MolStandardize import rdMolStandardize
-
-    with rdBase.BlockLogs():
-        largest = rdMolStandardize.LargestFragmentChooser().choose(molecule)
-        found = rdMolStandardize.Uncharger().uncharge(largest)
-    if molecule.HasProp("_Name"):
-        found.SetProp("_Name", molecule.GetProp("_Name"))
-    return found
-
-
 def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None], place: str) -> list[str]:
     """Return the columns of numbers or classes: all but the ``others`` and texts that mostly differ, as names do."""
     found = []
     for title, column in columns.items():
         known = [value for value in column if value.lower() not in GAPS]
         is_text = bool(known) and all(math.isnan(_number(value)) for value in known)
-        names = title in others or title.lower() in NAMING or re.search(r"[\W_]id$", title.lower()) is not None
-        if names or (is_text and 2 * len(set(known)) > len(known)):
+        if title in others or NAMING.fullmatch(title) or (is_text and 2 * len(set(known)) > len(known)):
             continue
         found.append(title)
     if not found:
@@ -314,6 +288,13 @@ def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: b
         problem = f"has the columns {' and '.join(alike)} for" if alike else "has no column"
         raise MoleculeTableError(f"{place} {problem} {name!r}; its columns are {', '.join(columns)}")
     return name if name in columns else alike[0]
+
+
+def smiles_column(columns: dict[str, list[str]], wanted: Sequence[str], place: str) -> str:
+    """Return the title of the column of SMILES: the first of those wanted that is there, whatever its case."""
+    there = {title.lower() for title in columns}
+    name = next((one for one in wanted if one.lower() in there), wanted[0])
+    return _column(columns, name, place, any_case=True)
 
 
 def read_columns(

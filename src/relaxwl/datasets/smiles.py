@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from relaxwl._execution import map_processes
-from relaxwl._validation import check_choice, check_integer
+from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.building import CollectionBuilder, common_names
@@ -169,6 +169,7 @@ def from_smiles(
     hydrogens: bool = False,
     stereo: bool = False,
     isotopes: bool = False,
+    standardize: bool = False,
     errors: str = "raise",
     return_index: bool = False,
     max_atoms: int | None = MAX_ATOMS,
@@ -192,6 +193,9 @@ def from_smiles(
         Whether chirality counts in the labels of atoms and E/Z in those of bonds.
     isotopes : bool
         Whether isotopes count in the labels of atoms.
+    standardize : bool
+        Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`. The
+        collection keeps the SMILES of what it stands for, and the given texts as names.
     errors : {"raise", "skip", "nan"}
         Treatment of a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
         without nodes in its place, so that rows stay in line with other columns. The last two warn, with a count.
@@ -224,9 +228,10 @@ def from_smiles(
     """
     style = AtomStyle.of(atom_labels, bond_labels, hydrogens, stereo, isotopes)
     texts = strings if isinstance(strings, str) else list(strings)
-    read = read_smiles(texts, errors, max_atoms=max_atoms, n_jobs=n_jobs, style=style)
+    wanted = None if standardize else style  # parts of graphs cannot be written as SMILES
+    read = read_smiles(texts, errors, max_atoms=max_atoms, n_jobs=n_jobs, style=wanted, standardize=standardize)
     names = [text if isinstance(text, str) else "" for text in texts]
-    return collected(read, texts, style, errors, return_index, names)
+    return collected(read, written(read) if standardize else texts, style, errors, return_index, names)
 
 
 def from_rdkit(
@@ -287,6 +292,7 @@ def read_smiles(
     max_atoms: int | None = MAX_ATOMS,
     n_jobs: int | None = None,
     style: "AtomStyle | None" = None,
+    standardize: bool = False,
 ) -> list[Any]:
     """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise".
 
@@ -298,15 +304,19 @@ def read_smiles(
         check_integer("max_atoms", max_atoms, least=1)
     if isinstance(strings, str):
         raise TypeError("expected a list of SMILES, not a single text: put it in a list, [smiles]")
+    check_flag("standardize", standardize)
     stop = errors == "raise"
-    found = map_processes(partial(_read, max_atoms=max_atoms, style=style, stop=stop), list(strings), n_jobs)
+    read = partial(_read, max_atoms=max_atoms, style=style, stop=stop, standardize=standardize)
+    found = map_processes(read, list(strings), n_jobs)
     for index, item in enumerate(found):
         if stop and isinstance(item, _Unreadable):
             raise MoleculeError(index, item.text, item.problem)
     return _told(found, errors, None if lines is None else [f"line {line}" for line in lines])
 
 
-def _read(texts: Sequence[Any], max_atoms: int | None, style: "AtomStyle | None", stop: bool) -> list[Any]:
+def _read(
+    texts: Sequence[Any], max_atoms: int | None, style: "AtomStyle | None", stop: bool, standardize: bool
+) -> list[Any]:
     """Return molecules, or the parts of their graphs; with ``stop`` nothing behind what cannot be read."""
     chem = import_rdkit()
     from rdkit import rdBase
@@ -320,8 +330,49 @@ def _read(texts: Sequence[Any], max_atoms: int | None, style: "AtomStyle | None"
                 if stop:
                     break
             else:
+                molecule = standardized(molecule) if standardize else molecule
                 found.append(molecule if style is None else style.parts(molecule))
     return found
+
+
+def standardized(molecule: Any) -> Any:
+    """Return the largest fragment of an RDKit molecule, neutralized, by RDKit's MolStandardize.
+
+    Parameters
+    ----------
+    molecule : rdkit.Chem.Mol
+        The molecule; it is not changed.
+
+    Returns
+    -------
+    rdkit.Chem.Mol
+        The standardized molecule.
+
+    See Also
+    --------
+    load_molecules : Read and standardize molecules with ``standardize=True``.
+
+    Examples
+    --------
+    >>> from rdkit import Chem
+    >>> Chem.MolToSmiles(standardized(Chem.MolFromSmiles("CC(=O)[O-].[Na+]")))
+    'CC(=O)O'
+    """
+    from rdkit import rdBase
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    with rdBase.BlockLogs():
+        largest = rdMolStandardize.LargestFragmentChooser().choose(molecule)
+        found = rdMolStandardize.Uncharger().uncharge(largest)
+    if molecule.HasProp("_Name"):
+        found.SetProp("_Name", molecule.GetProp("_Name"))
+    return found
+
+
+def written(molecules: Iterable[Any]) -> list[str | None]:
+    """Return the canonical SMILES of molecules, None for None."""
+    chem = import_rdkit()
+    return [None if molecule is None else str(chem.MolToSmiles(molecule)) for molecule in molecules]
 
 
 def import_rdkit() -> ModuleType:
@@ -368,7 +419,7 @@ def _chemical_problem(chem: ModuleType, text: str) -> str:
     """Return whether the syntax is wrong, or what RDKit has against the molecule."""
     unchecked = chem.MolFromSmiles(text, sanitize=False)
     if unchecked is None:
-        return "this is no SMILES"
+        return "not a valid SMILES string"
     try:
         chem.SanitizeMol(unchecked)
     except (RuntimeError, ValueError) as error:

@@ -66,6 +66,10 @@ class Results(Sequence[Record]):
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        """Show the tables in a notebook."""
+        return "".join(results_table(part)._repr_html_() for part in self.split())
+
     def table(self, form: str = "text") -> str:
         """Return the accuracies as a table; each run has a table of its own.
 

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
 
     Parameters
     ----------
-    kernels : str, estimator, iterable of these, or mapping from name to estimator
+    kernels : str, estimator, iterable of these, or mapping from name to one of these
         Names are those of ``relaxwl.kernels.registry``. A string may hold several names with commas between them. An
         estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
     depths : tuple of int, optional
@@ -52,7 +52,12 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
     ['shallow']
     """
     if isinstance(kernels, Mapping):
-        entries = [_own(kernel, str(name)) for name, kernel in kernels.items()]
+        entries = [
+            replace(get_estimator(kernel), name=str(name), title=printable(str(name)))
+            if isinstance(kernel, str)
+            else _own(kernel, str(name))
+            for name, kernel in kernels.items()
+        ]
     else:
         if isinstance(kernels, str):
             kernels = [name.strip() for name in kernels.split(",") if name.strip()]

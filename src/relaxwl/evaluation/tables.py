@@ -12,12 +12,13 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
-from relaxwl._progress import duration
+from relaxwl._progress import duration, html_table
 from relaxwl._validation import check_choice
 from relaxwl.evaluation.records import DIGITS, Cell, DatasetRecord, best_cells
 
@@ -90,6 +91,12 @@ class Table:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Show the table in a notebook."""
+        rows = [[cell.text + "*" * cell.bold for cell in row] for row in self.rows]
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p><b>{escape(self.title)}</b></p>{html_table([one.title for one in self.columns], rows)}{notes}"
 
     def to_text(self) -> str:
         """Return aligned plain text; bold cells carry a star."""

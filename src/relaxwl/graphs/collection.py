@@ -9,11 +9,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from relaxwl._progress import html_table
 from relaxwl._validation import check_choice, check_flag, is_integer
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.graphs.building import (
@@ -41,6 +43,9 @@ from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 
 if TYPE_CHECKING:
     import networkx
+
+# Graphs, and labels of each, that a notebook shows.
+N_SHOWN = 8
 
 
 class GraphCollection(Sequence["Graph"]):
@@ -221,6 +226,15 @@ class GraphCollection(Sequence["Graph"]):
         if self.directed:
             parts.append("directed")
         return f"GraphCollection({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Show the first graphs as a table in a notebook."""
+        heads, rows = ["graph", "nodes", "edges", *(["node labels"] if self.node_vocabulary else [])], []
+        for graph, name in zip(self[:N_SHOWN], self.names or range(self.n_graphs), strict=False):
+            labels = sort_labels(graph.node_labels or ())[:N_SHOWN]
+            rows.append([name, graph.n_nodes, graph.n_edges, ", ".join(map(str, labels))][: len(heads)])
+        more = f"<p>{self.n_graphs - N_SHOWN} more graphs</p>" if self.n_graphs > N_SHOWN else ""
+        return f"<p>{escape(repr(self))}</p>{html_table(heads, rows)}{more}"
 
     # --------------------------------------------------------------------------------------------- indexing
 

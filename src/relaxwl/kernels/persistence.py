@@ -107,12 +107,7 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
             raise ModelFileError(f"{path} is damaged or cut off: its content does not match its checksum")
         file.seek(start)
         content = _Unpacked(file, limit, path)
-        n_bytes = int.from_bytes(content.read(8), "little")
-        if n_bytes > MAX_JSON_BYTES:
-            raise ModelFileError(f"{path} holds a text of more than {MAX_JSON_BYTES} bytes")
-        header = json.loads(content.read(n_bytes))
-        if not isinstance(header, dict):
-            raise ModelFileError(f"{path} does not hold a complete model: there is no class")
+        header = _header(content, path)
         arrays = []
         for kind, shape in header["arrays"]:
             if kind not in TYPES and not (isinstance(kind, str) and TEXTS.fullmatch(kind)):
@@ -125,6 +120,27 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
             arrays.append(array.astype(kind[1:]))
         content.end()
     return header, arrays
+
+
+def _header(content: "_Unpacked", path: Path) -> dict[str, Any]:
+    n_bytes = int.from_bytes(content.read(8), "little")
+    if n_bytes > MAX_JSON_BYTES:
+        raise ModelFileError(f"{path} holds a text of more than {MAX_JSON_BYTES} bytes")
+    header = json.loads(content.read(n_bytes))
+    if not isinstance(header, dict):
+        raise ModelFileError(f"{path} does not hold a complete model: there is no class")
+    return header
+
+
+def read_value(path: str | os.PathLike[str], name: str) -> Any:
+    """Return a plain value of a model's state without reading its arrays; None where ``load_model`` would refuse it."""
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(len(MAGIC) + len(b"%d\n" % VERSION) + 65)
+            state = _header(_Unpacked(file, FREE_BYTES, Path(path)), Path(path))["state"]
+        return _ModelReader([], {})._value(state.get(name))
+    except (OSError, *CONTENT_ERRORS):
+        return None
 
 
 def _other(first: bytes) -> str:

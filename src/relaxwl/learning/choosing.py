@@ -54,11 +54,16 @@ class Scores:
     samples: Float64 = field(default_factory=lambda: np.zeros(0), compare=False, repr=False)
 
 
-def inner_folds(y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | None = None) -> Folds:
-    """Return stratified folds, drawn several times where there are few examples.
+def inner_folds(
+    y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | None = None, groups: Int64 | None = None
+) -> Folds:
+    """Return stratified folds, drawn several times where there are few examples; groups stay together.
 
     A class with a single example cannot be held out: its example is in every training part.
     """
+    if groups is not None:
+        firsts = np.unique(groups, return_index=True)[1]
+        return _with_copies(inner_folds(y[firsts], seed, n_folds, repetitions), firsts, groups)
     repeats = repetitions or int(np.clip(round(N_PREDICTIONS / len(y)), 1, MAX_REPETITIONS))
     sizes = np.bincount(y)
     lonely = np.flatnonzero(sizes[y] < n_folds)
@@ -73,10 +78,19 @@ def inner_folds(y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | 
     return folds
 
 
-def plain_folds(n: int, seed: int, n_folds: int) -> Folds:
-    """Return folds for targets that are numbers."""
+def plain_folds(n: int, seed: int, n_folds: int, groups: Int64 | None = None) -> Folds:
+    """Return folds for targets that are numbers; groups stay together."""
+    if groups is not None:
+        firsts = np.unique(groups, return_index=True)[1]
+        return _with_copies(plain_folds(len(firsts), seed, n_folds), firsts, groups) if len(firsts) > 1 else []
     drawn = KFold(min(n_folds, n), shuffle=True, random_state=seed % 2**32)
     return [(train, test) for train, test in drawn.split(np.arange(n))]
+
+
+def _with_copies(folds: Folds, firsts: Int64, groups: Int64) -> Folds:
+    """Return folds of the first example of each group with all examples of the group."""
+    held_out = [np.isin(groups, groups[firsts[test]]) for _, test in folds]
+    return [(np.flatnonzero(~inside), np.flatnonzero(inside)) for inside in held_out]
 
 
 def score_kernel(

@@ -160,14 +160,21 @@ class GaussianProcess:
         variance = np.maximum(prior - explained, 0) + doubt + (self.noise_ if noise else 0)
         return Prediction(self.mean_ + cross @ self.dual_, variance)
 
-    def leave_one_out(self) -> Prediction:
-        """Return what would be predicted for each training example, noise included, from all others.
+    def leave_one_out(self, groups: NDArray[np.int64] | None = None) -> Prediction:
+        """Return what would be predicted for each training example, noise included, from all others (of other groups).
 
         Exact for the weights found, which every example had its part in.
         """
         inverse = lapack.dpotri(self.factor_, lower=1)[0]
         precision = np.diag(inverse)
-        return Prediction(self.mean_ + self._residuals - self.dual_ / precision, 1 / precision)
+        errors, variance = self.dual_ / precision, 1 / precision
+        numbers, sizes = (np.zeros(0), np.zeros(0)) if groups is None else np.unique(groups, return_counts=True)
+        for number in numbers[sizes > 1]:
+            members = np.flatnonzero(groups == number)
+            lower = np.tril(inverse[np.ix_(members, members)])
+            covariance = np.linalg.inv(lower + np.tril(lower, -1).T)
+            errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
+        return Prediction(self.mean_ + self._residuals - errors, variance)
 
     def log_density(self, prediction: Prediction, y: ArrayLike) -> Float64:
         """Return the logarithm of the density that a prediction gives to each true value."""

@@ -80,6 +80,8 @@ class Options:
         2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
     favored : tuple of str
         Averages that replace the first if they are better by half a standard error of the paired difference.
+    groups : int64 array, optional
+        Number of the group of each example: folds keep groups, such as copies of a molecule, together.
     """
 
     score: Score | None = None
@@ -90,6 +92,7 @@ class Options:
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     averages: Mapping[str, Mapping[str, float]] | None = None
     favored: tuple[str, ...] = ()
+    groups: Int64 | None = None
 
     def share(self, part: float) -> float:
         """Return which share of all work is done when a part of what is left for the head is."""
@@ -186,7 +189,7 @@ class KernelSVM(Head):
         """Learn from Gram matrices, class codes from 0 on, and weights of the examples."""
         options = self.options
         averages = options.averages or {"all": dict.fromkeys(blocks, len(blocks))}
-        folds = inner_folds(codes, options.seed)
+        folds = inner_folds(codes, options.seed, groups=options.groups)
         scores: list[Scores] = []
         for place, (name, parts) in enumerate(averages.items() if folds else (), 1):
             if scores and options.deadline.remaining() == 0:
@@ -213,7 +216,7 @@ class KernelSVM(Head):
             return replace(model, support=train[model.support])
 
         n_classes = int(codes.max()) + 1
-        folds = inner_folds(codes, options.seed + 1, CALIBRATION_FOLDS, 1)
+        folds = inner_folds(codes, options.seed + 1, CALIBRATION_FOLDS, 1, options.groups)
         folds = [(train, test) for train, test in folds if len(np.unique(codes[train])) == n_classes]
         self.fold_models = map_chunks(lambda fold: fitted(fold[0]), folds, options.n_jobs)
         tables = [
@@ -279,7 +282,7 @@ class _Processes(Head):
         matrices, names = list(blocks.values()), list(blocks)
         found = [self._fitted(matrices, y) for y in targets]
         n = len(targets[0])
-        folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS) if n > 1 else []
+        folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
         self.fold_duals = np.zeros((len(found), len(folds), n))
         self.fold_means = np.zeros((len(found), len(folds)))
         for number, (process, y) in enumerate(zip(found, targets, strict=True)):
@@ -347,7 +350,7 @@ class ProcessRegressor(_Processes):
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and numbers."""
         self._fit(blocks, [y], weights)
-        left_out = self.processes[0].leave_one_out()
+        left_out = self.processes[0].leave_one_out(self.options.groups)
         self._tried(self.metric(y, left_out.mean))
         means, held_out = self._held_out_means(blocks)
         self.calibration.scores[:] = np.abs(y[held_out] - means[:, 0]) / np.sqrt(left_out.variance[held_out])
@@ -382,7 +385,7 @@ class ProcessClassifier(_Processes):
         n_classes = int(codes.max()) + 1
         targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
         self._fit(blocks, targets, weights)
-        left_out = [process.leave_one_out() for process in self.processes]
+        left_out = [process.leave_one_out(self.options.groups) for process in self.processes]
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
@@ -510,7 +513,7 @@ class LinearClassifier(Linear):
 
     def fit(self, features: csr_array | FeatureRows, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from features, class codes from 0 on, and weights of the examples."""
-        folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1)
+        folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1, self.options.groups)
         self.calibration, held_out = _calibrated(folds, codes)
         n_classes, y = int(codes.max()) + 1, codes[held_out]
         against = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
@@ -564,7 +567,7 @@ class LinearRegressor(Linear):
 
     def fit(self, features: csr_array | FeatureRows, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from features, numbers, and weights of the examples."""
-        folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS)
+        folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS, self.options.groups)
         self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
         # In units of their deviation, so that steps and the end of fitting do not depend on the scale of targets.
         center, spread = float(y.mean()), float(y.std()) or 1.0

@@ -2,10 +2,9 @@
 
 from relaxwl.datasets.molecules import load_molecules as load_molecules
 from relaxwl.datasets.molecules import read_molecules as read_molecules
-from relaxwl.datasets.molecules import standardized
 from relaxwl.datasets.smiles import MoleculeCollection as MoleculeCollection
 from relaxwl.datasets.smiles import MoleculeError as MoleculeError
-from relaxwl.datasets.smiles import from_rdkit, from_smiles
+from relaxwl.datasets.smiles import from_rdkit, from_smiles, standardized
 from relaxwl.drawing import molecule_svg as molecule_svg
 from relaxwl.molecules.descriptors import Descriptors
 from relaxwl.molecules.descriptors import descriptors as descriptors

@@ -8,8 +8,7 @@ import numpy as np
 
 from relaxwl._memory import check_memory
 from relaxwl._validation import ParameterError, check_flag, check_integer
-from relaxwl.datasets.molecules import standardized
-from relaxwl.datasets.smiles import AtomLabels, from_rdkit
+from relaxwl.datasets.smiles import AtomLabels, from_rdkit, standardized
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
@@ -37,7 +36,6 @@ class MoleculePredictor(GraphPredictor):
     """Base class of predictors of molecules: reading of molecules, and their views."""
 
     things, nodes = "molecules", "atoms"
-    _copies: Any = None
 
     def __init__(
         self,
@@ -87,14 +85,14 @@ class MoleculePredictor(GraphPredictor):
         graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo, n_jobs=self.n_jobs)
         return Objects(graphs, table, molecules)
 
-    def _fit(self, objects: Objects, targets: list[Target], weights: Any) -> Any:
-        self._copies = duplicates(objects.molecules)
-        return super()._fit(objects, targets, weights)
+    def _find_copies(self, objects: Objects) -> Any:
+        found = duplicates(objects.molecules)
+        return found if len(np.unique(found)) < len(found) else None
 
     def _report(self, head: Any, target: Target) -> FitReport:
         """Add a note on molecules that occur more than once, and on the spread of their targets."""
         report = super()._report(head, target)
-        if self._copies is None:  # of shards they are not looked for
+        if self._copies is None:
             return report
         _, places, sizes = np.unique(self._copies[target.rows], return_inverse=True, return_counts=True)
         n_copied = int((sizes > 1).sum())
@@ -107,7 +105,7 @@ class MoleculePredictor(GraphPredictor):
             if target.classes is not None
             else f"whose targets differ by {np.median(spreads):.3g} (median) and {spreads.max():.3g} (maximum)"
         )
-        note = f"{n_copied} molecules occur more than once, {differ}; an estimate that leaves one out sees its copies"
+        note = f"{n_copied} molecules occur more than once, {differ}; copies are left out of a fit together"
         return replace(report, warnings=(*report.warnings, note))
 
     def _check_shards(self, shards: Any) -> None:

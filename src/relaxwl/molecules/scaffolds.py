@@ -11,8 +11,7 @@ from relaxwl.molecules.reading import as_molecules
 def scaffolds(X: Any) -> Int64:
     """Return a number for each molecule; molecules with the same Bemis-Murcko scaffold have the same.
 
-    Molecules without rings have no scaffold to share: each has a number of its own.
-
+    Molecules without rings have no scaffold: each has a number of its own, which its copies share.
 
     Parameters
     ----------
@@ -34,22 +33,18 @@ def scaffolds(X: Any) -> Int64:
     [0, 0, 1, 2]
     """
     molecules = as_molecules(X)
+    from rdkit import Chem
     from rdkit.Chem.Scaffolds import MurckoScaffold
 
     murcko: Any = MurckoScaffold
-    numbers: dict[object, int] = {}
-    found = []
-    for place, molecule in enumerate(molecules):
-        text = murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False)
-        found.append(numbers.setdefault(text or place, len(numbers)))
-    return np.array(found, np.int64)
+    found = (murcko.MurckoScaffoldSmiles(mol=one, includeChirality=False) for one in molecules)
+    return _numbered([text or Chem.MolToSmiles(one) for text, one in zip(found, molecules, strict=True)])
 
 
 def duplicates(X: Any) -> Int64:
     """Return a number for each molecule; copies of a molecule have the same.
 
     Copies are recognized by their canonical SMILES, stereochemistry included.
-
 
     Parameters
     ----------
@@ -72,6 +67,10 @@ def duplicates(X: Any) -> Int64:
     """
     from rdkit import Chem
 
+    return _numbered([Chem.MolToSmiles(molecule) for molecule in as_molecules(X)])
+
+
+def _numbered(texts: list[str]) -> Int64:
+    """Return numbers of texts, in the order in which they first appear."""
     numbers: dict[str, int] = {}
-    texts = [Chem.MolToSmiles(molecule) for molecule in as_molecules(X)]
     return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)

@@ -92,6 +92,8 @@ class GraphPredictor(GraphEstimator):
     _linear_head: Any
     _task: str
     _is_table: bool
+    # Objects with the same number are copies, which folds keep together; None where there are none.
+    _copies: Int64 | None = None
 
     def fit(self, X: Any, y: Any = None, extra: Any = None, sample_weight: Any = None) -> Self:
         """Learn from objects and what is known of them.
@@ -130,8 +132,10 @@ class GraphPredictor(GraphEstimator):
         if len(objects) < 8:
             raise ParameterError(f"calibration='split' needs at least 8 {self.things}, not {len(objects)}")
         n_apart = max(1, round(SPLIT_SHARE * len(objects)))
-        apart = np.zeros(len(objects), bool)
-        apart[np.random.default_rng(self._seed).permutation(len(objects))[:n_apart]] = True
+        chosen = np.random.default_rng(self._seed).permutation(len(objects))[:n_apart]
+        copies = self._find_copies(objects)
+        copies = np.arange(len(objects)) if copies is None else copies
+        apart = np.isin(copies, copies[chosen])
         proper, held_out = np.flatnonzero(~apart), np.flatnonzero(apart)
         known = [target.take(proper) for target in targets]
         self._fit(objects.take(proper), known, None if weights is None else weights[proper])
@@ -172,6 +176,7 @@ class GraphPredictor(GraphEstimator):
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         deadline = Deadline(self.time_limit)
+        self._copies = self._find_copies(objects)
         large = self._is_large(len(objects))
         self._plan(*self._views(objects, large), len(objects), targets)
         self.names_ = getattr(objects.graphs, "names", None)
@@ -193,7 +198,8 @@ class GraphPredictor(GraphEstimator):
                 self._heads.append(None)
                 continue
             own = self._target_weights(target, weights)
-            options = self._options(deadline, None if large else inputs)
+            groups = None if self._copies is None else self._copies[target.rows]
+            options = replace(self._options(deadline, None if large else inputs), groups=groups)
             kind = self._linear_head if large else self._kernel_head
             head = kind(options).fit(_rows(inputs, target.rows, self.n_objects_in_), target.values, own)
             head.n_examples = len(target.values)
@@ -384,6 +390,10 @@ class GraphPredictor(GraphEstimator):
             graphs = as_collection(X, **{name: getattr(self, name) for name in names})
         # Each kernel would warn of what others take up.
         return Objects(graphs.with_parts(given=()), None if extra is None else as_table(extra, len(graphs)))
+
+    def _find_copies(self, objects: Objects) -> Int64 | None:
+        """Return a number for each object that its copies share, or None if there are no copies."""
+        return None
 
     def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
         """Return the views to fit, the cheapest first, and in words what was left out and why.

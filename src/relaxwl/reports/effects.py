@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relaxwl._progress import html_table
 from relaxwl.drawing.trees import shortened
 from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
@@ -148,8 +149,8 @@ def _tiles(report: FitReport | None) -> str:
         return ""
     score, chance = (report.number(value).strip() for value in (report.score, report.baseline))
     tiles = (
-        f"<li><strong>{escape(score)}</strong>{escape(report.metric)} <span>cross-validated</span></li>"
-        f"<li><strong>{escape(chance)}</strong>{escape(report.baseline_name)} <span>chance level</span></li>"
+        f"<li><strong>{escape(score)}</strong>{escape(report.metric)} <span>{escape(report.validation)}</span></li>"
+        f"<li><strong>{escape(chance)}</strong>{escape(report.baseline_name)} <span>baseline</span></li>"
     )
     return (
         f'<ul class="findings">{tiles}</ul><details><summary>What was tried</summary>'
@@ -168,13 +169,10 @@ def _section(
         f"{name}, {found.graph.n_nodes} {node}s, colored by their effects on the prediction", strongest
     )
     listed = [place for place in found.strongest(N_STRONGEST).tolist() if abs(found.effects[place]) > least]
-    rows = [
-        (place, "" if labels is None else shortened(str(labels[place])), f"{found.effects[place]:+.3g}")
-        for place in listed
-    ]
-    table = (
-        pages.table((node, "label", "effect"), rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
-    )
+    heads = (node, "effect") if labels is None else (node, "label", "effect")
+    texts = [[] if labels is None else [shortened(str(labels[place]))] for place in listed]
+    rows = [(place, *text, f"{found.effects[place]:+.3g}") for place, text in zip(listed, texts, strict=True)]
+    table = html_table(heads, rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
     figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
     figures += found.cluster_figures(least=least) if found.graph.n_nodes <= MAX_CLUSTERED else []
     shown = [(one.name, f"{one.deviation:+.2g}", f"{one.effect:+.3g}") for one in columns if abs(one.effect) > least]
@@ -182,9 +180,9 @@ def _section(
         carried = abs(columns[0].effect) > float(np.abs(found.effects).max(initial=0.0))
         said = "Descriptors of the whole molecule carry this prediction" if carried else "Descriptors"
         heads = ("descriptor", "standard deviations from the mean", "effect")
-        figures.append(f"<figure><figcaption>{said}</figcaption>{pages.table(heads, shown)}</figure>")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(heads, shown)}</figure>")
     if neighbors:
         near = [(f"{distance:.3f}", called) for distance, called in neighbors]
         said = f"The nearest training {'graphs' if found.molecule is None else 'molecules'}"
-        figures.append(f"<figure><figcaption>{said}</figcaption>{pages.table(('distance', 'name'), near)}</figure>")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(('distance', 'name'), near)}</figure>")
     return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from relaxwl._progress import html_table
 from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
@@ -240,5 +241,5 @@ def _table(table: Table) -> str:
     kind = "scroll wide" if len(table.columns) > MAX_COLUMNS else "scroll"
     return (
         f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(table.title)}">'
-        f"{pages.table(titles, table.rows)}</div>{notes}"
+        f"{html_table(titles, table.rows)}</div>{notes}"
     )

@@ -3,11 +3,9 @@
 import importlib.resources
 import os
 import re
-from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from string import Template
-from typing import Any
 
 from relaxwl import drawing
 from relaxwl._storage import atomic_write
@@ -39,19 +37,6 @@ def report(title: str, lead: str, body: str, *, explorer: str = "", provenance: 
         provenance=escape(provenance),
         body=body,
     )
-
-
-def table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table whose rows begin with a head; cells are texts, or have a ``text`` and may be ``bold``."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    lines = []
-    for first, *rest in rows:
-        styles = (' class="best"' if getattr(cell, "bold", False) else "" for cell in rest)
-        texts = [escape(str(getattr(cell, "text", cell))) for cell in (first, *rest)]
-        cells = "".join(f"<td{style}>{text}</td>" for style, text in zip(styles, texts[1:], strict=True))
-        lines.append(f'<tr><th scope="row">{texts[0]}</th>{cells}</tr>')
-    body = "\n".join(lines)
-    return f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
 @cache
