@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from relaxwl.datasets._compiled import parse_integers
 from relaxwl.datasets.tu import load_tu
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "REDDIT-BINARY.zip"
@@ -33,13 +32,6 @@ def least_seconds(functions: dict[str, Callable[[], object]], rounds: int = 5) -
     return least
 
 
-def parse(path: Path) -> np.ndarray:
-    raw = path.read_bytes()
-    table = np.empty((raw.count(b"\n") + 1, 2), np.int64)
-    n_rows, _ = parse_integers(np.frombuffer(raw, np.uint8), table)
-    return table[:n_rows]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("archive", nargs="?", type=Path, default=DEFAULT, help="a zip file in TU layout")
@@ -55,7 +47,6 @@ def main() -> None:
             {
                 "numpy.loadtxt, edges alone": lambda: np.loadtxt(edges, delimiter=","),
                 "numpy.loadtxt, edges alone, dtype=int64": lambda: np.loadtxt(edges, delimiter=",", dtype=np.int64),
-                "our parser, edges alone": lambda: parse(edges),
                 "load_tu, folder, all files to a collection": lambda: load_tu(folder),
                 "load_tu, zip, all files to a collection": lambda: load_tu(archive),
             }

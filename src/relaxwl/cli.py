@@ -280,13 +280,13 @@ def _datasets(commands: Any) -> None:
     _add_reading_options(stats)
     stats.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default text)")
     convert = _add(actions, "convert", "datasets:run_convert", "write a data set in another form",
-                   "Reads A; writes B: a Parquet file with a row for each graph, or TU files (zip file or new folder).",
+                   "Reads A; writes B: a Parquet file with a row for each graph, or TU files (a zip file).",
                    "relaxwl datasets convert MUTAG.zip mutag.parquet")
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
-    convert.add_argument("output", metavar="B", help="what to write: NAME.parquet, NAME.zip, or a folder NAME")
+    convert.add_argument("output", metavar="B", help="what to write: NAME.parquet or NAME.zip")
     _add_reading_options(convert)
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
-                 "Writes NAME.zip into the cache, with a checksum, and prints where.", "relaxwl datasets fetch MUTAG")
+                 "Writes NAME.zip into the cache and prints where.", "relaxwl datasets fetch MUTAG")
     fetch.add_argument("name", nargs="+", help="name of a data set")
     fetch.add_argument("--base-url", help="fetch from here instead")
 

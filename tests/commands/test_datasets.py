@@ -13,16 +13,12 @@ from relaxwl.datasets import read_parquet, read_tu, write_parquet
 def test_datasets_stats_and_list(dataset, capsys):
     assert main(["datasets", "stats", str(dataset), "--format", "csv"]) == 0
     assert "TINY,24,4" in capsys.readouterr().out
-    assert main(["datasets", "stats", str(dataset)]) == 0
-    assert (
-        "TINY: 0 graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them" in capsys.readouterr().out
-    )
     assert main(["datasets", "list"]) == 0
     assert "egonets-1" in capsys.readouterr().out
 
 
 def test_datasets_are_converted_there_and_back(dataset, tmp_path, capsys):
-    targets = [tmp_path / name for name in ("TINY.parquet", "TINY.zip", "TINY")]
+    targets = [tmp_path / name for name in ("TINY.parquet", "TINY.zip")]
     for source, target in itertools.pairwise([dataset, *targets]):
         assert main(["datasets", "convert", str(source), str(target)]) == 0
     first, last = read_tu(dataset), read_tu(targets[-1])
@@ -32,9 +28,7 @@ def test_datasets_are_converted_there_and_back(dataset, tmp_path, capsys):
     assert read_parquet(tmp_path / "arcs.parquet")[0].directed
     capsys.readouterr()
     assert main(["datasets", "convert", str(dataset), str(tmp_path / "TINY.csv")]) == 2
-    assert "must end in .parquet or .zip, or be a new folder" in capsys.readouterr().err
-    assert main(["datasets", "convert", str(dataset), str(targets[-1])]) == 2
-    assert "it is a folder" in capsys.readouterr().err
+    assert "must end in .parquet or .zip" in capsys.readouterr().err
 
 
 def test_convert_finds_out_before_the_work(tmp_path, capsys, monkeypatch):

@@ -168,8 +168,8 @@ def test_labels_that_do_not_fit_are_named(folder, tmp_path, change, option, mess
     ("name", "options", "message"),
     [
         ("egonets-1", {"labels": "x.csv"}, "--labels does not apply to egonets-1, embedded networks"),
-        ("T", {"target": "labels.csv"}, "--target does not apply to .*a data set in TU layout; what applies: --di"),
-        ("T", {"node_label": "role"}, "--node-label does not apply"),
+        ("T.zip", {"target": "labels.csv"}, "--target does not apply to .*a data set in TU layout; what applies: --di"),
+        ("T.zip", {"node_label": "role"}, "--node-label does not apply"),
         ("nets", {"smiles": "smiles"}, "--smiles does not apply to .*a folder of graph files; what applies: --lab"),
         ("a.csv", {"node_attributes": ""}, "--node-attributes does not apply to .*a table of molecules"),
         ("a.csv", {"directed": True}, "--directed does not apply"),
@@ -177,7 +177,7 @@ def test_labels_that_do_not_fit_are_named(folder, tmp_path, change, option, mess
     ],
 )
 def test_options_that_do_not_apply_are_refused(folder, tmp_path, name, options, message):
-    write_tu(tmp_path / "T", GraphCollection.from_edges([(2, [(0, 1)])] * 2), [0, 1])
+    write_tu(tmp_path / "T.zip", GraphCollection.from_edges([(2, [(0, 1)])] * 2), [0, 1])
     write_parquet(tmp_path / "a.parquet", EXPECTED, [0, 1, 0])
     path = name if name.startswith("egonets") else str(tmp_path / name)
     with pytest.raises(UserError, match=message):

@@ -1,5 +1,6 @@
 """Sources of graphs: every input format and kind of graph, a few small graphs each; a new one is a line of SOURCES."""
 
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -81,7 +82,8 @@ def gappy_molecules() -> GraphCollection:
 
 def tu_folder(folder: Any) -> str:
     graphs = drawn("node_labels", labels=(3, 7))
-    write_tu(folder / "TU", graphs, np.arange(N_GRAPHS) % 2)
+    write_tu(folder / "TU.zip", graphs, np.arange(N_GRAPHS) % 2)
+    zipfile.ZipFile(folder / "TU.zip").extractall(folder)
     load_tu(folder / "TU")
     return str(folder / "TU")
 

@@ -76,16 +76,17 @@ def test_large_graphs_and_many_clusters_are_cut():
 
 def expand(table: TreeTable, row: int, side: int) -> UnfoldingTree:
     """Build one of the two trees of an overlay: side 0 is before the edits, side 1 after them."""
-    entry = table.rows[row]
+    rows, labels, edges_of = list(table.rows), list(table.labels), list(table.edges)
+    entry = rows[row]
     first = 3 if entry[0] == RELABELED else 2
-    label = table.labels[entry[1 if side == 0 or entry[0] != RELABELED else 2]]
+    label = labels[entry[1 if side == 0 or entry[0] != RELABELED else 2]]
     stride = 3 if table.edge_labels else 2
     children, edges = [], []
     for at in range(first, len(entry), stride):
-        if table.rows[entry[at]][0] == (INSERTED, DELETED)[side]:
+        if rows[entry[at]][0] == (INSERTED, DELETED)[side]:
             continue
         children += [expand(table, entry[at], side)] * entry[at + 1]
-        edges += [table.edges[entry[at + 2]][side]] * entry[at + 1] if table.edge_labels else []
+        edges += [edges_of[entry[at + 2]][side]] * entry[at + 1] if table.edge_labels else []
     return UnfoldingTree(label, children, edges if edges else None)
 
 

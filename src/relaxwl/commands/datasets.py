@@ -4,13 +4,11 @@ from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import open_source
 from relaxwl.datasets import write_parquet, write_tu
 from relaxwl.datasets.fetch import cache_directory, download_tu
-from relaxwl.evaluation.statistics import accuracy_bound, describe_dataset, indistinguishable_graphs
+from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.evaluation.tables import dataset_table
 
 # A few of the many data sets of the TU collection, as a start.
@@ -38,32 +36,20 @@ def run_list(arguments: Namespace, console: Console) -> None:
 
 
 def run_stats(arguments: Namespace, console: Console) -> None:
-    """Describe data sets in a table, and say how many graphs no refinement tells from some other."""
-    records, lines, data = [], [""], []
+    """Describe data sets in a table."""
+    records = []
     for name in arguments.dataset:
         source = open_source(name, arguments, console)
-        graphs, y = source.graphs, source.y
-        records.append(
-            describe_dataset(source.name, graphs, [0] * len(graphs) if y is None else y.tolist(), n_jobs=arguments.jobs)
-        )
-        groups = indistinguishable_graphs(graphs, arguments.jobs)
-        has_classes = y is not None and y.ndim == 1 and y.dtype.kind in "iuU"
-        bound = accuracy_bound(groups, y.tolist()) if has_classes and y is not None else None
-        sizes = np.bincount(groups)
-        n_twins = int(sizes[sizes > 1].sum())
-        text = f"{source.name}: {n_twins} graphs have a twin that Weisfeiler-Lehman refinement cannot tell from them"
-        more = "" if bound is None else f"; without edge labels, accuracy is at most {bound:.1%}"
-        lines.append(text + more)
-        data.append({**asdict(records[-1]), "wl_twins": n_twins, "accuracy_bound": bound})
-    text = dataset_table(records).render(arguments.format)
-    console.result("\n".join([text, *lines]) if arguments.format == "text" else text, data)
+        classes = [0] * len(source.graphs) if source.y is None else source.y.tolist()
+        records.append(describe_dataset(source.name, source.graphs, classes, n_jobs=arguments.jobs))
+    console.result(dataset_table(records).render(arguments.format), [asdict(record) for record in records])
 
 
 def run_convert(arguments: Namespace, console: Console) -> None:
-    """Write a data set as a Parquet file, or in TU layout as a zip file or a folder."""
+    """Write a data set as a Parquet file, or in TU layout as a zip file."""
     ending = Path(arguments.output).suffix
-    if ending not in (".parquet", ".zip", ""):
-        raise UserError(f"{arguments.output}: the target must end in .parquet or .zip, or be a new folder")
+    if ending not in (".parquet", ".zip"):
+        raise UserError(f"{arguments.output}: the target must end in .parquet or .zip")
     source = open_source(arguments.source, arguments, console)
     write = write_parquet if ending == ".parquet" else write_tu
     write(arguments.output, source.graphs, source.y)

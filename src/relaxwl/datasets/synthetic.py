@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import shortest_path
 
 from relaxwl._validation import RandomState, as_generator, check_integer, check_number
 from relaxwl.graphs import GraphCollection
@@ -349,25 +350,17 @@ def _block_plans(n_blocks: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         parents = [int(rng.integers(0, child)) for child in range(1, n_blocks)]
         tree = np.eye(n_blocks, dtype=bool)
         tree[np.arange(1, n_blocks), parents] = tree[parents, np.arange(1, n_blocks)] = True
-        degrees = tree.sum(axis=1)
+        degrees, steps = tree.sum(axis=1), shortest_path(tree, unweighted=True)
         found: dict[tuple[int, ...], dict[int, Int64]] = {}
         for pair in rng.permutation(np.argwhere(np.triu(~tree))):
             ends = tuple(sorted(degrees[pair].tolist()))
             lengths = found.setdefault(ends, {})
-            lengths.setdefault(_tree_distance(tree, *pair.tolist()), pair)
+            lengths.setdefault(int(steps[tuple(pair)]), pair)
             if len(lengths) == 2:
                 plans = np.stack([tree, tree])
                 for plan, (a, b) in zip(plans, lengths.values(), strict=True):
                     plan[a, b] = plan[b, a] = True
                 return plans
-
-
-def _tree_distance(joined: NDArray[np.bool_], source: int, target: int) -> int:
-    """Return the number of steps between two blocks."""
-    reached, steps = np.arange(len(joined)) == source, 0
-    while not reached[target]:
-        reached, steps = joined[reached].any(axis=0), steps + 1
-    return steps
 
 
 # ----------------------------------------------------------------------------------------------- network models
@@ -396,9 +389,7 @@ def _communities(n: int, m: int, rng: np.random.Generator) -> Int64:
     ranks = (rng.exponential(size=(len(activity), n_communities)) / popularity).argsort(axis=1).argsort(axis=1)
     member = (ranks < 1 + rng.poisson(1.0, len(activity))[:, None]).astype(np.float32)
     ego = rng.permutation(n_communities)[: rng.integers(3, 7)]
-    chosen = np.argsort(rng.exponential(size=len(activity)) / (activity * (member[:, ego].sum(axis=1) + outside)))[
-        :n
-    ]  # not argpartition: its order differs between machines
+    chosen = np.argsort(rng.exponential(size=len(activity)) / (activity * (member[:, ego].sum(axis=1) + outside)))[:n]
     shared = member[chosen] @ member[chosen].T
     pairs = _all_pairs(n)
     rates = activity[chosen][pairs].prod(axis=1) * (shared[pairs[:, 0], pairs[:, 1]] + outside)
@@ -412,9 +403,7 @@ def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
     # The model's decay exponent: the larger, the sharper the border between near and far.
     noise = 1 / rng.uniform(2.0, 4.0)
     to_ego = _squared_distances(positions, np.full(2, 0.5))
-    chosen = np.argsort(rng.exponential(size=len(activity)) ** noise * to_ego / activity)[
-        :n
-    ]  # not argpartition: its order differs between machines
+    chosen = np.argsort(rng.exponential(size=len(activity)) ** noise * to_ego / activity)[:n]
     pairs = _all_pairs(n)
     apart = _squared_distances(positions[chosen[pairs[:, 0]]], positions[chosen[pairs[:, 1]]])
     times = rng.exponential(size=len(pairs)) ** noise * apart / activity[chosen][pairs].prod(axis=1)
@@ -424,9 +413,7 @@ def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
 def _activity(n: int, m: int, rng: np.random.Generator) -> Int64:
     """Cut an ego network from a meeting process where nothing but activity counts."""
     activity = _activities(_POPULATION * n, rng)
-    chosen = np.argsort(rng.exponential(size=len(activity)) / activity)[
-        :n
-    ]  # not argpartition: its order differs between machines
+    chosen = np.argsort(rng.exponential(size=len(activity)) / activity)[:n]
     pairs = _all_pairs(n)
     return _earliest_edges(pairs, rng.exponential(size=len(pairs)) / activity[chosen][pairs].prod(axis=1), n, m)
 

@@ -5,8 +5,6 @@ import io
 import logging
 import lzma
 import os
-import secrets
-import shutil
 import struct
 import zipfile
 import zlib
@@ -21,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._storage import atomic_write, is_readable, member_pieces, naming_file, require_regular
+from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular
 from relaxwl._validation import plain_targets, warn_user
-from relaxwl.datasets._compiled import parse_integers
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.graphs.building import assemble
@@ -43,8 +40,9 @@ BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
 MAX_LABEL_COLUMNS = 2**20
 # Beyond this, neighboring integers share a double.
 MAX_EXACT_INTEGER = 2**53
-# Bytes of files of numbers.
-PLAIN = b"0123456789.,+-eE \t\r\nnaiftyNAIFTY"
+# Bytes of files of integers, and of other numbers.
+PLAIN_INTEGERS = b"0123456789,+- \t\r\n"
+PLAIN = PLAIN_INTEGERS + b".eEnaiftyNAIFTY"
 
 
 class TUFormatError(ValueError):
@@ -368,17 +366,18 @@ class _Table:
         text = self._raw.split(b"\n")[row].strip().decode(errors="replace")
         return text if len(text) <= 60 else text[:57] + "..."
 
+    def _numbers(self, dtype: type, signs: bytes, n_columns: int) -> NDArray[Any] | None:
+        """Return the table as NumPy reads it; None where something is wrong, or other signs might pass for spaces."""
+        with contextlib.suppress(ValueError):
+            if self._raw and not self._raw.translate(None, signs):
+                values: NDArray[Any] = np.loadtxt(io.BytesIO(self._raw), dtype, comments=None, delimiter=",", ndmin=2)
+                return values if values.shape == (self._raw.count(b"\n") + 1, n_columns) else None
+        return None
+
     def _integers(self, n_columns: int) -> Int64:
-        # Right lines hold a comma between two columns, so commas bound their number as newlines do: a first line of
-        # many commas above many empty lines asks for no more than it holds.
-        n_lines = self._raw.count(b"\n") + 1
-        if n_columns > 1:
-            n_lines = min(n_lines, self._raw.count(b",") // (n_columns - 1) + 1)
-        _check_memory(8 * n_lines * n_columns, f"reading {self.path}, {n_lines} lines of {n_columns} columns,")
-        table = np.empty((n_lines, n_columns), np.int64)
-        n_rows, bad = parse_integers(np.frombuffer(self._raw, np.uint8), table)
-        if bad < 0:
-            return table[:n_rows]
+        table = self._numbers(np.int64, PLAIN_INTEGERS, n_columns)
+        if table is not None:
+            return table
         # Integers may be written as decimals, 1.0 or 1e0, as ``numpy.savetxt`` does.
         values = self._floats(n_columns)
         fits = np.isfinite(values) & (np.abs(values) < MAX_EXACT_INTEGER)
@@ -394,15 +393,12 @@ class _Table:
         return values.astype(np.int64)
 
     def _floats(self, n_columns: int) -> Float64:
-        raw = self._raw
-        plain = raw and not raw.translate(None, PLAIN)  # NumPy also takes other signs for spaces
-        with contextlib.suppress(ValueError):
-            values = np.loadtxt(io.BytesIO(raw), np.float64, comments=None, delimiter=",", ndmin=2) if plain else None
-            if values is not None and values.shape == (raw.count(b"\n") + 1, n_columns):
-                return np.asarray(values)
+        values = self._numbers(np.float64, PLAIN, n_columns)
+        if values is not None:
+            return values
         # Python finds what is wrong.
         found = array("d")
-        for row, line in enumerate(raw.split(b"\n") if raw else []):
+        for row, line in enumerate(self._raw.split(b"\n") if self._raw else []):
             cells = line.split(b",")
             if not line.strip():
                 raise self.fail(row, "the line is empty, but not the last")
@@ -492,8 +488,7 @@ def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets |
     Parameters
     ----------
     path : path
-        A file that ends in ``.zip``, or a folder that is not there yet or empty. It names the data set: ``NAME.zip``
-        and ``NAME`` hold ``NAME_A.txt`` and the others.
+        A file that ends in ``.zip``. It names the data set: ``NAME.zip`` holds ``NAME_A.txt`` and the others.
     graphs : GraphCollection
         Undirected edges are listed once each way. Arcs are listed once; ``load_tu(path, directed=True)`` reads them.
     y : sequence, optional
@@ -520,31 +515,17 @@ def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets |
     (GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels), array([0, 1]))
     """
     target = Path(path)
-    name = target.name.removesuffix(".zip")
+    if target.suffix != ".zip":
+        raise ValueError(f"cannot write {target}: the name of a TU data set must end in .zip")
+    name = target.stem
     notes: list[str] = []
     files = {f"{name}_{kind}.txt": text for kind, text in _texts(graphs, y, notes)}
     if graphs.directed:
         notes.append("The lines of the edges are arcs, from the first node to the second.")
     files["README.txt"] = "\n".join([f"{name}: {graphs.n_graphs} graphs, written by relaxwl in TU layout.", *notes, ""])
-    if target.suffix == ".zip":
-        with atomic_write(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for member, text in files.items():
-                archive.writestr(f"{name}/{member}", text)
-        return
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"cannot write {target}: it is there already; name a new folder, or a .zip file")
-    with naming_file(target):  # a folder beside takes the name at the end
-        temporary = target.with_name(f".{secrets.token_hex(8)}.relaxwl.tmp")
-        temporary.mkdir()
-        try:
-            for member, text in files.items():
-                (temporary / member).write_text(text, encoding="utf-8", newline="\n")
-            if target.exists():
-                target.rmdir()  # Windows does not rename over a folder
-            temporary.rename(target)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+    with atomic_write(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in files.items():
+            archive.writestr(f"{name}/{member}", text)
 
 
 def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,6 @@ from relaxwl.evaluation.selection import (
     fit_variant,
     identity,
     is_kernel,
-    is_reseeded,
     part_of,
     regress,
     regression_scores,
@@ -397,7 +396,8 @@ def _choose(
             share(0.0, "fitting")
             fitted = fit_variant(variant, data.graphs)
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
-            if unseen is None and not is_reseeded(variant.estimator) and kept_bytes <= KEPT_BYTES:
+            seeded = any(name.rpartition("__")[2] == "random_state" for name in variant.estimator.get_params())
+            if unseen is None and not seeded and kept_bytes <= KEPT_BYTES:
                 kept[number] = replace(fitted, prepared=None)  # all graphs have met
 
         def rows(position: int, fitted: FittedVariant = fitted) -> Float64:

@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -323,15 +323,6 @@ def _complete_repetitions(folds: Iterable[FoldRecord]) -> dict[int, list[FoldRec
         for repetition, members in by_repetition.items()
         if all(len(members) == record.settings["n_folds"] for record in members.values())
     }
-
-
-def finished_cells(results: Results) -> Iterator[Cell]:
-    """Yield the cells that have an accuracy, data set by data set."""
-    for dataset in results.datasets:
-        for kernel in results.kernels:
-            cell = results.cell(dataset, kernel)
-            if cell.finished:
-                yield cell
 
 
 class ResultStore:

@@ -88,11 +88,6 @@ def is_kernel(entry: Entry) -> bool:
     return issubclass(entry.estimator_class(), GraphKernel)
 
 
-def is_reseeded(kernel: GraphKernel) -> bool:
-    """Say whether the kernel depends on a seed."""
-    return any(name.rpartition("__")[2] == "random_state" for name in kernel.get_params())
-
-
 def identity(entry: Entry, *, require_name: bool = False) -> str:
     """Return a digest of an estimator's variants and all their parameters; the same in every process.
 

@@ -1,11 +1,9 @@
 """Numbers that describe a data set."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from relaxwl._progress import printable
 from relaxwl.evaluation.records import DatasetRecord
@@ -85,44 +83,3 @@ def densities(graphs: GraphCollection) -> Float64:
 
 def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else 0.0
-
-
-def indistinguishable_graphs(graphs: Any, n_jobs: int | None = None) -> NDArray[np.int64]:
-    """Return a number for each graph, the same for graphs that no Weisfeiler-Lehman refinement tells apart.
-
-    Node labels and directions count, edge labels do not.
-
-    Examples
-    --------
-    >>> hexagon = (6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)])
-    >>> triangles = (6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
-    >>> indistinguishable_graphs(GraphCollection.from_edges([hexagon, triangles, (6, [])]))
-    array([0, 0, 1])
-    """
-    seen = (collection := as_collection(graphs)).seen("both")
-    edges = seen.edge_codes if seen.directed else None
-    rows, ids = leaves(collection.node_codes)
-    while True:
-        finer, deeper = refine(
-            seen, collection.node_codes, ids, len(rows), edge_codes=edges, n_edge_codes=2 if seen.directed else 1,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        if len(finer) == len(rows):  # a refinement that splits nothing never will
-            break
-        rows, ids = finer, deeper
-    spans = zip(collection.offsets[:-1], collection.offsets[1:], strict=True)
-    keys = [np.sort(ids[start:stop]).tobytes() for start, stop in spans]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.array([numbers[key] for key in keys], np.int64)
-
-
-def accuracy_bound(groups: NDArray[np.int64], y: Sequence[Any]) -> float:
-    """Return the largest accuracy of anything that cannot tell the graphs of a group apart.
-
-    >>> accuracy_bound(np.array([0, 0, 0, 1]), ["a", "a", "b", "b"])
-    0.75
-    """
-    best: dict[int, int] = {}
-    for (group, _), count in Counter(zip(groups.tolist(), np.asarray(y).tolist(), strict=True)).items():
-        best[group] = max(best.get(group, 0), count)
-    return sum(best.values()) / len(groups) if len(groups) else 1.0

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from relaxwl._execution import cached_property
 from relaxwl.costs import EditCost
 from relaxwl.distances.transport import GroundCost
-from relaxwl.distances.tree import EditScript, TreeMapping, tree_edit_mapping
+from relaxwl.distances.tree import TreeMapping, tree_edit_mapping
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
@@ -221,9 +221,7 @@ class Member:
     mapping : TreeMapping
         The cheapest mapping of the node's unfolding tree to the center.
     compared_depth : int
-        Depth to which the trees were compared.
-    note : str
-        Says so if that is less than their whole depth; else empty.
+        Depth to which the trees were compared: less than their own where they are too large to be read.
     """
 
     graph: int
@@ -232,17 +230,11 @@ class Member:
     n_alike: int
     mapping: TreeMapping
     compared_depth: int
-    note: str
 
     @property
     def words(self) -> str:
         """Differences of the center from the member: "two leaves more, one node relabeled"."""
         return self.mapping.describe()
-
-    @property
-    def script(self) -> EditScript:
-        """The edits that turn the member's tree into the center."""
-        return self.mapping.script()
 
 
 @dataclass(frozen=True)
@@ -270,11 +262,8 @@ def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nea
         depth = level.depth
         while depth > 1 and max(level.trees.sizes(depth)[position], centers[depth].size) > MAX_COMPARED_SIZE:
             depth -= 1
-        note = ""
-        if depth < level.depth:
-            note = f"compared down to depth {depth} of {level.depth}: the whole trees are too large to be read"
         mapping = tree_edit_mapping(level.trees.tree(position, depth), centers[depth], cost)
-        return Member(graph, node, float(level.distances[position]), n_alike, mapping, depth, note)
+        return Member(graph, node, float(level.distances[position]), n_alike, mapping, depth)
 
     chosen = ([member(int(nodes[i]), int(n_alike[i])) for i in places] for places in (nearest, farthest))
     return Members(*map(tuple, chosen))

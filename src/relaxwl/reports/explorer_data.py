@@ -8,7 +8,6 @@ from relaxwl import drawing
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.distances.tree import TreeMapping
 from relaxwl.explanation.explanation import ClusterEvidence, Explanation, GraphExplanation, plane
-from relaxwl.explanation.levels import Member
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
@@ -42,9 +41,9 @@ def explorer_data(
         "graphs": [_graph(explanation, explanation.explain_graph(graph), place, table) for graph in chosen],
         "names": {str(graph): name for graph in sorted(named) if (name := _name(explanation.graphs, graph))},
         "levels": [[level.partition, level.depth] for level in explanation.levels],
-        "trees": table.rows,
-        "labels": table.labels,
-        "edges": table.edges,
+        "trees": list(table.rows),
+        "labels": list(table.labels),
+        "edges": list(table.edges),
     }
 
 
@@ -59,22 +58,16 @@ class TreeTable:
     """
 
     def __init__(self, edge_labels: bool) -> None:
-        self.rows: list[list[int]] = []
-        self.labels: list[str] = []
-        self.edges: list[list[str]] = []
         self.edge_labels = edge_labels
-        self._row_of: dict[tuple[int, ...], int] = {}
-        self._label_of: dict[str, int] = {}
-        self._edge_of: dict[tuple[str, str], int] = {}
+        # Numbers by content, in the order in which they were met.
+        self.rows: dict[tuple[int, ...], int] = {}
+        self.labels: dict[str, int] = {}
+        self.edges: dict[tuple[str, str], int] = {}
         self._tree_of: dict[tuple[UnfoldingTree, int], int] = {}
 
     def label(self, label: Label) -> int:
         """Return the number of a label."""
-        text = str(label)
-        if text not in self._label_of:
-            self._label_of[text] = len(self.labels)
-            self.labels.append(text)
-        return self._label_of[text]
+        return self.labels.setdefault(str(label), len(self.labels))
 
     def tree(self, tree: UnfoldingTree, state: int = KEPT) -> int:
         """Return the row of a tree whose nodes all have one state."""
@@ -111,20 +104,11 @@ class TreeTable:
         """Return the number of a row, equal children counted together; the first of each kind gives the order."""
         counts: dict[tuple[int, ...], int] = {}
         for row, count, edge, new_edge in children:
-            key = (row, self._edge(edge, new_edge)) if self.edge_labels else (row,)
+            pair = (str(edge), str(new_edge))
+            key = (row, self.edges.setdefault(pair, len(self.edges))) if self.edge_labels else (row,)
             counts[key] = counts.get(key, 0) + count
         content = (*head, *(number for key, count in counts.items() for number in (key[0], count, *key[1:])))
-        if content not in self._row_of:
-            self._row_of[content] = len(self.rows)
-            self.rows.append(list(content))
-        return self._row_of[content]
-
-    def _edge(self, before: Label, after: Label) -> int:
-        pair = (str(before), str(after))
-        if pair not in self._edge_of:
-            self._edge_of[pair] = len(self.edges)
-            self.edges.append(list(pair))
-        return self._edge_of[pair]
+        return self.rows.setdefault(content, len(self.rows))
 
 
 def _single(tree: UnfoldingTree) -> list[Branch]:
@@ -134,23 +118,19 @@ def _single(tree: UnfoldingTree) -> list[Branch]:
 
 def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
     sizes = np.bincount(explanation.y, minlength=len(explanation.classes))
+    cost = getattr(explanation.kernel, "cost", None)
     return {
         "classes": [str(name) for name in explanation.classes.tolist()],
         "class_sizes": sizes.tolist(),
         "intercept": _rounded(explanation.model.intercept),
         "left_out": len(explanation.clusters) - n_shown,
-        "labeled": explanation.graphs.is_labeled or _uses_attributes(explanation),
+        "labeled": explanation.graphs.is_labeled or bool(getattr(cost, "uses_attributes", False)),
         "edge_labels": bool(explanation.kernel.edge_labels),
         "significance": explanation.significance,
         "n_permutations": explanation.n_permutations,
         "kernel": type(explanation.kernel).__name__,
         "has_centers": explanation.levels[0].described is not None,
     }
-
-
-def _uses_attributes(explanation: Explanation) -> bool:
-    cost = getattr(explanation.kernel, "cost", None)
-    return cost is not None and bool(cost.uses_attributes)
 
 
 def _clusters(explanation: Explanation, shown: tuple[ClusterEvidence, ...], table: TreeTable) -> dict[str, Any]:
@@ -178,18 +158,12 @@ def _members(
     explanation: Explanation, cluster: ClusterEvidence, table: TreeTable, n_nearest: int, n_farthest: int
 ) -> list[list[Any]]:
     """Return [far, graph, node, distance, alike, cost, compared depth, overlay, words] for each member."""
-    members = explanation.members(cluster, n_nearest, n_farthest)
+    found = explanation.members(cluster, n_nearest, n_farthest)
     return [
-        _member(int(far), member, table)
-        for far, chosen in enumerate((members.nearest, members.farthest))
-        for member in chosen
-    ]
-
-
-def _member(far: int, member: Member, table: TreeTable) -> list[Any]:
-    return [
-        far, member.graph, member.node, _short(member.distance), member.n_alike, _short(member.mapping.cost),
-        member.compared_depth, table.mapping(member.mapping), member.words,
+        [far, member.graph, member.node, _short(member.distance), member.n_alike, _short(member.mapping.cost),
+         member.compared_depth, table.mapping(member.mapping), member.words]
+        for far, members in enumerate((found.nearest, found.farthest))
+        for member in members
     ]  # fmt: skip
 
 
@@ -246,7 +220,10 @@ def _graph(
     start = int(explanation.graphs.offsets[found.graph])
     lookup = np.full(explanation.features.shape[1] + 1, -1)
     lookup[list(place)] = list(place.values())
-    labels = graph.node_labels
+    labels, graphs = graph.node_labels, explanation.graphs
+    # Molecules are drawn as a chemist expects them.
+    positions = graphs.positions(found.graph) if isinstance(graphs, MoleculeCollection) else None
+    positions = drawing.spring_layout(len(kept), edges) if positions is None else positions[kept]
     return {
         "id": found.graph,
         "class": found.actual,
@@ -256,7 +233,7 @@ def _graph(
         "m": graph.n_edges,
         "nodes": [] if len(kept) == graph.n_nodes else kept,
         "edges": [end for edge in edges for end in edge],
-        "xy": _unit_square(_positions(explanation.graphs, found.graph, kept, edges)),
+        "xy": _unit_square(positions),
         "labels": [] if labels is None else [table.label(labels[node]) for node in kept],
         "node_clusters": [
             lookup[level.column_of_node()[start + np.array(kept)]].tolist() for level in explanation.levels
@@ -269,12 +246,6 @@ def _graph(
             if item.cluster.columns[0] in place
         ],
     }
-
-
-def _positions(graphs: GraphCollection, index: int, kept: list[int], edges: list[tuple[int, int]]) -> Float64:
-    """Return where to draw nodes: in molecules where a chemist expects them."""
-    positions = graphs.positions(index) if isinstance(graphs, MoleculeCollection) else None
-    return drawing.spring_layout(len(kept), edges) if positions is None else positions[kept]
 
 
 def _name(graphs: GraphCollection, index: int) -> str:

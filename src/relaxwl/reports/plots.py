@@ -350,21 +350,14 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     buffer = io.StringIO()
     with rc_context({**STYLE, "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", bbox_inches="tight", dpi=160, metadata={"Date": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
-    svg = svg.replace(INK, "currentColor")
-    return _labeled(svg, description)
-
-
-def _labeled(svg: str, description: str) -> str:
-    """Give the outer element its accessible name, and let the page decide about its width."""
-    head, rest = svg.split(">", 1)
+    head, _, rest = buffer.getvalue().partition("<svg")[2].partition(">")
     width = re.search(r'width="([\d.]+)pt"', head)
-    head = re.sub(r' (width|height)="[\d.]+pt"', "", head)
     pixels = round(float(width.group(1)) * 4 / 3) if width else 600
-    return f'{head} role="img" aria-label="{escape(description)}" style="max-width:{pixels}px">{rest}'
+    # The page decides about the width, and colors are its own.
+    head = re.sub(r' (width|height)="[\d.]+pt"', "", head)
+    svg = f'<svg{head} role="img" aria-label="{escape(description)}" style="max-width:{pixels}px">{rest}'
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg).replace(INK, "currentColor")
 
 
 def verbatim(name: str) -> str:
