@@ -13,7 +13,7 @@ from relaxwl.gp import GraphKernel
 
 @pytest.fixture(scope="module")
 def sample():
-    graphs, _ = make_egonets(40, level=1, random_state=0)
+    graphs, _ = make_egonets(40, level=1, n_nodes=(24, 36), random_state=0)
     return graphs, graphs.edge_counts / graphs.node_counts
 
 

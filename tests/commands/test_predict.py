@@ -8,6 +8,7 @@ import pytest
 
 from molecules.small_molecules import ROWS
 from relaxwl.cli import main
+from relaxwl.datasets import make_egonets, write_parquet
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +157,7 @@ def test_stereochemistry_counts_when_asked_for(tmp_path, capsys):
     assert (gram[0, 7], gram[0, 0]) != (gram[0, 0], gram[0, 0])
 
 
-@pytest.mark.parametrize("how", ["random", "scaffold"])
+@pytest.mark.parametrize("how", [pytest.param("random", marks=pytest.mark.slow), "scaffold"])
 def test_validation_never_splits_copies(how, tmp_path, capsys):
     pytest.importorskip("rdkit.Chem")
     noise = np.random.default_rng(0).normal(size=40)
@@ -237,10 +238,12 @@ def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
 
 def test_shards_are_fitted_one_at_a_time(tmp_path, capsys):
     shards, path, output = tmp_path / "s.shards", tmp_path / "model.rwl", tmp_path / "predictions.csv"
-    assert main(["shard", "egonets-1", "-o", str(shards), "--graphs-per-shard", "90", "--quiet"]) == 0
-    assert main(["fit", str(shards), "-o", str(path), "--quiet"]) == 0
+    graphs, data = make_egonets(40, n_nodes=24, random_state=0), str(tmp_path / "data.parquet")
+    write_parquet(data, *graphs)
+    assert main(["shard", data, "-o", str(shards), "--graphs-per-shard", "15", "--quiet"]) == 0
+    assert main(["fit", str(shards), "-o", str(path), "--effort", "quick", "--quiet"]) == 0
     assert "a linear model on features" in capsys.readouterr().out
-    assert main(["predict", str(path), "egonets-1", "-o", str(output), "--quiet"]) == 0
-    assert len(read(output)) == 200
+    assert main(["predict", str(path), data, "-o", str(output), "--quiet"]) == 0
+    assert len(read(output)) == 40
     assert main(["fit", str(shards), "-o", str(tmp_path / "no.rwl"), "--validate", "random"]) == 2
     assert "is a folder of shards: --validate needs a table" in capsys.readouterr().err

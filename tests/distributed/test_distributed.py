@@ -412,7 +412,7 @@ def test_a_worker_killed_in_transform(client, tmp_path, graphs):
 
 
 def test_predictors_are_those_of_one_process(cluster, tmp_path):
-    graphs, y = make_egonets(40, level=1, random_state=0)
+    graphs, y = make_egonets(40, level=1, n_nodes=(24, 36), random_state=0)
     shards = shard(tmp_path / "s", graphs, 5, y % 2)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(1, timeout=120)

@@ -8,7 +8,7 @@ from relaxwl.datasets import make_egonets
 from relaxwl.distributed.shards import ShardedCollection
 from sharding import shard
 
-GRAPHS, FOUR = make_egonets(40, level=1, random_state=0)
+GRAPHS, FOUR = make_egonets(40, level=1, n_nodes=(24, 36), random_state=0)
 CLASSES = FOUR % 2
 DENSITY = GRAPHS.edge_counts / GRAPHS.node_counts
 NEW = GRAPHS[:6]
@@ -21,15 +21,14 @@ def large(monkeypatch):
     monkeypatch.setattr("relaxwl.learning.linear.TOLERANCE", 1e-13)
 
 
-@pytest.mark.parametrize("n_shards", [1, 4])
-def test_classifiers_are_those_of_memory(tmp_path, n_shards):
-    shards = shard(tmp_path / "s", GRAPHS, n_shards, CLASSES)
-    model = GraphClassifier(random_state=0).fit(shards)
-    expected = GraphClassifier(random_state=0).fit(GRAPHS, CLASSES)
+def test_classifiers_are_those_of_memory(tmp_path):
+    shards = shard(tmp_path / "s", GRAPHS, 4, CLASSES)
+    model = GraphClassifier("quick", random_state=0).fit(shards)
+    expected = GraphClassifier("quick", random_state=0).fit(GRAPHS, CLASSES)
     np.testing.assert_allclose(model.predict_proba(NEW), expected.predict_proba(NEW), atol=1e-6)
     np.testing.assert_array_equal(model.predict_set(NEW), expected.predict_set(NEW))
     assert model.report_.score == pytest.approx(expected.report_.score)
-    assert model._heads[0].coefficients == pytest.approx(expected._heads[0].coefficients, abs=1e-6)
+    assert model._heads[0].coefficients == pytest.approx(expected._heads[0].coefficients, abs=1e-5)
     model.save(tmp_path / "model.rwl")
     loaded = GraphClassifier.load(tmp_path / "model.rwl")
     np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
@@ -39,8 +38,10 @@ def test_classifiers_are_those_of_memory(tmp_path, n_shards):
 def test_regressors_are_those_of_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxwl.learning.heads.RIDGES", (4.0, 1.0))
     weights = np.arange(40) % 3 + 1.0
-    model = GraphRegressor(random_state=0).fit(shard(tmp_path / "s", GRAPHS, 3, DENSITY), sample_weight=weights)
-    expected = GraphRegressor(random_state=0).fit(GRAPHS, DENSITY, sample_weight=weights)
+    model = GraphRegressor("quick", random_state=0).fit(
+        shard(tmp_path / "s", GRAPHS, 3, DENSITY), sample_weight=weights
+    )
+    expected = GraphRegressor("quick", random_state=0).fit(GRAPHS, DENSITY, sample_weight=weights)
     for one, other in zip(model.predict(NEW, return_std=True), expected.predict(NEW, return_std=True), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     np.testing.assert_allclose(model.predict_interval(NEW), expected.predict_interval(NEW), atol=1e-5)
@@ -51,7 +52,7 @@ def test_targets_may_be_given_and_tables(tmp_path, monkeypatch):
     shards = shard(tmp_path / "s", GRAPHS, 2)
     with pytest.raises(ValueError, match="the shards have no targets"):
         GraphRegressor().fit(shards)
-    model = GraphRegressor(random_state=0).fit(shards, np.column_stack([DENSITY, -DENSITY]))
+    model = GraphRegressor("quick", random_state=0).fit(shards, np.column_stack([DENSITY, -DENSITY]))
     found = model.predict(NEW)
     np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-6)
 
@@ -62,7 +63,7 @@ def test_what_shards_do_not_have_is_refused(tmp_path):
         GraphClassifier().fit(shards, extra=DENSITY)
     with pytest.raises(ValueError, match="have no calibration='split'"):
         GraphClassifier(calibration="split").fit(shards)
-    model = GraphClassifier(random_state=0).fit(ShardedCollection.open(tmp_path / "s"))
+    model = GraphClassifier("quick", random_state=0).fit(ShardedCollection.open(tmp_path / "s"))
     with pytest.raises(ValueError, match="does not keep them"):
         model.kneighbors(NEW)
 

@@ -1,9 +1,13 @@
 """Vectors of nodes: their features against oracles, exact assignment, and what a user may ask for."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 import naive
 from kernels.baselines.graph_forms import is_psd
@@ -370,3 +374,21 @@ def test_other_graphs_than_those_of_the_fit_are_refused():
         ContinuousWeisfeilerLehman("labels").fit(plain)
     with pytest.raises(ValueError, match="too large"):
         ContinuousWeisfeilerLehman(lambda _: np.array([[-1e308], [1e308]])).fit(as_collection([(2, [(0, 1)])]))
+
+
+def test_fits_in_several_threads_leave_the_threads_of_blas_alone():
+    graphs = collection(random_graphs(30, seed=4))
+
+    def fit(_):
+        kernel = ContinuousWeisfeilerLehman(max_depth=1, n_partitions=4, similarity="dot", random_state=0)
+        return kernel.fit_transform(graphs)
+
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    before, expected = threads(), fit(0)
+    with ThreadPoolExecutor(4) as executor:
+        found = list(executor.map(fit, range(12)))
+    assert all((features != expected).nnz == 0 for features in found)
+    assert threads() == before
+    assert "threadpoolctl" not in Path(continuous.__file__).read_text(encoding="utf-8")

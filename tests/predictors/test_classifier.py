@@ -15,7 +15,7 @@ from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs, with_attributes
 
 QUICK = GraphClassifier(effort="quick", random_state=0)
-GRAPHS, Y = make_egonets(48, level=1, random_state=0)
+GRAPHS, Y = make_egonets(48, level=1, n_nodes=(24, 36), random_state=0)
 TRAIN, TEST = np.arange(36), np.arange(36, 48)
 NAMES = np.array(["ring", "small world", "random", "grown"])
 

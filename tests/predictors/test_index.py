@@ -10,7 +10,7 @@ from relaxwl.kernels.baselines import WassersteinWL
 
 @pytest.fixture(scope="module")
 def graphs():
-    return make_egonets(60, level=1, random_state=0)[0]
+    return make_egonets(60, level=1, n_nodes=(24, 36), random_state=0)[0]
 
 
 def _all_similarities(kernel, metric, graphs, queries):

@@ -10,7 +10,7 @@ from relaxwl.kernels.persistence import ModelFileError
 from relaxwl.learning.gaussian_process import GaussianProcess
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
-GRAPHS, Y = make_egonets(32, level=1, random_state=0)
+GRAPHS, Y = make_egonets(32, level=1, n_nodes=(24, 36), random_state=0)
 EXTRA = np.random.default_rng(0).normal(size=(32, 2))
 CLASSIFIER = GraphClassifier(effort="quick", random_state=0)
 REGRESSOR = GraphRegressor(effort="quick", random_state=0)
@@ -191,14 +191,13 @@ def test_parts_may_not_be_shared_to_make_work(saved, tmp_path):
 @pytest.mark.parametrize(
     "classes",
     [
-        pd.Series(["b", "a"] * 16), pd.Categorical(["b", "a"] * 16), np.array(["b", "a"] * 16, object),
-        [True, False] * 16, np.array([2, 7] * 16, np.int8), np.array([1.0, 2.0] * 16),
-        np.array(["x", "y"] * 16)[:, None],
+        pd.Series(["b", "a"] * 6), pd.Categorical(["b", "a"] * 6), np.array(["b", "a"] * 6, object),
+        [True, False] * 6, np.array([2, 7] * 6, np.int8), np.array([1.0, 2.0] * 6), np.array(["x", "y"] * 6)[:, None],
     ],
     ids=lambda classes: type(classes).__name__,
 )  # fmt: skip
 def test_classes_keep_their_type(classes, tmp_path):
-    model = clone(CLASSIFIER).fit(GRAPHS, classes)
+    model = clone(CLASSIFIER).fit(GRAPHS[:12], classes)
     model.save(tmp_path / "model.rwl")
     again = GraphClassifier.load(tmp_path / "model.rwl")
     assert again.classes_.dtype == model.classes_.dtype

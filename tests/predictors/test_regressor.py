@@ -11,7 +11,7 @@ from relaxwl.learning.heads import LinearRegressor
 from sklearn_checks import each_check, run_check
 
 QUICK = GraphRegressor(effort="quick", random_state=0)
-GRAPHS, _ = make_egonets(48, level=1, random_state=1)
+GRAPHS, _ = make_egonets(48, level=1, n_nodes=(24, 36), random_state=1)
 Y = GRAPHS.edge_counts / GRAPHS.node_counts + 5.0
 TRAIN, TEST = np.arange(36), np.arange(36, 48)
 

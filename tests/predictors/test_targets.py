@@ -99,7 +99,7 @@ def test_gaps_of_all_kinds_are_gaps():
     assert [rows.tolist() for rows, _ in found] == [[0], [0, 2]]
 
 
-@pytest.mark.parametrize("calibration", ["cv", "split"])
+@pytest.mark.parametrize("calibration", [pytest.param("cv", marks=pytest.mark.slow), "split"])
 def test_intervals_and_sets_cover_unseen_graphs(calibration):
     graphs, y = make_egonets(240, n_nodes=20, level=1, random_state=1)
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from relaxwl.evaluation import cross_validate
 from relaxwl.predictors.transductive import TransductiveClassifier
 
 QUICK = GraphClassifier(effort="quick", random_state=0)
-GRAPHS, Y = make_egonets(40, level=1, random_state=0)
+GRAPHS, Y = make_egonets(40, level=1, n_nodes=(24, 36), random_state=0)
 NAMES = np.array(["a", "b", "c", "d"])[Y]
 
 

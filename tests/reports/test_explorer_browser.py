@@ -13,7 +13,7 @@ from relaxwl.explanation import explain
 from relaxwl.reports.explorer import write_explorer
 from reports.explorer_pages import NASTY, data_of, egonets, nasty, page_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PATIENCE = 20.0  # seconds that a loaded machine may take to draw what a key or a click asked for
 
@@ -337,7 +337,6 @@ def test_labels_that_look_like_markup_are_text(browser, pages):
     assert page.complaints() == []
 
 
-@pytest.mark.slow
 @pytest.mark.shared
 def test_page_of_ego_1_opens_quickly(browser, shared, tmp_path):
     graphs, y = load_tu(shared / "data" / "EGO-1.zip")

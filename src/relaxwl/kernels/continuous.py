@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
@@ -61,6 +60,9 @@ SAMPLE = 1 << 16
 STEPS = 1 << 31
 # Nodes of one task, rows whose distances to the centers are held at the same time, and steps of one task.
 CHUNK_NODES, CHUNK_ROWS, CHUNK_WALKS = 1 << 12, 1 << 9, 1 << 24
+# Products of so many terms are computed in the thread that asks for them: the threads are ours, and a limit on those of
+# BLAS would be one of the whole process, which threads that fit at the same time cannot set and restore.
+OWN_THREAD = 1 << 18
 
 Features = str | Callable[[Any], Any]
 # Columns of some graphs, what they are called, and codes of labels that occur.
@@ -418,16 +420,16 @@ class ContinuousWeisfeilerLehman(CountKernel):
         sides = np.hstack([-centers, (centers**2).sum(axis=1, keepdims=True) / 2])
         products = [np.ascontiguousarray(sides[start:stop].T) for start, stop in pairwise(bounds)]
         found = np.empty((len(products), len(rows)), np.int32)
+        n_rows = min(max(OWN_THREAD // max(product.size for product in products), 32), CHUNK_ROWS)
 
         def assign(span: tuple[int, int]) -> None:
-            for start in range(*span, CHUNK_ROWS):
-                stop = min(start + CHUNK_ROWS, span[1])
+            for start in range(*span, n_rows):
+                stop = min(start + n_rows, span[1])
                 block = np.hstack([rows[start:stop], np.ones((stop - start, 1))])
                 for place, product in enumerate(products):
                     (block @ product).argmin(axis=1, out=found[place, start:stop])
 
-        with threadpool_limits(1, "blas"):  # the threads are ours
-            map_chunks(assign, spans(len(rows), CHUNK_NODES), self.n_jobs)
+        map_chunks(assign, spans(len(rows), CHUNK_NODES), self.n_jobs)
         return found
 
     def _count(self, graphs: GraphCollection, clusters: Int32, of_node: Int32, depth: int) -> Counts:
