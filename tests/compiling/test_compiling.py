@@ -149,7 +149,7 @@ import logging
 import numba.core.environment
 logging.basicConfig()
 del numba.core.environment.lookup_environment
-from relaxwl.graphs._compiled import symmetric_adjacency
+from relaxwl.unfolding._compiled import counting_order
 from relaxwl._compiling import njit
 
 @njit
@@ -160,7 +160,7 @@ def half(number):
 def quarter(number):
     return half(half(number))
 
-print(type(symmetric_adjacency).__name__, quarter(8))
+print(type(counting_order).__name__, quarter(8))
 """
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relaxwl.graphs.arrays import expand_spans, first_of_runs, prefix_sums
+from relaxwl.graphs.arrays import counting_order, expand_spans, first_of_runs, mirror, prefix_sums
 
 COUNTS = st.lists(st.integers(0, 5), max_size=8)
 
@@ -34,3 +34,18 @@ def test_spans_are_written_out_one_behind_the_other(counts, random):
 def test_first_of_runs(values):
     expected = [place == 0 or values[place - 1] != value for place, value in enumerate(values)]
     assert first_of_runs(np.array(values)).tolist() == expected
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_codes_are_sorted_and_equal_ones_keep_their_order(codes):
+    order, starts = counting_order(np.array(codes, np.int32), 5)
+    assert order.tolist() == sorted(range(len(codes)), key=lambda place: codes[place])
+    assert starts.tolist() == [sum(code < bound for code in codes) for bound in range(6)]
+
+
+def test_the_upper_triangle_is_mirrored_across_blocks():
+    matrix = np.random.default_rng(0).random((150, 150))
+    upper = np.triu(matrix)
+    mirror(matrix, block=64)
+    np.testing.assert_array_equal(matrix, upper + np.triu(upper, 1).T)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from relaxwl import GraphCollection
 from relaxwl.graphs import GraphError
-from relaxwl.graphs.building import CollectionBuilder, arc_adjacency, both_ways, check_clean, reversed_arcs, symmetric
+from relaxwl.graphs.building import CollectionBuilder, both_ways, check_clean, clean_adjacency, reversed_arcs, symmetric
 from small_graphs import BONDS, collection, random_graphs
 
 
@@ -316,20 +316,35 @@ def pairs(indptr, indices):
 
 
 def adjacency(arcs):
-    return arc_adjacency(as_array(arcs), N_NODES, np.empty(0, np.int64))
+    return clean_adjacency(as_array(arcs), N_NODES, np.empty(0, np.int64), directed=True)
 
 
 @settings(max_examples=30)
 @given(ARCS)
 def test_an_adjacency_has_each_proper_arc_once_in_order(arcs):
     original = np.empty(len(arcs), np.int64)
-    indptr, indices, listed = arc_adjacency(as_array(arcs), N_NODES, original)
+    indptr, indices, listed = clean_adjacency(as_array(arcs), N_NODES, original, directed=True)
     assert pairs(indptr, indices) == sorted({arc for arc in arcs if arc[0] != arc[1]})
     # An entry is the first listing of its arc; a loop and a first listing are their own, a repetition is the first's.
     assert [arcs[place] for place in listed] == pairs(indptr, indices)
     assert [arcs.index(arc) for arc in pairs(indptr, indices)] == listed.tolist()
     expected = [place if arc[0] == arc[1] else arcs.index(arc) for place, arc in enumerate(arcs)]
     assert original.tolist() == expected
+
+
+@settings(max_examples=30)
+@given(ARCS, st.booleans())
+def test_each_edge_stands_once_at_both_ends(edges, traced):
+    original = np.empty(len(edges) if traced else 0, np.int64)
+    indptr, neighbors, listed = clean_adjacency(as_array(edges), N_NODES, original)
+    arcs = pairs(indptr, neighbors)
+    assert arcs == sorted({(u, v) for a, b in edges if a != b for u, v in ((a, b), (b, a))})
+    first = {}
+    for place, edge in enumerate(edges):
+        first.setdefault(frozenset(edge), place)
+    assert listed.tolist() == [first[frozenset(arc)] for arc in arcs]
+    proper = [place if len(set(edge)) == 1 else first[frozenset(edge)] for place, edge in enumerate(edges)]
+    assert original.tolist() == (proper if traced else [])
 
 
 @settings(max_examples=30)

@@ -66,76 +66,6 @@ def center_cost(members, weights, indptr, points, masses, center_points, center_
 
 
 @njit(nogil=True, cache=True)
-def weighted_mean(members, weights, indptr, points, masses, n_points):
-    """Return the weighted mean of the members, float64 (n_points,)."""
-    mean = np.zeros(n_points, np.float64)
-    for place in range(len(members)):
-        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            mean[points[entry]] += weights[place] * masses[entry]
-    return mean / weights.sum()
-
-
-@njit(nogil=True, cache=True)
-def medoid(members, weights, indptr, points, masses, ground):
-    """Return the place of the member with the smallest weighted sum of exact distances to all members.
-
-    Distances are first bounded by differences of the distances to ⊥. Where the sum S of one member is known, the
-    triangle inequality bounds that of every other at distance d from below by ``|total weight · d - S|``: most members
-    are never solved. The next one to try is the one with the lowest bound. Ties go to the first member in the order of
-    content, so the order of members does not matter.
-    """
-    n = len(members)
-    blank = blank_point(ground)
-    vectors, indices, tables = make_scratch(2 * widest_member(members, indptr))
-    total_weight = weights.sum()
-    heights = np.zeros(n, np.float64)
-    for place in range(n):
-        for entry in range(indptr[members[place]], indptr[members[place] + 1]):
-            heights[place] += masses[entry] * point_cost(ground, points[entry], blank)
-    bounds = np.zeros(n, np.float64)
-    for place in range(n):
-        for other in range(n):
-            bounds[place] += weights[other] * abs(heights[place] - heights[other])
-    distances = np.empty(n, np.float64)
-    best, best_cost = 0, np.inf
-    for _ in range(n):
-        candidate = np.argmin(bounds)
-        if bounds[candidate] > best_cost or bounds[candidate] == np.inf:
-            break
-        row = members[candidate]
-        cost = 0.0
-        for place in range(n):
-            other = members[place]
-            spans = (indptr[row], indptr[row + 1], indptr[other], indptr[other + 1])
-            load_difference(points, masses, points, masses, spans, blank, vectors, indices)
-            distances[place] = loaded_distance(ground, np.inf, vectors, indices, tables)
-            cost += weights[place] * distances[place]
-        if cost < best_cost or (cost == best_cost and _precedes(row, members[best], indptr, points, masses)):
-            best, best_cost = candidate, cost
-        for place in range(n):
-            if distances[place] > 0.0:
-                bounds[place] = max(bounds[place], abs(total_weight * distances[place] - cost))
-            else:
-                bounds[place] = np.inf
-    return best
-
-
-@njit(nogil=True, cache=True)
-def _precedes(row, other, indptr, points, masses):
-    """Tell whether one row comes before another in the order of content: points first, then masses."""
-    length = indptr[row + 1] - indptr[row]
-    if length != indptr[other + 1] - indptr[other]:
-        return length < indptr[other + 1] - indptr[other]
-    for offset in range(length):
-        a, b = indptr[row] + offset, indptr[other] + offset
-        if points[a] != points[b]:
-            return points[a] < points[b]
-        if masses[a] != masses[b]:
-            return masses[a] < masses[b]
-    return False
-
-
-@njit(nogil=True, cache=True)
 def load_flow(row, indptr, points, masses, center_points, center_masses, ground, vectors, indices, tables):
     """Load the difference of one row (sources) and a center (sinks) and solve it.
 
@@ -562,20 +492,6 @@ class Nearest(NamedTuple):
 
 
 # ------------------------------------------------------------------------------------------------------- tables
-
-
-@njit(nogil=True, cache=True)
-def mark_pairs(points, counts, width, seen):
-    """Mark ``seen[point * width + count]``."""
-    for entry in range(len(points)):
-        seen[points[entry] * width + counts[entry]] = 1
-
-
-@njit(nogil=True, cache=True)
-def look_up_pairs(points, counts, width, numbers, out):
-    """Write ``out[entry] = numbers[point * width + count]``."""
-    for entry in range(len(points)):
-        out[entry] = numbers[points[entry] * width + counts[entry]]
 
 
 @njit(nogil=True, cache=True)

@@ -53,13 +53,24 @@ class MeasureCluster:
 
     def mean(self) -> Float64:
         """Return the weighted mean as masses over all points."""
-        return np.asarray(_compiled.weighted_mean(*self.arrays, self.ground.n_points))
+        starts = self.indptr[self.members]
+        lengths = self.indptr[self.members + 1] - starts
+        entries = expand_spans(starts, lengths)
+        sums = np.bincount(
+            self.points[entries], np.repeat(self.weights, lengths) * self.masses[entries], self.ground.n_points
+        )
+        return np.asarray(sums / self.weights.sum(), np.float64)
 
     def medoid(self) -> Center:
-        """Return the member with the smallest weighted sum of distances."""
-        row = self.members[int(_compiled.medoid(*self.arrays, self.ground.costs))]
-        span = slice(int(self.indptr[row]), int(self.indptr[row + 1]))
-        return self.points[span], self.masses[span]
+        """Return the member with the smallest weighted sum of distances; of equals, the first by content."""
+        spans = [slice(*self.indptr[row : row + 2]) for row in self.members]
+        centers = [(self.points[span], self.masses[span]) for span in spans]
+
+        def rank(center: Center) -> tuple[Any, ...]:
+            cost = _compiled.center_cost(*self.arrays, *center, self.ground.costs)
+            return cost, len(center[0]), list(zip(*(part.tolist() for part in center), strict=True))
+
+        return min(centers, key=rank)
 
     def compact(self) -> tuple[scipy.sparse.csr_array, Float64, Int64]:
         """Return the members' masses over the points that they use, the ground between these and ⊥, and the points."""

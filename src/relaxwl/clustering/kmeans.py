@@ -818,13 +818,11 @@ def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
     if rows.n_points * width > max(1 << 22, 4 * len(rows.points)):
         keys, places = np.unique(rows.points * np.int64(width) + rows.counts, return_inverse=True)
         return places.astype(np.int32), (keys // width).astype(np.int32), (keys % width).astype(np.float64)
-    seen = np.zeros(rows.n_points * width, np.int32)
-    compiled.mark_pairs(rows.points, rows.counts, width, seen)
-    keys = np.flatnonzero(seen)
-    seen[keys] = np.arange(len(keys))
-    numbers = np.empty(len(rows.points), np.int32)
-    compiled.look_up_pairs(rows.points, rows.counts, width, seen, numbers)
-    return numbers, (keys // width).astype(np.int32), (keys % width).astype(np.float64)
+    numbers, of_entry = np.zeros(rows.n_points * width, np.int32), rows.points * np.int64(width) + rows.counts
+    numbers[of_entry] = 1
+    keys = np.flatnonzero(numbers)
+    numbers[keys] = np.arange(len(keys))
+    return numbers[of_entry], (keys // width).astype(np.int32), (keys % width).astype(np.float64)
 
 
 def _by_blank_cost(centers: TreeRows, ground: GroundCost) -> tuple[Float64, Float64]:

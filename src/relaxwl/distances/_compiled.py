@@ -89,9 +89,6 @@ RESIDUE = 2.0**-50
 # Rows that one pass over the units of another row serves together.
 LANES = 256
 
-# How the listed rows of two sets lie to each other; see `listed_distances`.
-APART, MIRRORED = -2, -1
-
 
 class UnitRows(NamedTuple):
     """Rows spread out into units of mass, for `unit_block`.
@@ -553,43 +550,6 @@ def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out)
 
 
 @njit(nogil=True, cache=True)
-def listed_distances(a, list_a, b, list_b, ground, root_cost, symmetry, out):
-    """Write the distances between the listed rows of two sets, one exact solve a pair, into `out`.
-
-    Parameters
-    ----------
-    a, b : RowArrays
-        The two sets of rows.
-    list_a, list_b : int64
-        The rows wanted, of each set.
-    symmetry : int
-        `APART`, or `MIRRORED` to write ``out[j, i]`` as well. Not negative, it means the same, and that the two lists
-        are one, list_a beginning so many entries later: only pairs below the diagonal are computed.
-    out : any dtype that holds the distances
-        Written.
-    """
-    roots_a, indptr_a, points_a, masses_a = a
-    roots_b, indptr_b, points_b, masses_b = b
-    widest = 1
-    for i in list_a:
-        widest = max(widest, indptr_a[i + 1] - indptr_a[i])
-    for j in list_b:
-        widest = max(widest, indptr_b[j + 1] - indptr_b[j])
-    vectors, indices, tables = make_scratch(widest)
-    blank = blank_point(ground)
-    for position in range(len(list_a)):
-        i = list_a[position]
-        for j in list_b[: symmetry + position] if symmetry >= 0 else list_b:
-            spans = (indptr_a[i], indptr_a[i + 1], indptr_b[j], indptr_b[j + 1])
-            load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
-            distance = loaded_distance(ground, np.inf, vectors, indices, tables)
-            distance += point_cost(root_cost, roots_a[i], roots_b[j])
-            out[i, j] = distance
-            if symmetry != APART:
-                out[j, i] = distance
-
-
-@njit(nogil=True, cache=True)
 def paired_distances(a, b, pairs, ground, root_cost, out):
     """Write the distance of each pair (row of a, row of b) in `pairs` (int64, n × 2) into `out` (float64, n).
 
@@ -606,17 +566,6 @@ def paired_distances(a, b, pairs, ground, root_cost, out):
         load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices)
         distance = loaded_distance(ground, np.inf, vectors, indices, tables)
         out[position] = point_cost(root_cost, roots_a[i], roots_b[j]) + distance
-
-
-@njit(nogil=True, cache=True)
-def mirror(matrix):
-    """Copy the upper triangle of a square matrix onto the lower one, in place and block by block."""
-    size, block = len(matrix), 64
-    for top in range(0, size, block):
-        for left in range(0, top + block, block):
-            for row in range(top, min(top + block, size)):
-                for column in range(left, min(left + block, row)):
-                    matrix[row, column] = matrix[column, row]
 
 
 @njit(nogil=True, cache=True)
@@ -650,23 +599,3 @@ def widest_row(indptr):
     for row in range(len(indptr) - 1):
         widest = max(widest, indptr[row + 1] - indptr[row])
     return widest
-
-
-@njit(nogil=True, cache=True)
-def broken_triangle(ground, factor, floor):
-    """Return points (i, j, k) with ``ground[i, j] > factor * (ground[i, k] + ground[k, j]) + floor``, or -1s."""
-    n = ground.shape[0]
-    for i in range(n):
-        direct = ground[i]
-        for k in range(n):
-            first = ground[i, k]
-            second = ground[k]
-            broken = 0
-            # No early end: a plain count fills vector registers.
-            for j in range(n):
-                broken += direct[j] > factor * (first + second[j]) + floor
-            if broken > 0:
-                for j in range(n):
-                    if direct[j] > factor * (first + second[j]) + floor:
-                        return i, j, k
-    return -1, -1, -1

@@ -23,7 +23,7 @@ from relaxwl.costs.edit_cost import checked_cost
 from relaxwl.distances import _compiled
 from relaxwl.distances.transport import GroundCost, is_whole
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64, expand_spans
+from relaxwl.graphs.arrays import Float64, Int64, expand_spans, mirror
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -256,12 +256,12 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
     ground = ground.in_type(dtype)
     few, many = _split_by_units(rows)
     tasks = _unit_tasks(rows, few, rows, few, ground, out)
-    tasks += _single_tasks(rows, many, rows, few, ground, out, mirror=True)
-    tasks += _single_tasks(rows, many, rows, many, ground, out, mirror=True, triangle=True)
+    tasks += _single_tasks(rows, many, rows, few, ground, out)
+    tasks += _single_tasks(rows, many, rows, many, ground, out, triangle=True)
     map_chunks(lambda task: task(), tasks, n_jobs)
-    if dtype.kind == "f":
-        # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
-        _compiled.mirror(out.T)
+    out[np.ix_(few, many)] = out[np.ix_(many, few)].T
+    # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
+    mirror(out.T)
     np.fill_diagonal(out, 0)
     out[:-1, -1] = out[-1, :-1] = to_blank
     return out
@@ -336,20 +336,18 @@ def _single_tasks(
     list_b: Int64,
     ground: GroundCost,
     out: NDArray[Any],
-    mirror: bool = False,
     triangle: bool = False,
 ) -> list[Task]:
-    """Cut the listed pairs into tasks for the one-by-one solver."""
-    if not (len(list_a) and len(list_b)):
-        return []
-    apart = _compiled.MIRRORED if mirror else _compiled.APART
-    return [
-        partial(
-            _compiled.listed_distances, rows_a.arrays, list_a[start:stop], rows_b.arrays, list_b, ground.costs,
-            ground.root_costs, start if triangle else apart, out,
-        )
-        for start, stop in spans(len(list_a), max(1, CHUNK_PAIRS // len(list_b)))
-    ]  # fmt: skip
+    """Cut the listed pairs (with ``triangle`` those of a row with rows before it) into tasks for the other solver."""
+
+    def fill(start: int, stop: int) -> None:
+        """Write the distances of some rows of a."""
+        sizes = np.arange(start, stop) if triangle else np.full(stop - start, len(list_b))
+        a, b = np.repeat(list_a[start:stop], sizes), list_b[expand_spans(np.zeros_like(sizes), sizes)]
+        out[a, b] = paired_distances(rows_a, rows_b, np.column_stack([a, b]), ground)
+
+    n_rows = len(list_a) if len(list_b) else 0
+    return [partial(fill, start, stop) for start, stop in spans(n_rows, max(1, CHUNK_PAIRS // max(len(list_b), 1)))]
 
 
 def _unit_tasks(

@@ -312,12 +312,14 @@ def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) ->
     if len(unequal):
         i, j = unequal[0]
         raise ValueError(f"{name} must be symmetric, but {entry(i, j)} and {entry(j, i)}")
-    i, j, k = _compiled.broken_triangle(costs, 1.0 + RELATIVE_TOLERANCE, floor)
-    if i >= 0:
-        raise ValueError(
-            f"{name} breaks the triangle inequality: {entry(i, j)} > {place(i, k)} + {place(k, j)} = "
-            f"{float(costs[i, k])} + {float(costs[k, j])}"
-        )
+    for k in range(len(costs)):
+        detours = costs[:, k, None] + costs[k]
+        if (costs > (1.0 + RELATIVE_TOLERANCE) * detours + floor).any():
+            i, j = np.argwhere(costs > (1.0 + RELATIVE_TOLERANCE) * detours + floor)[0]
+            raise ValueError(
+                f"{name} breaks the triangle inequality: {entry(i, j)} > {place(i, k)} + {place(k, j)} = "
+                f"{float(costs[i, k])} + {float(costs[k, j])}"
+            )
     return costs
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
@@ -32,3 +33,23 @@ def first_of_runs(values: NDArray[Any]) -> NDArray[np.bool_]:
     first = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=first[1:])
     return first
+
+
+def counting_order(codes: NDArray[Any], n_codes: int) -> tuple[Int64, Int64]:
+    """Return the positions of codes below ``n_codes`` in ascending order, equal ones in order, and where each begins.
+
+    >>> counting_order(np.array([2, 0, 2]), 3)
+    (array([1, 0, 2]), array([0, 1, 1, 3]))
+    """
+    shape = (len(codes), n_codes)
+    by_code = csr_array((np.empty(len(codes), bool), codes, np.arange(len(codes) + 1)), shape=shape).tocsc()
+    return by_code.indices.astype(np.int64), by_code.indptr.astype(np.int64)
+
+
+def mirror(matrix: NDArray[Any], block: int = 256) -> None:
+    """Copy the upper triangle of a square matrix onto the lower one, in place and block by block."""
+    for start in range(0, len(matrix), block):
+        stop = start + block
+        matrix[start:stop, :start] = matrix[:start, start:stop].T
+        corner = matrix[start:stop, start:stop]
+        corner[:] = np.triu(corner) + np.triu(corner, 1).T

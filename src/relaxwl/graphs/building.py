@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl._validation import is_integer, warn_user
-from relaxwl.graphs import _compiled
-from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order, first_of_runs, prefix_sums
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
 if TYPE_CHECKING:
     import networkx
-from scipy.sparse import csr_array
 
 DIRECTIONS = ("both", "out", "in")
 
@@ -22,30 +20,50 @@ DIRECTIONS = ("both", "out", "in")
 LEAVES, ENTERS = "→", "←"
 
 
-def arc_adjacency(arcs: Int64, n_nodes: int, original: Int64) -> tuple[Int64, Int32, Int64]:
-    """Return the adjacency of arcs: ascending heads of each tail, no self-loops, no repetitions.
+def clean_adjacency(
+    edges: Int64, n_nodes: int, original: Int64, *, directed: bool = False
+) -> tuple[Int64, Int32, Int64]:
+    """Return the adjacency of edges (or arcs): ascending neighbors, no self-loops, no repetitions.
 
-    Takes and returns what ``_compiled.symmetric_adjacency`` does, except that an arc counts in one direction only and
-    that ``listed`` is always there.
+    Parameters
+    ----------
+    edges : int64 array (m, 2)
+        Edges, or arcs from the first node to the second.
+    n_nodes : int
+        Number of nodes.
+    original : int64 array (m,) or (0,)
+        Written unless empty: the earliest listed edge that joins the same two nodes.
+    directed : bool
+        Whether an edge counts in one direction only.
+
+    Returns
+    -------
+    indptr, neighbors : int64 array (n_nodes + 1,), int32 array (n_adjacent,)
+        The adjacency.
+    listed : int64 array (n_adjacent,)
+        The earliest listed edge behind each entry.
     """
-    tails, heads = arcs[:, 0], arcs[:, 1]
-    order = np.lexsort((heads, tails))  # stable, so the earliest of equal arcs comes first
-    order = order[tails[order] != heads[order]]
-    keys = tails[order] * n_nodes + heads[order]
-    first = first_of_runs(keys)
-    listed = order[first]
+    ways = 1 if directed else 2
+    tails, heads = (edges if directed else np.stack([edges, edges[:, ::-1]], axis=1).reshape(-1, 2)).T
+    order = np.flatnonzero(tails != heads)
+    # Both sorts are stable, so the earliest of equal arcs comes first.
+    order = order[counting_order(heads[order], n_nodes)[0]]
+    by_tail, starts = counting_order(tails[order], n_nodes)
+    order = order[by_tail]
+    neighbors = heads[order].astype(np.int32)
+    first = first_of_runs(neighbors)
+    first[starts[starts < len(first)]] = True
+    listed = order[first] // ways
     if original.size:
-        original[:] = np.arange(len(arcs))
-        original[order] = np.repeat(listed, np.diff(np.append(np.flatnonzero(first), len(keys))))
-    indptr = prefix_sums(np.bincount(tails[listed], minlength=n_nodes))
-    return indptr, heads[listed].astype(np.int32), listed
+        original[:] = np.arange(len(edges))
+        original[order // ways] = np.repeat(listed, np.diff(np.append(np.flatnonzero(first), len(first))))
+    return prefix_sums(first)[starts], neighbors[first], listed
 
 
 def reversed_arcs(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64]:
     """Return the adjacency of the arcs turned round, and for each entry the one that it was."""
-    n_nodes = len(indptr) - 1
-    turned = csr_array((np.arange(len(indices)), indices, indptr), shape=(n_nodes, n_nodes)).tocsc()
-    return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), np.asarray(turned.data, np.int64)
+    arcs, back_indptr = counting_order(indices, len(indptr) - 1)
+    return back_indptr, np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))[arcs], arcs
 
 
 def both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64, NDArray[np.bool_]]:
@@ -214,8 +232,7 @@ def assemble(
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
     carries_data = codes is not None or edge_attributes is not None
     original = np.empty(len(edges) if carries_data else 0, np.int64)
-    adjacency = arc_adjacency if directed else _compiled.symmetric_adjacency
-    indptr, indices, listed = adjacency(edges, n_nodes, original)
+    indptr, indices, listed = clean_adjacency(edges, n_nodes, original, directed=directed)
     if carries_data:
         # An edge that is listed twice must have the same labels and attributes both times.
         for name, values in (("labels", codes), ("attributes", edge_attributes)):

@@ -90,29 +90,6 @@ def shortest_path_keys(start, stop, indptr, indices, ids, n_known, n_total, max_
 
 
 @njit(nogil=True, cache=True)
-def transposed(matrix, n_columns):
-    """Return (columns, place): a `Compressed` matrix by columns, rows ascending, and where each entry went."""
-    indptr, indices, data = matrix
-    column_indptr = np.zeros(n_columns + 1, np.int64)
-    for entry in range(len(indices)):
-        column_indptr[indices[entry] + 1] += 1
-    for column in range(n_columns):
-        column_indptr[column + 1] += column_indptr[column]
-    filled = column_indptr[:-1].copy()
-    rows = np.empty(len(indices), np.int32)
-    values = np.empty(len(indices), data.dtype)
-    place = np.empty(len(indices), np.int64)
-    for row in range(len(indptr) - 1):
-        for entry in range(indptr[row], indptr[row + 1]):
-            target = filled[indices[entry]]
-            filled[indices[entry]] += 1
-            rows[target] = row
-            values[target] = data[entry]
-            place[entry] = target
-    return Compressed(column_indptr, rows, values), place
-
-
-@njit(nogil=True, cache=True)
 def add_products(start, stop, a, firsts, columns, minimum, out):
     """Add, for the rows ``start`` to ``stop - 1`` of a sparse A, the sums over shared columns of a·b (or min(a, b)).
 
@@ -149,18 +126,6 @@ def add_dense_minima(start, stop, a, b, symmetric, out):
             others = b[column, first:]
             for other in range(len(others)):
                 target[other] += min(value, others[other])
-
-
-@njit(nogil=True, cache=True)
-def first_and_number(ids, n_ids):
-    """Return int64 (n_ids,) twice: where each id occurs first in ``ids`` (-1 if nowhere), and how often it occurs."""
-    first = np.full(n_ids, -1, np.int64)
-    number = np.zeros(n_ids, np.int64)
-    for position in range(len(ids)):
-        if number[ids[position]] == 0:
-            first[ids[position]] = position
-        number[ids[position]] += 1
-    return first, number
 
 
 @njit(nogil=True, cache=True)

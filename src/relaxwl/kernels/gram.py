@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from relaxwl._execution import map_chunks, spans
-from relaxwl.distances._compiled import mirror
-from relaxwl.graphs.arrays import Float64
+from relaxwl.graphs.arrays import Float64, Int64, counting_order, mirror
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import Counts
 
@@ -36,8 +35,10 @@ def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs
     out = _dense_part(a, other, frequent, symmetric, minimum, n_jobs)
     sparse_a = _without(a, frequent)
     sparse_b = sparse_a if symmetric else _without(other, frequent)
-    columns, place = _compiled.transposed(compressed(sparse_b), sparse_b.shape[1])
-    firsts = place if symmetric else columns.indptr[sparse_a.indices]
+    columns, order = _columns(sparse_b)
+    firsts = columns.indptr[sparse_a.indices]
+    if symmetric:  # an entry begins with itself
+        firsts[order] = np.arange(len(order))
     arguments = compressed(sparse_a), firsts, columns, minimum, out
     map_chunks(lambda span: _compiled.add_products(*span, *arguments), spans(len(out), ROWS_PER_TASK), n_jobs)
     if symmetric:
@@ -80,6 +81,13 @@ def compressed(matrix: csr_array) -> _compiled.Compressed:
     return _compiled.Compressed(indptr, indices, matrix.data)
 
 
+def _columns(matrix: csr_array) -> tuple[_compiled.Compressed, Int64]:
+    """Return a sparse matrix by columns, rows ascending, and which entry of the matrix each of its entries is."""
+    order, indptr = counting_order(matrix.indices, matrix.shape[1])
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int32), np.diff(matrix.indptr))
+    return _compiled.Compressed(indptr, rows[order], matrix.data[order]), order
+
+
 class InvertedCounts:
     """The rows of a sparse matrix by columns, so that a vector meets only those that share something with it.
 
@@ -90,7 +98,7 @@ class InvertedCounts:
 
     def __init__(self, matrix: csr_array) -> None:
         self.matrix = matrix
-        self._columns, _ = _compiled.transposed(compressed(matrix), matrix.shape[1])
+        self._columns, _ = _columns(matrix)
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])

@@ -29,7 +29,6 @@ from relaxwl.costs.codebook import UniformCosts, check_finite
 from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
-from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import canonical_order, join_rows, merge_rows
@@ -510,8 +509,9 @@ def refine_part(
     """Return the distinct rows of one part, and the row of each of its nodes."""
     encoded = part.prepared(encode)
     rows, row_of_node = refined(encoded, depth, ids, n_below, n_jobs)
-    nodes, number = _compiled.first_and_number(row_of_node, len(rows))
-    offsets = encoded.graphs.offsets
+    nodes, offsets = np.empty(len(rows), np.int64), encoded.graphs.offsets
+    nodes[row_of_node[::-1]] = np.arange(len(row_of_node))[::-1]  # the first node of a row is written last
+    number = np.bincount(row_of_node, minlength=len(rows))
     graph = np.searchsorted(offsets, nodes, side="right") - 1
     first = (part.first_graph + graph) << NODE_BITS | (nodes - offsets[graph])
     return Distinct(rows, first, number), row_of_node

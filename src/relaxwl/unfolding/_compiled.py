@@ -247,46 +247,6 @@ def _merge_sort(order, scratch, begin, end, rows):
 
 
 @njit(nogil=True, cache=True)
-def locate_rows(rows, sought):
-    """Return int32 (n_sought,): where each row that is sought stands among the canonical rows, or -1; both `SortedBy`.
-
-    Each search begins where the one before has ended and doubles its steps from there: rows in canonical order are
-    found in one sweep over both, and others all the same.
-    """
-    n_rows = len(rows.roots)
-    found = np.full(len(sought.roots), -1, np.int32)
-    place = 0
-    for row in range(len(sought.roots)):
-        # The row stands from `low` to `high - 1`, if anywhere.
-        low, high, step = 0, place, 1
-        while place < n_rows:
-            sign = _compare(rows, place, sought, row)
-            if sign == 0:
-                found[row] = place
-                low = place
-            high = place
-            if sign >= 0:
-                break
-            low = place + 1
-            high = n_rows
-            place += step
-            step *= 2
-        while low < high:
-            middle = (low + high) // 2
-            sign = _compare(rows, middle, sought, row)
-            if sign == 0:
-                found[row] = middle
-                low = middle
-                break
-            if sign < 0:
-                low = middle + 1
-            else:
-                high = middle
-        place = low
-    return found
-
-
-@njit(nogil=True, cache=True)
 def count_before(rows, borders):
     """Return int64 (n_borders,): how many of the canonical rows stand before each border; both `SortedBy`."""
     before = np.empty(len(borders.roots), np.int64)

@@ -251,7 +251,12 @@ class TreeRows:
         int32 array
             The numbers.
         """
-        return _compiled.locate_rows(self._sorted_by, other._sorted_by)  # type: ignore[no-any-return]
+        places = self.count_before(other)
+        there = np.flatnonzero(places < len(self))
+        same = self.take(places[there]).same_as(other.take(there))
+        located = np.full(len(other), -1, np.int32)
+        located[there[same]] = places[there[same]]
+        return located
 
     @property
     def _sorted_by(self) -> _compiled.SortedBy:

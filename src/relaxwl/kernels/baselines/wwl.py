@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
-from relaxwl.distances._compiled import mirror
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.arrays import Float64, Int64, mirror
 from relaxwl.kernels.base import GraphKernel, Settings, check_graphs, check_training_graphs, watched
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
