@@ -13,14 +13,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import relaxwl
-from relaxwl.clustering import KMeansPartitioner, RadiusPartitioner
+from relaxwl.clustering import KMeansPartitioner
+from relaxwl.clustering.kmeans import nearest
+from relaxwl.distances.pairwise import row_distances
 
 # %%
 # This partitioner takes a radius instead of a number of clusters. The radius is relative to the mean distance of trees
-# to a common center, since distances grow with depth. The clustering itself is left to
-# :class:`relaxwl.clustering.partitioners.RadiusPartitioner`. The other partitioners are
-# :class:`relaxwl.clustering.partitioners.KMeansPartitioner`,
-# :class:`relaxwl.clustering.partitioners.KMedoidsPartitioner` and
+# to a common center, since distances grow with depth. A tree joins the nearest leader within the radius, or becomes a
+# leader itself. The package has two partitioners: :class:`relaxwl.clustering.partitioners.KMeansPartitioner` and
 # :class:`relaxwl.clustering.partitioners.IdentityPartitioner`.
 
 
@@ -34,12 +34,20 @@ class RelativeRadius(BaseEstimator):
         """Measure the scale and cluster with a radius relative to it."""
         one = KMeansPartitioner(relaxwl.WassersteinKMeans(n_clusters=1, max_iter=1))
         one.fit(rows, ground, rng)
-        self.inner_ = RadiusPartitioner(radius=self.share * float(np.mean(one.distances_)))
-        return self.inner_.fit(rows, ground, rng)
+        radius = self.share * float(np.mean(one.distances_))
+        labels, leaders = np.full(len(rows), -1), []
+        distances = np.full(len(rows), np.inf)
+        while (labels < 0).any():
+            leaders.append(int(np.argmax(labels < 0)))
+            to_leader = row_distances(rows.take(np.array(leaders[-1:])), rows, ground)[0]
+            closer = (to_leader <= radius) & (to_leader < distances)
+            labels[closer], distances[closer] = len(leaders) - 1, to_leader[closer]
+        self.centers_ = rows.take(np.array(leaders)).measures()
+        return labels, self.centers_
 
     def predict(self, rows, ground):
-        """Assign new trees to clusters."""
-        return self.inner_.predict(rows, ground)
+        """Assign new trees to the nearest leader."""
+        return nearest(rows, self.centers_, ground)[0]
 
 
 # %%

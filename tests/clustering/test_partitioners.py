@@ -2,26 +2,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import naive
 from clustering_rows import random_content, random_ground, tree_rows
 from relaxwl import WassersteinKMeans
-from relaxwl.clustering.partitioners import (
-    IdentityPartitioner,
-    KMeansPartitioner,
-    KMedoidsPartitioner,
-    RadiusPartitioner,
-    as_ground,
-    known_or_new,
-)
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, as_ground, known_or_new
 from relaxwl.distances.transport import GroundCost
 
 ROOTS = 1 - np.eye(4)  # three roots and ⊥
-PARTITIONERS = [
-    IdentityPartitioner(),
-    KMeansPartitioner(WassersteinKMeans(4)),
-    KMedoidsPartitioner(4),
-    RadiusPartitioner(5.0),
-]
+PARTITIONERS = [IdentityPartitioner(), KMeansPartitioner(WassersteinKMeans(4))]
 
 
 def data(n_rows=40, n_points=6, seed=0):
@@ -73,43 +60,6 @@ def test_kmeans_is_wasserstein_kmeans():
     kmeans.fit(rows, ground=ground.children, root_cost=ground.roots)
     np.testing.assert_array_equal(labels, kmeans.labels_)
     assert plain(centers) == plain(kmeans.centers_)
-
-
-def test_kmedoids_centers_are_best_members():
-    content, rows, ground = data(30)
-    labels, centers = KMedoidsPartitioner(4, max_iter=50).fit(rows, ground, np.random.default_rng(0))
-    medoids = plain(centers)
-    assert labels.tolist() == naive.nearest_centers(content, medoids, ground.children, ROOTS)[0]
-    best = naive.best_centers(content, labels.tolist(), 4, ground.children, ROOTS, medoids)
-    for cluster, (medoid, better) in enumerate(zip(medoids, best, strict=True)):
-        members = [row for row, label in zip(content, labels.tolist(), strict=True) if label == cluster]
-        cost, least = (
-            sum(naive.row_distance(row, c, ground.children, ROOTS) for row in members) for c in (medoid, better)
-        )
-        assert cost == pytest.approx(least)
-
-
-def test_radius_groups_around_leaders():
-    content, rows, ground = data(30)
-    partitioner = RadiusPartitioner(6.0)
-    labels, centers = partitioner.fit(rows, ground)
-    leaders = plain(centers)
-    assert labels.tolist() == naive.nearest_centers(content, leaders, ground.children, ROOTS)[0]
-    for row, label in zip(content, labels.tolist(), strict=True):
-        assert naive.row_distance(row, leaders[label], ground.children, ROOTS) <= 6.0
-    far = tree_rows([(0, {0: 90})], 6)
-    assert partitioner.predict(far, ground).tolist() == [len(centers)]
-    everything, one = RadiusPartitioner(1e9).fit(rows, ground)
-    assert not everything.any()
-    assert len(one) == 1
-    assert len(RadiusPartitioner(0.0).fit(rows, ground)[1]) == 30
-
-
-@pytest.mark.parametrize("radius", [-1.0, float("nan")])
-def test_bad_radius(radius):
-    _, rows, ground = data()
-    with pytest.raises(ValueError, match="radius must be a number >= 0"):
-        RadiusPartitioner(radius).fit(rows, ground)
 
 
 def test_a_plain_matrix_gets_uniform_roots():

@@ -14,13 +14,14 @@ from relaxwl import (
     WeisfeilerLehman,
 )
 from relaxwl.clustering import kmeans
-from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner
+from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardWriter
 from relaxwl.kernels import chains, continuous, levels
 from relaxwl.kernels.baselines import VertexEdgeHistogram
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
+from user_partitioners import KMedoidsPartitioner
 
 NUMBERS = [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(17, marks=pytest.mark.slow)]
 

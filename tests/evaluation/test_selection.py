@@ -21,7 +21,6 @@ import relaxwl
 from evaluation.small_data import random_graphs
 from evaluation.toy_kernels import QUICK
 from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering.partitioners import KMedoidsPartitioner, RadiusPartitioner
 from relaxwl.evaluation import cross_validate
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.selection import (
@@ -36,6 +35,7 @@ from relaxwl.evaluation.selection import (
     warm_up,
 )
 from relaxwl.graphs import GraphCollection
+from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
 
 
 def test_names_of_kernels_may_be_given_names_of_their_own(toy):

@@ -392,3 +392,31 @@ def test_fits_in_several_threads_leave_the_threads_of_blas_alone():
     assert all((features != expected).nnz == 0 for features in found)
     assert threads() == before
     assert "threadpoolctl" not in Path(continuous.__file__).read_text(encoding="utf-8")
+
+
+# -------- hashes, draws and shares, on the cases that graphs seldom are
+
+
+def test_hashes_know_the_order_of_columns_and_no_negative_zero():
+    rows = np.array([[1, 2], [2, 1], [0, 0], [-0.0, 0]], np.float32)
+    hashes = continuous.row_hashes(rows)
+    assert len(set(hashes.tolist())) == 3
+    assert hashes[2] == hashes[3]
+
+
+def test_rows_are_drawn_by_their_counts():
+    hashes = continuous.row_hashes(np.arange(2000, dtype=np.float32)[:, None])
+    counts = np.where(np.arange(2000) % 2, 9, 1)
+    drawn = [np.argsort(continuous.drawing_keys(hashes, counts, np.uint64(seed)))[0] for seed in range(400)]
+    assert 0.85 < np.mean(np.array(drawn) % 2) < 0.95
+    assert len(set(drawn)) > 300
+
+
+def test_shares_of_a_large_hub_do_not_overflow():
+    n_leaves = 200_000
+    indptr = np.concatenate([[0, n_leaves], n_leaves + 1 + np.arange(n_leaves)])
+    share, unit, heavy = continuous.walk_shares(np.array([0, n_leaves + 1]), indptr, 1e12)
+    assert 2 * n_leaves * float(share.max()) < 2.0**63
+    assert share[1] == unit[1]
+    assert not heavy.any()
+    assert continuous.walk_shares(np.array([0, n_leaves + 1]), indptr, 1e9)[2].nonzero()[0].tolist() == [0]

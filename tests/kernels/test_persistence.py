@@ -12,12 +12,7 @@ import pytest
 from directed_graphs import directed_collection, random_digraphs
 from kernels.models import TEST, TRAIN, assert_equal_kernels, objects, opened, replaced, rewritten, signed, written
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
-from relaxwl.clustering.partitioners import (
-    IdentityPartitioner,
-    KMeansPartitioner,
-    KMedoidsPartitioner,
-    RadiusPartitioner,
-)
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.explanation import explain
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.persistence import ModelFileError
@@ -35,8 +30,6 @@ KERNELS = {
     "real centers": RelaxedWeisfeilerLehman(2, 2, center="mean", base="shortest-path", random_state=0),
     "identity": RelaxedWeisfeilerLehman(2, 1, partitioner=IdentityPartitioner()),
     "k-means": RelaxedWeisfeilerLehman(2, 1, partitioner=KMeansPartitioner(WassersteinKMeans(3.0)), random_state=0),
-    "k-medoids": RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0),
-    "radius": RelaxedWeisfeilerLehman(2, 1, partitioner=RadiusPartitioner(2.0)),
     "matrix": RelaxedWeisfeilerLehman(1, 1, cost=EditCost.from_matrix(ATOMS, 1 - np.eye(4)), random_state=0),
     "generator": RelaxedWeisfeilerLehman(1, 1, random_state=np.random.default_rng(0)),
 }

@@ -7,10 +7,11 @@ import pytest
 import naive
 from kernels.variants import ATTRIBUTES, TEST, TRAIN, VARIANTS, as_nested, kernel_of, nested
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.clustering.partitioners import IdentityPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.clustering.partitioners import IdentityPartitioner
 from relaxwl.costs.codebook import UniformCosts
 from relaxwl.datasets import load_tu, make_egonets
 from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
+from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
 
 BASES = ("subtree", "edge", "shortest-path")
 variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())

@@ -1,8 +1,9 @@
 """The relaxed kernel in all its variants, and trees as oracles take them."""
 
 from relaxwl import EditCost, RelaxedWeisfeilerLehman, WassersteinKMeans
-from relaxwl.clustering.partitioners import KMeansPartitioner, KMedoidsPartitioner, RadiusPartitioner
+from relaxwl.clustering.partitioners import KMeansPartitioner
 from small_graphs import BONDS, random_graphs
+from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
 
 TRAIN, TEST = random_graphs(25, bonds=BONDS), random_graphs(10, 8, seed=1, bonds=BONDS)
 ATTRIBUTES = EditCost.from_attributes(blank=1.0, n_codes=4)

@@ -2,22 +2,14 @@
 
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
-from relaxwl.clustering.partitioners import (
-    IdentityPartitioner,
-    KMeansPartitioner,
-    KMedoidsPartitioner,
-    Partitioner,
-    RadiusPartitioner,
-)
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.distances.transport import GroundCost
 
 __all__ = [
     "GroundCost",
     "IdentityPartitioner",
     "KMeansPartitioner",
-    "KMedoidsPartitioner",
     "Partitioner",
-    "RadiusPartitioner",
     "WassersteinKMeans",
     "transport_barycenter",
 ]

@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._memory import check_memory
-from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, as_ground, nearest, number_of_clusters
-from relaxwl.distances.pairwise import distance_dtype, level_distances, row_distances
+from relaxwl.clustering.kmeans import WassersteinKMeans, as_ground, nearest
 from relaxwl.distances.transport import GroundCost
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.unfolding import TreeRows
@@ -160,52 +158,8 @@ class IdentityPartitioner(BaseEstimator):
         return known_or_new(self.rows_.locate(rows), len(self.rows_))
 
 
-class _Centered(BaseEstimator):
-    """Clusters around ``centers_``: a row belongs to the nearest of them."""
-
-    centers_: TreeRows
-    n_jobs: int | None
-
-    def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
-        """Return the cluster of each row.
-
-        Parameters
-        ----------
-        rows : TreeRows
-            Distinct trees of one depth.
-        ground : GroundCost, or array (n_points + 1, n_points + 1)
-            Costs between the points of rows, ⊥ last.
-
-        Returns
-        -------
-        labels : int32 array (n_rows,)
-            The cluster of each row.
-        """
-        return self.predict_with_distances(rows, ground)[0]
-
-    def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the cluster of each row and the distance to its center.
-
-        Parameters
-        ----------
-        rows : TreeRows
-            Distinct trees of one depth.
-        ground : GroundCost, or array (n_points + 1, n_points + 1)
-            Costs between the points of rows, ⊥ last.
-
-        Returns
-        -------
-        labels : int32 array (n_rows,)
-            The cluster of each row.
-        distances : float64 array (n_rows,)
-            The distance of each row to its center.
-        """
-        check_is_fitted(self)
-        return nearest(rows, self.centers_, as_ground(ground, rows), self.n_jobs)
-
-
 @dataclass(repr=False, eq=False)
-class KMeansPartitioner(_Centered):
+class KMeansPartitioner(BaseEstimator):
     """Wasserstein k-means.
 
     Parameters
@@ -292,15 +246,47 @@ class KMeansPartitioner(_Centered):
         self.centers_, self.n_iter_ = self._seeded(rng).fit_sample(rows, ground, n_rows, rng), 0
         return self.centers_
 
+    def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
+        """Return the cluster of each row.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        """
+        return self.predict_with_distances(rows, ground)[0]
+
+    def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
+        """Return the cluster of each row and the distance to its center.
+
+        Parameters
+        ----------
+        rows : TreeRows
+            Distinct trees of one depth.
+        ground : GroundCost, or array (n_points + 1, n_points + 1)
+            Costs between the points of rows, ⊥ last.
+
+        Returns
+        -------
+        labels : int32 array (n_rows,)
+            The cluster of each row.
+        distances : float64 array (n_rows,)
+            The distance of each row to its center.
+        """
+        check_is_fitted(self)
+        return nearest(rows, self.centers_, as_ground(ground, rows), self.kmeans.n_jobs if self.kmeans else None)
+
     def _seeded(self, rng: np.random.Generator | None) -> WassersteinKMeans:
         kmeans = WassersteinKMeans() if self.kmeans is None else copy(self.kmeans)
         kmeans.random_state = rng
         return kmeans
-
-    @property
-    def n_jobs(self) -> int | None:  # type: ignore[override]
-        """Number of threads."""
-        return self.kmeans.n_jobs if self.kmeans else None
 
     def to_state(self) -> dict[str, Any]:
         """Return the parameters of k-means and, once fitted, its centers, for a model file.
@@ -331,171 +317,6 @@ class KMeansPartitioner(_Centered):
         restored = cls(WassersteinKMeans(**state))
         restored.__dict__.update(found)
         return restored
-
-
-@dataclass(repr=False, eq=False)
-class KMedoidsPartitioner(_Centered):
-    """k-medoids: centers are rows, found by alternating assignment and the best member of each cluster.
-
-    All pairs of rows are compared, so memory grows with the square of their number.
-
-    Parameters
-    ----------
-    n_clusters : int, "sqrt", "log2", float or callable
-        Number of clusters; see :class:`relaxwl.WassersteinKMeans`.
-    max_iter : int
-        Maximum number of rounds.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-
-    See Also
-    --------
-    KMeansPartitioner : Compares rows with centers only.
-
-    Examples
-    --------
-    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
-    >>> labels, centers = KMedoidsPartitioner(2).fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
-    >>> labels.tolist(), len(centers)
-    ([0, 0, 1, 1], 2)
-    """
-
-    n_clusters: NumberOfClusters = "sqrt"
-    max_iter: int = 8
-    n_jobs: int | None = None
-
-    def fit(
-        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator
-    ) -> tuple[Int32, TreeRows]:
-        """Cluster the rows around rows.
-
-        Parameters
-        ----------
-        rows : TreeRows
-            Distinct trees of one depth.
-        ground : GroundCost, or array (n_points + 1, n_points + 1)
-            Costs between the points of rows, ⊥ last.
-        rng : Generator, optional
-            Draws random numbers.
-
-        Returns
-        -------
-        labels : int32 array (n_rows,)
-            The cluster of each row.
-        centers : TreeRows
-            The centers of the clusters.
-        """
-        ground = as_ground(ground, rows)
-        item = distance_dtype(ground, float(rows.masses.max(initial=0))).itemsize
-        check_memory(
-            float(item) * (len(rows) + 1) ** 2,
-            f"k-medoids of {len(rows)} distinct trees",
-            "use k-means, which does not compare all pairs, or fewer graphs",
-        )
-        distances = level_distances(rows, ground, self.n_jobs)[:-1, :-1]
-        k = number_of_clusters(self.n_clusters, len(rows))
-        medoids = np.sort(rng.choice(len(rows), k, replace=False))
-        for _ in range(self.max_iter):
-            labels, better = np.argmin(distances[:, medoids], axis=1), medoids.copy()
-            for cluster in range(k):
-                members = np.flatnonzero(labels == cluster)
-                if len(members):  # the member with the smallest sum of distances to the others, the lowest of equals
-                    sums = distances[np.ix_(members, members)].sum(axis=1, dtype=np.float64)
-                    better[cluster] = members[np.argmin(sums)]
-            if np.array_equal(better, medoids):
-                break
-            medoids = better
-        labels = np.argmin(distances[:, medoids], axis=1)
-        self.centers_ = rows.take(medoids).measures()
-        self.distances_ = distances[np.arange(len(rows)), medoids[labels]].astype(np.float64)
-        return labels.astype(np.int32), self.centers_
-
-
-@dataclass(repr=False, eq=False)
-class RadiusPartitioner(_Centered):
-    """Leader clustering: a row joins the nearest leader within ``radius``, or becomes a leader itself.
-
-    Rows are taken in canonical order, so the clusters depend on the trees alone. New graphs join the nearest
-    leader within the radius; others become clusters of their own.
-
-    Parameters
-    ----------
-    radius : float
-        Largest distance of a row to its leader.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-
-    See Also
-    --------
-    KMeansPartitioner : A given number of clusters.
-
-    Examples
-    --------
-    >>> rows = TreeRows(np.zeros(4, np.int32), np.arange(5), np.zeros(4, np.int32), np.array([1, 2, 9, 9], np.int32), 1)
-    >>> labels, centers = RadiusPartitioner(2.0).fit(rows, 1.0 - np.eye(2), np.random.default_rng(0))
-    >>> labels.tolist(), len(centers)
-    ([0, 0, 1, 1], 2)
-    """
-
-    radius: float = 1.0
-    n_jobs: int | None = None
-
-    def fit(
-        self, rows: TreeRows, ground: GroundCost | NDArray[Any], rng: np.random.Generator | None = None
-    ) -> tuple[Int32, TreeRows]:
-        """Cluster the rows around leaders.
-
-        Parameters
-        ----------
-        rows : TreeRows
-            Distinct trees of one depth.
-        ground : GroundCost, or array (n_points + 1, n_points + 1)
-            Costs between the points of rows, ⊥ last.
-        rng : Generator, optional
-            Draws random numbers.
-
-        Returns
-        -------
-        labels : int32 array (n_rows,)
-            The cluster of each row.
-        centers : TreeRows
-            The centers of the clusters.
-        """
-        if not self.radius >= 0:
-            raise ValueError(f"radius must be a number >= 0, not {self.radius!r}")
-        ground = as_ground(ground, rows)
-        distance = np.full(len(rows), np.inf)
-        labels = np.full(len(rows), -1, np.int32)
-        leaders: list[int] = []
-        while (labels < 0).any():
-            leader = int(np.argmax(labels < 0))
-            here = row_distances(rows.take(np.array([leader])), rows, ground, self.n_jobs)[0]
-            closer = (here <= self.radius) & (here < distance)
-            labels[closer], distance[closer] = len(leaders), here[closer]
-            leaders.append(leader)
-        self.distances_, self.centers_ = distance, rows.take(np.array(leaders)).measures()
-        return labels, self.centers_
-
-    def predict_with_distances(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> tuple[Int32, Float64]:
-        """Return the nearest leader within the radius, or a new cluster, and the distance to it.
-
-        Parameters
-        ----------
-        rows : TreeRows
-            Distinct trees of one depth.
-        ground : GroundCost, or array (n_points + 1, n_points + 1)
-            Costs between the points of rows, ⊥ last.
-
-        Returns
-        -------
-        labels : int32 array (n_rows,)
-            The cluster of each row.
-        distances : float64 array (n_rows,)
-            The distance of each row to its center.
-        """
-        labels, distances = super().predict_with_distances(rows, ground)
-        near = distances <= self.radius
-        return known_or_new(np.where(near, labels, np.int32(-1)), len(self.centers_)), np.where(near, distances, 0.0)
 
 
 def known_or_new(located: Int32, n_known: int) -> Int32:

@@ -201,37 +201,6 @@ def core_numbers(indptr, indices):
 
 
 @njit(nogil=True, cache=True)
-def walk_shares(offsets, indptr, most_work):
-    """Return (share int64, unit float64, heavy bool), each (n_nodes,): the chance of a step from a node to a neighbor.
-
-    It is ``share / unit``, with a unit so large for each graph that no sum of shares over the neighbors of a node, each
-    at most twice, is more than int64 holds. Heavy are the nodes of a graph with the highest degrees, so many that the
-    squares of the degrees of the others sum up to at most ``most_work``.
-    """
-    n_nodes = len(indptr) - 1
-    share, unit, heavy = np.zeros(n_nodes, np.int64), np.ones(n_nodes), np.zeros(n_nodes, np.bool_)
-    for graph in range(len(offsets) - 1):
-        start, stop = offsets[graph], offsets[graph + 1]
-        if start == stop:
-            continue
-        degrees = indptr[start + 1 : stop + 1] - indptr[start:stop]
-        number = np.bincount(degrees)
-        limit, work = len(number) - 1, 0.0
-        for degree in range(len(number)):
-            work += float(number[degree]) * degree * degree
-            if work > most_work:
-                limit = degree - 1
-                break
-        most = 61.0 - math.ceil(math.log2(len(number)))
-        for node in range(start, stop):
-            unit[node] = 2.0**most
-            if degrees[node - start] > 0:
-                share[node] = np.int64(np.rint(unit[node] / degrees[node - start]))
-            heavy[node] = degrees[node - start] > limit
-    return share, unit, heavy
-
-
-@njit(nogil=True, cache=True)
 def structural_features(start, stop, window, adjacency, steps, cores, out):
     """Write ``out[start:stop]``, float64 (n_nodes, 9): the structural features of some nodes.
 
@@ -293,84 +262,29 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
 
 
 @njit(nogil=True, cache=True)
-def averaged(start, stop, adjacency, vectors, out):
+def weighted_averages(start, stop, adjacency, vectors, out):
     """Write ``out[start:stop]``: the mean of each vector (whole numbers, float32) and that of its neighbors, rounded.
 
-    ``adjacency`` is (indptr, indices, weights). Without weights (of length 0) sums are exact. With them, what the
-    neighbors add is sorted before it is summed. A node without neighbors, or none of any weight, keeps its vector.
+    ``adjacency`` is (indptr, indices, weights). What the neighbors add is sorted before it is summed. A node without
+    neighbors, or none of any weight, keeps its vector.
     """
     indptr, indices, weights = adjacency
-    size = vectors.shape[1]
-    sums = np.empty(size)
     most = 0
     for node in range(start, stop):
         most = max(most, indptr[node + 1] - indptr[node])
-    added = np.empty(most if len(weights) else 0)
+    added = np.empty(most)
     for node in range(start, stop):
         begin, end = indptr[node], indptr[node + 1]
-        total = float(end - begin)
-        if len(weights):
-            total = np.sort(weights[begin:end]).sum()
+        total = np.sort(weights[begin:end]).sum()
         if total == 0:
             out[node] = vectors[node]
             continue
-        sums[:] = 0.0
-        if len(weights):
-            for column in range(size):
-                for entry in range(begin, end):
-                    added[entry - begin] = weights[entry] * vectors[indices[entry], column]
-                found = added[: end - begin]
-                found.sort()
-                for value in found:
-                    sums[column] += value
-        else:
+        for column in range(vectors.shape[1]):
             for entry in range(begin, end):
-                other = vectors[indices[entry]]
-                for column in range(size):
-                    sums[column] += other[column]
-        for column in range(size):
-            out[node, column] = np.rint((vectors[node, column] + sums[column] / total) / 2)
-
-
-@njit(nogil=True, cache=True)
-def row_hashes(vectors):
-    """Return uint64 (n,): a number for each row of whole numbers, spread evenly, a function of its content alone."""
-    hashes = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
-    for row in range(len(vectors)):
-        state = hashes[row]
-        for value in vectors[row]:
-            state = _mixed(state ^ np.uint64(np.int64(value)))
-        hashes[row] = state
-    return hashes
-
-
-@njit(nogil=True, cache=True)
-def _mixed(state):
-    """Return 64 bits that all depend on all of the given ones."""
-    state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(32))
-
-
-@njit(nogil=True, cache=True)
-def first_of_equal(vectors, hashes, order):
-    """Return bool (n,): whether the row at each place of ``order``, sorted by hashes, differs from the one before."""
-    first = np.ones(len(order), np.bool_)
-    for place in range(1, len(order)):
-        row, before = order[place], order[place - 1]
-        if hashes[row] == hashes[before]:
-            first[place] = False
-            for column in range(vectors.shape[1]):
-                if vectors[row, column] != vectors[before, column]:
-                    first[place] = True
-    return first
-
-
-@njit(nogil=True, cache=True)
-def drawing_keys(hashes, counts, seed):
-    """Return float64 (n,): waiting times. The k shortest are k rows drawn without replacement, by their counts."""
-    keys = np.empty(len(hashes))
-    for row in range(len(hashes)):
-        uniform = (float(_mixed(_mixed(hashes[row] ^ seed)) >> np.uint64(11)) + 0.5) * 2.0**-53
-        keys[row] = -math.log(uniform) / counts[row]
-    return keys
+                added[entry - begin] = weights[entry] * vectors[indices[entry], column]
+            found = added[: end - begin]
+            found.sort()
+            around = 0.0
+            for value in found:
+                around += value
+            out[node, column] = np.rint((vectors[node, column] + around / total) / 2)

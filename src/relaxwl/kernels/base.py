@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -12,14 +11,14 @@ from scipy.sparse import csr_array
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import check_time, map_chunks, spans
+from relaxwl._execution import check_time, spans
 from relaxwl._progress import ProgressBar
 from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_integer, check_sparse_output, warn_user
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.gram import ROWS_PER_TASK, divide_by_lengths, divide_by_unions, gram, self_similarities
+from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
 from relaxwl.kernels.levels import Whole
 from relaxwl.kernels.persistence import load_model, save_model
 from relaxwl.kernels.unary import step_names, unary_code, unary_steps
@@ -474,17 +473,14 @@ class CountKernel(TransformerMixin, GraphKernel):
         self._check_settings(settings, "max_depth", "similarity")
         last = len(x) - 1
         wanted = [(setting.get("similarity", self.similarity), setting.get("max_depth", last)) for setting in settings]
-        # Intersection and Tanimoto similarity are the same minima, divided in different ways.
-        shared: dict[tuple[bool, frozenset[int]], list[str]] = {}
-        for similarity in dict.fromkeys(similarity for similarity, _ in wanted):
+        for similarity, depth in wanted:
             check_choice("similarity", similarity, SIMILARITIES)
-            depths = frozenset(depth for other, depth in wanted if other == similarity)
-            if not depths <= set(range(last + 1)):
-                raise ValueError(f"the kernel was fitted to depth {last}; {max(depths)} needs another fit")
-            shared.setdefault((similarity != "dot", depths), []).append(similarity)
-        found = {}
-        for (_, depths), similarities in shared.items():
-            found.update(self._grams(x, y, similarities, depths))
+            if not 0 <= depth <= last:
+                raise ValueError(f"the kernel was fitted to depth {last}; {depth} needs another fit")
+        found: dict[tuple[str, int], Float64] = {}
+        for minimum in (False, True):  # intersection and Tanimoto similarity are the same minima, divided differently
+            keys = [key for key in wanted if (key[0] != "dot") == minimum]
+            found |= self._grams(x, y, keys, minimum) if keys else {}
         return [found[key] for key in wanted]
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
@@ -657,63 +653,39 @@ class CountKernel(TransformerMixin, GraphKernel):
         return join_counts(counts[depths], list(weights if minimum else np.sqrt(weights)))
 
     def _grams(
-        self, x: list[Counts], y: list[Counts] | None, similarities: list[str], depths: frozenset[int]
+        self, x: list[Counts], y: list[Counts] | None, wanted: list[tuple[str, int]], minimum: bool
     ) -> dict[tuple[str, int], Float64]:
-        """Return the Gram matrices of the kernel cut at some depths, each normalized by itself.
+        """Return the Gram matrices of the kernel with some similarities, cut at some depths, each normalized by itself.
 
-        ``similarities`` are all of minima, or the dot product. Depths are summed up one after the other where several
-        sums are asked for, or each is normalized alone; else they are compared at once, side by side.
+        Depths are summed up one after the other where several sums are asked for, or each is normalized alone; else
+        they are compared at once, side by side.
         """
-        minimum, by_depth = similarities != ["dot"], self.normalize == "depth"
-        single = by_depth or len(depths) > 1
-        n_depths = max(depths) + 1
+        by_depth, depths = self.normalize == "depth", {depth for _, depth in wanted}
+        names, n_depths = list(dict.fromkeys(similarity for similarity, _ in wanted)), max(depths) + 1
         by_size = divide_by_lengths if self.normalize else None
-        divides: dict[str, Any] = {one: divide_by_unions if one == "tanimoto" else by_size for one in similarities}
         totals: dict[str, Float64] = {}
         own_x, own_y = np.zeros(1), np.zeros(1)
         found = {}
-        for part in [slice(depth, depth + 1) for depth in range(n_depths)] if single else [slice(0, n_depths)]:
-            joined_x = self._joined(x, part, minimum=minimum)
-            joined_y = None if y is None else self._joined(y, part, minimum=minimum)
-            matrix = gram(joined_x.matrix, None if joined_y is None else joined_y.matrix, minimum, self.n_jobs)
-            sizes_x = self_similarities(joined_x, minimum)
-            sizes_y = sizes_x if joined_y is None else self_similarities(joined_y, minimum)
-            own_x, own_y = own_x + sizes_x, own_y + sizes_y
-            for similarity in similarities if not totals else ():
-                totals[similarity] = matrix if similarity == similarities[-1] else np.empty_like(matrix)
-            weight = float(self._weights(len(x))[part.start]) if by_depth else None
-            task = partial(_add_rows, matrix, totals, divides, (sizes_x, sizes_y), weight)
-            map_chunks(task, spans(len(matrix), ROWS_PER_TASK), self.n_jobs)
-            for similarity in similarities if part.stop - 1 in depths else ():
-                cut = totals[similarity] if part.stop == n_depths else totals[similarity].copy()
-                found[similarity, part.stop - 1] = cut
-                if divides[similarity] and not by_depth:
-                    divides[similarity](cut, own_x, own_y)
+        step = 1 if by_depth or len(depths) > 1 else n_depths
+        for start in range(0, n_depths, step):
+            part, depth = slice(start, start + step), start + step - 1
+            joined = [self._joined(counts, part, minimum=minimum) for counts in ([x] if y is None else [x, y])]
+            matrix = gram(joined[0].matrix, None if y is None else joined[1].matrix, minimum, self.n_jobs)
+            sizes = self_similarities(joined[0], minimum), self_similarities(joined[-1], minimum)
+            own_x, own_y = own_x + sizes[0], own_y + sizes[1]
+            for similarity in names:
+                divide = divide_by_unions if similarity == "tanimoto" else by_size
+                own = matrix if similarity == names[-1] else matrix.copy()
+                if by_depth and divide:
+                    divide(own, *sizes)
+                    own *= self._weights(len(x))[start]
+                totals[similarity] = totals[similarity] + own if similarity in totals else own
+                if (similarity, depth) in wanted:
+                    cut = totals[similarity] if depth + 1 == n_depths else totals[similarity].copy()
+                    if divide and not by_depth:
+                        divide(cut, own_x, own_y)
+                    found[similarity, depth] = cut
         return found
-
-
-def _add_rows(
-    matrix: Float64,
-    totals: dict[str, Float64],
-    divides: dict[str, Any],
-    sizes: tuple[Float64, Float64],
-    weight: float | None,
-    span: tuple[int, int],
-) -> None:
-    """Add some rows to the total of each similarity, divided in its way and weighted where there is a weight.
-
-    Before anything was added, the last total is the matrix itself, and those of the others are empty.
-    """
-    rows, last = slice(*span), list(totals)[-1]
-    for similarity, total in totals.items():
-        own = matrix[rows] if similarity == last else matrix[rows].copy()
-        if weight is not None and divides[similarity]:
-            divides[similarity](own, sizes[0][rows], sizes[1])
-            own *= weight
-        if totals[last] is matrix:
-            total[rows] = own
-        else:
-            total[rows] += own
 
 
 def descendants(kind: Any) -> list[Any]:

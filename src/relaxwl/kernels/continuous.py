@@ -373,10 +373,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             vectors[known, len(kept) + codes[known]] = LABEL_WEIGHT * self.unit_
         adjacency = self._averaging(graphs)
         for depth in range(self.max_depth + 1):
-            if depth:
-                before, vectors = vectors, np.empty_like(vectors)
-                task = partial(_averages_of_span, adjacency, before, vectors)
-                map_chunks(task, spans(graphs.n_nodes, CHUNK_NODES), self.n_jobs)
+            vectors = averages(adjacency, vectors, self.n_jobs) if depth else vectors
             yield distinct(vectors)
 
     def _averaging(self, graphs: GraphCollection) -> tuple[Int64, Int32, Float64]:
@@ -400,7 +397,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         for partition in range(self.n_partitions):
             size = number_of_clusters(rules[partition % len(rules)], min(n_nodes, SAMPLE))
             own_seed = np.random.SeedSequence([seed, partition, depth]).generate_state(1, np.uint64)[0]
-            keys = compiled.drawing_keys(sample.hashes, sample.counts, own_seed)
+            keys = drawing_keys(sample.hashes, sample.counts, own_seed)
             nearest = np.argpartition(keys, size - 1)[:size] if size < len(keys) else np.arange(len(keys))
             drawn.append(sample.rows[nearest[np.argsort(keys[nearest], kind="stable")]])
         self.centers_.append(np.concatenate(drawn))
@@ -573,7 +570,7 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
         either = csr_array(arcs + arcs.T)
         either.sum_duplicates()
         indptr, indices = either.indptr.astype(np.int64), either.indices.astype(np.int32)
-    steps = compiled.walk_shares(graphs.offsets, indptr, MAX_WALKS)
+    steps = walk_shares(graphs.offsets, indptr, MAX_WALKS)
     if steps[2].any():
         warn_user(
             f"{int(steps[2].sum())} nodes of very many neighbors are left out of walks: return_4 and, where a triangle "
@@ -596,6 +593,25 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     if graphs.n_nodes:
         map_chunks(compute, list(pairwise(bounds)), n_jobs)
     return out
+
+
+def walk_shares(offsets: Int64, indptr: Int64, most_work: float) -> tuple[Int64, Float64, NDArray[np.bool_]]:
+    """Return share, unit and whether it is heavy of each node: a step to a neighbor has the chance ``share / unit``.
+
+    The unit is so large for each graph that no sum of shares over the neighbors of a node, each at most twice, is more
+    than int64 holds. Heavy are the nodes of a graph with the highest degrees, so many that the squares of the degrees
+    of the others sum up to at most ``most_work``.
+    """
+    degrees, of_node = np.diff(indptr), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    most, heavy = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(degrees), bool)
+    np.maximum.at(most, of_node, degrees)
+    unit = (2.0 ** (61 - np.frexp(most)[1]))[of_node]
+    share = np.rint(np.divide(unit, degrees, out=np.zeros(len(degrees)), where=degrees > 0)).astype(np.int64)
+    for graph in np.flatnonzero(np.bincount(of_node, degrees**2.0, len(most)) > most_work).tolist():
+        own = degrees[offsets[graph] : offsets[graph + 1]]
+        work = np.cumsum(np.bincount(own) * np.arange(own.max() + 1.0) ** 2)
+        heavy[offsets[graph] : offsets[graph + 1]] = own >= np.argmax(work > most_work)
+    return share, unit, heavy
 
 
 def table_of(part: Part, kernel: ContinuousWeisfeilerLehman) -> Table:
@@ -654,17 +670,63 @@ def column_sums(table: Float64, columns: ColumnRanges) -> list[list[int]]:
 
 def distinct(vectors: NDArray[np.float32], counts: Int64 | None = None) -> tuple[Vectors, Int32]:
     """Return the distinct rows in the order of their hashes, with their counts, and which of them each row is."""
-    hashes = compiled.row_hashes(vectors)
+    hashes = row_hashes(vectors)
     order = np.argsort(hashes, kind="stable")
-    first = compiled.first_of_equal(vectors, hashes, order)
+    first = np.ones(len(order), bool)
+    first[1:] = (vectors[order[1:]] != vectors[order[:-1]]).any(axis=1)
     of_row = np.empty(len(vectors), np.int32)
     of_row[order] = np.cumsum(first) - 1
     kept = order[first]
     return Vectors(vectors[kept], hashes[kept], np.bincount(of_row, counts, len(kept)).astype(np.int64)), of_row
 
 
-def _averages_of_span(adjacency: Any, vectors: Any, out: Any, span: tuple[int, int]) -> None:
-    compiled.averaged(*span, adjacency, vectors, out)
+def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return a number for each row of whole numbers, spread evenly, a function of its content alone."""
+    state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
+    for column in vectors.T:
+        state = _mixed(state ^ column.astype(np.int64).view(np.uint64))
+    return state
+
+
+def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64 bits that all depend on all of the given ones."""
+    state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(32))
+
+
+def drawing_keys(hashes: NDArray[np.uint64], counts: Int64, seed: np.uint64) -> Float64:
+    """Return waiting times: the k shortest are k rows drawn without replacement, by their counts."""
+    uniform = ((_mixed(_mixed(hashes ^ seed)) >> np.uint64(11)) + 0.5) * 2.0**-53
+    return np.asarray(-np.log(uniform) / counts)
+
+
+def averages(
+    adjacency: tuple[Int64, Int32, Float64], vectors: NDArray[np.float32], n_jobs: int | None
+) -> NDArray[np.float32]:
+    """Return the mean of each vector (whole numbers) and that of its neighbors, rounded.
+
+    A node without neighbors, or none of any weight, keeps its vector. Without weights sums are exact in any order.
+    """
+    indptr, indices, weights = adjacency
+    out = np.empty_like(vectors)
+    if len(weights):
+        task = partial(_weighted_averages, adjacency, vectors, out)
+        map_chunks(task, spans(len(vectors), CHUNK_NODES), n_jobs)
+        return out
+    degrees = np.diff(indptr)
+    summing = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(vectors), len(vectors)))
+
+    def average(column: int) -> None:
+        own = vectors[:, column].astype(np.float64)
+        out[:, column] = np.rint((own + np.divide(summing @ own, degrees, out=own.copy(), where=degrees > 0)) / 2)
+
+    map_chunks(average, range(vectors.shape[1]), n_jobs)
+    return out
+
+
+def _weighted_averages(adjacency: Any, vectors: Any, out: Any, span: tuple[int, int]) -> None:
+    compiled.weighted_averages(*span, adjacency, vectors, out)
 
 
 def _called(function: Any, graphs: GraphCollection) -> Float64:

@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relaxwl._validation import check_choice, is_integer
-from relaxwl.clustering.partitioners import (
-    IdentityPartitioner,
-    KMeansPartitioner,
-    KMedoidsPartitioner,
-    RadiusPartitioner,
-)
+from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.costs import EditCost
 from relaxwl.costs.codebook import Codebook, UniformCosts
 from relaxwl.graphs.building import DIRECTIONS
@@ -272,11 +267,6 @@ record(
     n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(TreeRows)),
     n_iter_=optional(whole()),
 )  # fmt: skip
-record(
-    KMedoidsPartitioner, n_clusters=of((int, float, str)), max_iter=whole(), n_jobs=_jobs,
-    centers_=optional(of(TreeRows)),
-)  # fmt: skip
-record(RadiusPartitioner, radius=number(0), n_jobs=_jobs, centers_=optional(of(TreeRows)))
 
 fitted(
     "GraphKernel", n_graphs_in_=optional(whole()), directed_=optional(of(bool)), unary_=optional(unary_codes),

@@ -168,7 +168,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         is_object = hasattr(self.partitioner, "fit") and not isinstance(self.partitioner, type)
         if self.partitioner is not None and not is_object:
             raise TypeError(
-                "partitioner must be an object with fit(rows, ground, rng), such as KMedoidsPartitioner(), not "
+                "partitioner must be an object with fit(rows, ground, rng), such as KMeansPartitioner(), not "
                 f"{self.partitioner!r}"
             )
 

@@ -1,5 +1,6 @@
-"""Compiled loops of the baselines: persistence, graphlet samples, transport on the line, trees of visits."""
+"""Compiled loops of the baselines: persistence, graphlet samples, exact transport, trees of visits."""
 
+import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,33 +185,6 @@ def _adjacent(node, other, indptr, indices):
 
 
 @njit(nogil=True, cache=True)
-def line_distances(row, offsets_a, sorted_a, offsets_b, sorted_b, first, out):
-    """Write into ``out[first:]`` the transport distances on the line between graph ``row`` of A and graphs of B.
-
-    ``sorted_a`` and ``sorted_b`` hold each graph's values in ascending order, a node weighing 1 / n. The distance is
-    the area between the two distribution functions.
-    """
-    begin_a, end_a = offsets_a[row], offsets_a[row + 1]
-    for other in range(first, len(out)):
-        i, j = begin_a, offsets_b[other]
-        end_b = offsets_b[other + 1]
-        weight_a, weight_b = 1.0 / max(end_a - begin_a, 1), 1.0 / max(end_b - j, 1)
-        begin_b, total, place = j, 0.0, 0.0
-        while i < end_a or j < end_b:
-            gap = abs((i - begin_a) * weight_a - (j - begin_b) * weight_b)
-            if j == end_b or (i < end_a and sorted_a[i] <= sorted_b[j]):
-                value = sorted_a[i]
-                i += 1
-            else:
-                value = sorted_b[j]
-                j += 1
-            if gap > 0.0:
-                total += gap * (value - place)
-            place = value
-        out[other] = total
-
-
-@njit(nogil=True, cache=True)
 def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, out):
     """Write into ``out[first:]`` the exact transport distances between graph ``row`` of A and graphs of B.
 
@@ -377,7 +351,7 @@ def visit_trees(start, stop, offsets, indptr, indices, labels, height):
     counts, largest = np.zeros(64, np.int64), 0
     for graph in range(start, stop):
         largest = max(largest, offsets[graph + 1] - offsets[graph])
-    search = np.empty((7, largest + 1), np.int64)
+    search = np.empty((5, largest + 1), np.int64)
     for graph in range(start, stop):
         first, last = offsets[graph], offsets[graph + 1]
         children = np.empty((max(indptr[last] - indptr[first], 1), 2), np.int32)
@@ -419,9 +393,9 @@ def _longer(values, least):
 def _search(root, first, indptr, indices, labels, height, search):
     """Write the search graph of a node and return the number of its nodes, numbered within their graph.
 
-    Rows of ``search`` int64 (7, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
+    Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
     the search, 2 the order in which nodes are taken up, 3 how many ways into each are open, 4 the number of runs of
-    children (0), 5 and 6 a heap. Edges lead from each level to the next. A node is taken up when all ways into it are
+    children (0). Edges lead from each level to the next. A node is taken up when all ways into it are
     closed: of those that wait the one of the lowest label, and of these the one that waits longest.
     """
     search[0, root - first], search[1, 0], search[3, root - first], n_queued = 0, root - first, 0, 1
@@ -439,10 +413,9 @@ def _search(root, first, indptr, indices, labels, height, search):
                 if search[0, other] == level + 1:
                     search[3, other] += 1
         position += 1
-    search[5, 0], search[6, 0], size, n_waited = 0, root - first, 1, 1
+    waiting, n_waited = [(np.int64(0), root - first)], 1
     for taken in range(n_queued):
-        node = search[6, 0]
-        size = _pop(search[5], search[6], size)
+        node = heapq.heappop(waiting)[1]
         search[2, taken] = node
         for entry in range(indptr[first + node], indptr[first + node + 1]):
             other = indices[entry] - first
@@ -450,37 +423,9 @@ def _search(root, first, indptr, indices, labels, height, search):
                 search[3, other] -= 1
                 if search[3, other] == 0:
                     # Labels first, then the time of waiting, in one number.
-                    size = _push(search[5], search[6], size, (np.int64(labels[first + other]) << 32) + n_waited, other)
+                    heapq.heappush(waiting, ((np.int64(labels[first + other]) << 32) + n_waited, other))
                     n_waited += 1
     return n_queued
-
-
-@njit(nogil=True, cache=True)
-def _push(keys, values, size, key, value):
-    """Put a value into a heap with the smallest key on top, and return its new size."""
-    place = size
-    while place > 0 and keys[(place - 1) // 2] > key:
-        keys[place], values[place] = keys[(place - 1) // 2], values[(place - 1) // 2]
-        place = (place - 1) // 2
-    keys[place], values[place] = key, value
-    return size + 1
-
-
-@njit(nogil=True, cache=True)
-def _pop(keys, values, size):
-    """Take the top off a heap and return its new size."""
-    size -= 1
-    key, value, place = keys[size], values[size], 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        keys[place], values[place] = keys[child], values[child]
-        place = child
-    keys[place], values[place] = key, value
-    return size
 
 
 @njit(nogil=True, cache=True)

@@ -1,20 +1,18 @@
 """Baselines made of counts: histograms of labels, shortest paths, optimal assignment by Weisfeiler-Lehman labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from relaxwl._progress import report
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.graphs.labels import match_codes
-from relaxwl.kernels.base import CountKernel, Settings, watched
+from relaxwl.kernels.base import CountKernel, Settings
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import self_similarities
 from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
-from relaxwl.unfolding.rows import graph_spans
 
 
 class DepthFeatures(CountKernel):
@@ -223,10 +221,6 @@ class VertexEdgeHistogram(FlatFeatures):
         return nodes + [f"edge {self._edges.describe(column, ends)}" for column in range(self._edges.n_columns)]
 
 
-# Nodes between two looks at the clock: several chunks of the counter, at most some seconds of work.
-WATCHED_NODES = 1 << 14
-
-
 @dataclass(repr=False, eq=False)
 class ShortestPath(FlatFeatures):
     """The shortest-path kernel, as explicit features.
@@ -244,7 +238,7 @@ class ShortestPath(FlatFeatures):
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     verbose : int
-        1 logs progress every few seconds.
+        1 logs progress.
 
     See Also
     --------
@@ -272,39 +266,13 @@ class ShortestPath(FlatFeatures):
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None
-        n_known = n_known_labels(self.node_vocabulary_)
-        parts = []
-        for part, codes in self._parts(graphs):
-            counter = ShortestPathCounter()
-            parts.append((counter.fit(part, codes, n_known, self.n_jobs).matrix, counter.keys))
+        report(self.verbose, "shortest paths of %d graphs", graphs.n_graphs)
         self._counter = ShortestPathCounter()
-        self._counter.n_known = n_known
-        self._counter.keys = np.unique(np.concatenate([keys for _, keys in parts]))
-        matrix = vstack([self._with_all_columns(*part) for part in parts], format="csr")
-        return [Counts(csr_array(matrix), np.zeros(len(graphs)), np.zeros(len(graphs)))]
+        n_known = n_known_labels(self.node_vocabulary_)
+        return [self._counter.fit(graphs, self._codes(graphs), n_known, self.n_jobs)]
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        parts = [self._counter.count(part, codes, self.n_jobs) for part, codes in self._parts(graphs)]
-        return [
-            Counts(
-                csr_array(vstack([part.matrix for part in parts], format="csr")),
-                np.concatenate([part.unknown_squares for part in parts]),
-                np.concatenate([part.unknown_sums for part in parts]),
-            )
-        ]
-
-    def _parts(self, graphs: GraphCollection) -> Iterator[tuple[GraphCollection, Int32]]:
-        """Yield some graphs at a time with their nodes' codes, so that the clock can be looked at in between."""
-        codes = self._codes(graphs)
-        for start, stop in watched(graph_spans(graphs, WATCHED_NODES), "shortest paths", self.verbose):
-            yield graphs[start:stop], codes[int(graphs.offsets[start]) : int(graphs.offsets[stop])]
-
-    def _with_all_columns(self, matrix: csr_array, keys: Int64) -> csr_array:
-        """Move the columns of one part, which stand for ``keys``, to their places among those of all parts."""
-        places = np.searchsorted(self._counter.keys, keys)
-        return csr_array(
-            (matrix.data, places[matrix.indices], matrix.indptr), (matrix.shape[0], self._counter.n_columns)
-        )
+        return [self._counter.count(graphs, self._codes(graphs), self.n_jobs)]
 
     def _codes(self, graphs: GraphCollection) -> Int32:
         if not self.node_labels:

@@ -1,8 +1,7 @@
 """WWL: graphs as distributions over node embeddings, compared by optimal transport."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64, mirror
+from relaxwl.graphs.arrays import Float64, mirror
 from relaxwl.kernels.base import GraphKernel, Settings, check_graphs, check_training_graphs, watched
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
@@ -27,8 +26,6 @@ DECAYS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LARGEST = 1.0
 # Rows of distances between two lines of progress.
 ROWS_PER_LOOK = 16
-# Node pairs that one task compares.
-WORK_PER_PART = 1 << 21
 
 
 @dataclass(repr=False, eq=False)
@@ -53,8 +50,8 @@ class WassersteinWL(GraphKernel):
 
     **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
     by the mean of itself and of its neighbors' average (a node without neighbors keeps it), and the h + 1 vectors
-    are put end to end. The ground distance is Euclidean and D is solved exactly for each pair of graphs; with h = 0 and
-    one attribute it is the area between two distribution functions. This kernel need not be positive semidefinite.
+    are put end to end. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This kernel
+    need not be positive semidefinite.
 
     Parameters
     ----------
@@ -254,21 +251,14 @@ class WassersteinWL(GraphKernel):
         places_x = self._places(x)
         places_y = places_x if y is None else self._places(y)
         offsets_y = x.offsets if y is None else y.offsets
-        pair_row: Callable[..., None] = _compiled.transport_distances
-        if places_x.shape[1] == 1:
-            pair_row = _compiled.line_distances
-            places_x, places_y = (
-                _sorted_in_graphs(offsets, places) for offsets, places in ((x.offsets, places_x), (offsets_y, places_y))
-            )
         out = np.zeros((len(x), len(offsets_y) - 1))
 
-        def fill(part: tuple[int, int, int]) -> None:
-            row, start, stop = part
-            pair_row(row, x.offsets, places_x, offsets_y, places_y, start, out[row, :stop])
+        def fill(row: int) -> None:
+            first = row + 1 if y is None else 0
+            _compiled.transport_distances(row, x.offsets, places_x, offsets_y, places_y, first, out[row])
 
         for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
-            parts = [part for row in range(start, stop) for part in _row_parts(row, x.offsets, offsets_y, y is None)]
-            map_chunks(fill, parts, self.n_jobs)
+            map_chunks(fill, range(start, stop), self.n_jobs)
         if y is None:
             mirror(out)
         return out
@@ -312,23 +302,3 @@ def _labels_alone(graphs: GraphCollection) -> GraphCollection:
         node_codes=graphs.node_codes,
         node_vocabulary=graphs.node_vocabulary,
     )
-
-
-def _sorted_in_graphs(offsets: Int64, values: Float64) -> Float64:
-    """Sort the values of each graph."""
-    graph = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    column = values[:, 0]
-    return column[np.lexsort((column, graph))]
-
-
-def _row_parts(row: int, offsets_x: Int64, offsets_y: Int64, symmetric: bool) -> list[tuple[int, int, int]]:
-    """Cut a row of distances (of a symmetric matrix the part behind the diagonal) into (row, start, stop).
-
-    Parts take about equally long, so that a time limit is kept to within one of them, or within one pair of large
-    graphs.
-    """
-    first = row + 1 if symmetric else 0
-    size = int(offsets_x[row + 1] - offsets_x[row])
-    work = (offsets_y[first:-1] - offsets_y[min(first, len(offsets_y) - 1)]) * size // WORK_PER_PART
-    starts = first + np.flatnonzero(np.diff(work, prepend=-1))
-    return [(row, int(start), int(stop)) for start, stop in pairwise([*starts, len(offsets_y) - 1])]
