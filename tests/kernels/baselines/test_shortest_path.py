@@ -5,7 +5,8 @@ import pytest
 
 import naive
 from kernels.baselines.graph_forms import grakel_graphs, plain_graphs, random_graphs
-from relaxwl.kernels.baselines import ShortestPath, histograms
+from relaxwl.kernels import counting
+from relaxwl.kernels.baselines import ShortestPath
 
 
 @pytest.mark.parametrize("n_labels", [0, 3])
@@ -20,7 +21,7 @@ def test_parts_change_nothing(monkeypatch):
     graphs = random_graphs(3, n_graphs=20)
     whole = ShortestPath().fit(graphs[:10])
     expected = whole.transform(graphs).toarray(), whole.kernel_matrix(graphs)
-    monkeypatch.setattr(histograms, "WATCHED_NODES", 7)
+    monkeypatch.setattr(counting, "PATH_CHUNK_NODES", 7)
     parted = ShortestPath().fit(graphs[:10])
     assert np.array_equal(parted.transform(graphs).toarray(), expected[0])
     assert np.array_equal(parted.kernel_matrix(graphs), expected[1])
