@@ -719,7 +719,9 @@ def averages(
 
     def average(column: int) -> None:
         own = vectors[:, column].astype(np.float64)
-        out[:, column] = np.rint((own + np.divide(summing @ own, degrees, out=own.copy(), where=degrees > 0)) / 2)
+        out[:, column] = np.rint(
+            (own + np.divide(np.asarray(summing @ own), degrees, out=own.copy(), where=degrees > 0)) / 2
+        )
 
     map_chunks(average, range(vectors.shape[1]), n_jobs)
     return out
