@@ -26,7 +26,7 @@ import joblib
 
 
 class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which is no fault
-    """A computation took longer than its ``time_limit`` and was ended.
+    """Raised when a computation exceeds its ``time_limit``.
 
     See Also
     --------

@@ -18,7 +18,7 @@ Bounds = tuple[float, float] | str
 
 
 class GraphKernel(Kernel):
-    """A graph kernel as scikit-learn's Gaussian processes take it, with an amplitude and a weight for each depth.
+    """Graph kernel for scikit-learn's Gaussian processes, with an amplitude and a weight for each depth.
 
     The covariance of two graphs is ``amplitude`` times the mean, by ``depth_weights``, of the graph kernel cut at each
     depth from 0 on. Amplitude and weights are hyperparameters with gradients; add a ``WhiteKernel`` for noise.

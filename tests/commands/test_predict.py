@@ -77,7 +77,7 @@ def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):
     assert main(["fit", str(table), "--target", "toxic", "-o", str(model)]) == 0
     assert "2 classes" in capsys.readouterr().out
     assert main(["predict", str(model), str(table), "--target", "toxic", "-o", str(output)]) == 0
-    assert "100.0 % agree" in capsys.readouterr().out
+    assert "accuracy 100.0 %" in capsys.readouterr().out
     columns = ["line", "smiles", "toxic", "prediction", "probability of 0", "probability of 1", "novelty"]
     assert list(read(output)[0]) == columns
 

@@ -161,7 +161,7 @@ def test_numbers_are_recognized_and_told(explanation):
     assert len(explanation.classes) == 2
     assert explanation.model.accuracy is None
     assert explanation.model.r2 > 0.5
-    assert "go with the numbers better than chance" in explanation.summary()
+    assert "significantly associated with the target" in explanation.summary()
     assert "(the mean of all explains 0 %)" in explanation.summary()
     page = render_explorer(explanation)
     assert "stand for two classes here" in page

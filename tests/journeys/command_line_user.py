@@ -30,7 +30,7 @@ def journey(folder):
     first = json.loads(relaxwl(folder, *run, "--json")[0])
     second, notes = relaxwl(folder, *run, "--json")
     assert json.loads(second) == first
-    assert "what fits these settings is not computed again" in notes
+    assert "those with these settings are not computed again" in notes
     markdown = relaxwl(folder, *run, "--format", "markdown", "--scoring", "balanced_accuracy")[0]
     assert markdown.startswith("**Balanced accuracy**")
     said, _ = relaxwl(folder, "report", "results", "-o", "report.html")

@@ -100,7 +100,7 @@ class SamplingPartitioner(Partitioner, Protocol):
 
 
 class IdentityPartitioner(BaseEstimator):
-    """Every distinct tree is a cluster of its own: the kernel becomes the plain Weisfeiler-Lehman kernel.
+    """Partition with one cluster for each distinct tree, which makes the Weisfeiler-Lehman kernel.
 
     See Also
     --------

@@ -33,7 +33,7 @@ def run(arguments: Namespace, console: Console) -> None:
     known = ResultStore(folder / RESULTS_FILE).load() if (folder / RESULTS_FILE).is_file() else ()
     if len(known):
         console.note(
-            f"{folder / RESULTS_FILE} holds {len(known)} records; what fits these settings is not computed again"
+            f"{folder / RESULTS_FILE} has {len(known)} records; those with these settings are not computed again"
         )
     records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)

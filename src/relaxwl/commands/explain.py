@@ -26,11 +26,11 @@ def run(arguments: Namespace, console: Console) -> None:
     with console.bar(source.name):
         explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
     console.note("drawing the page …")
-    write_explorer(explanation, arguments.output, title=f"What the kernel sees in {source.name}")
+    write_explorer(explanation, arguments.output, title=f"Clusters of neighborhoods in {source.name}")
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]
     lines = [
-        f"{len(explanation.clusters)} clusters of neighborhoods, {len(telling)} of them {explanation.telling} better "
-        f"than chance; the page is {arguments.output}"
+        f"{len(explanation.clusters)} clusters of neighborhoods, {len(telling)} of them {explanation.telling}; "
+        f"the page is {arguments.output}"
     ]
     lines += [explanation.quality] if explanation.quality else []
     lines += [f"  {_sentence(cluster, explanation)}" for cluster in telling[:3]]
@@ -46,6 +46,6 @@ def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
     kind = "class" if explanation.target.values is None else "graphs"
     typical = f"{kind} {explanation.classes[cluster.typical_class]}"
     return (
-        f"{cluster.rank}. depth {cluster.depth}, most in {typical}: {tree}; {cluster.size:,} nodes of "
+        f"{cluster.rank}. depth {cluster.depth}, enriched in {typical}: {tree}; {cluster.size:,} nodes of "
         "the graphs belong to it"
     )

@@ -35,7 +35,7 @@ from relaxwl.reports.effects import write_effects
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
 # A model does not remember which graphs it was fitted on.
-KNOWN = " (where the model has learned from these graphs, that says little about others)"
+KNOWN = " (optimistic if the model was trained on these graphs)"
 # Parts of which --validate holds one out.
 N_PARTS = 5
 # Training graphs that the page names beside each graph.
@@ -339,4 +339,4 @@ def _agreement(
     score = summary["rmse" if of_numbers else "accuracy"] = float(np.mean(found))
     if of_numbers:
         return f"; root mean squared error {score:.4g}{of}{KNOWN}"
-    return f"; {100 * score:.1f} % agree with the classes that the data set has{of}{KNOWN}"
+    return f"; accuracy {100 * score:.1f} %{of}{KNOWN}"

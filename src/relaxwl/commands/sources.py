@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from relaxwl._execution import cached_property
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
-from relaxwl.datasets.fetch import DownloadError, download_tu
+from relaxwl.datasets.fetch import download_tu
 from relaxwl.datasets.molecules import MoleculeTable, read_columns, read_molecules, read_targets, smiles_column
 from relaxwl.datasets.smiles import MAX_ATOMS
 from relaxwl.datasets.synthetic import EGONET_MODELS
@@ -235,10 +235,7 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         check_source(name)
         reading_options(arguments, TU, name)
         console.note(f"{name} is no file or folder here; looking it up in the TU collection and its cache")
-        try:
-            path = download_tu(name)
-        except (DownloadError, ValueError) as error:
-            raise UserError(str(error)) from None
+        path = download_tu(name)
     is_parquet = path.suffix == ".parquet"
     if is_parquet or graph_files(path):
         kind = "a Parquet file" if is_parquet else FOLDER

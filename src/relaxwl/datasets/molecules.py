@@ -259,8 +259,10 @@ def read_molecules(
         chosen = [_column(columns, one, str(path)) for one in chosen]
         y = {one: read_targets(columns[one], lines, str(path), one, errors, gaps=True) for one in chosen}
     if errors == "skip":
-        needed = None if isinstance(y, dict) else y
-        kept = [row for row, molecule in enumerate(molecules) if molecule is not None and not _is_missing(needed, row)]
+        known = np.array([molecule is not None for molecule in molecules], bool)
+        if y is not None and not isinstance(y, dict):
+            known &= np.isfinite(y) if y.dtype.kind == "f" else y != ""
+        kept = np.flatnonzero(known).tolist()
         texts, names, molecules, lines = ([column[row] for row in kept] for column in (texts, names, molecules, lines))  # type: ignore[assignment]
         columns = {title: [column[row] for row in kept] for title, column in columns.items()}
         y = {one: values[kept] for one, values in y.items()} if isinstance(y, dict) else None if y is None else y[kept]
@@ -407,7 +409,3 @@ def _number(text: str) -> float:
         return float("nan" if "_" in text else text)  # Python reads 1_0 as 10
     except ValueError:
         return float("nan")
-
-
-def _is_missing(y: NDArray[Any] | None, row: int) -> bool:
-    return y is not None and not (np.isfinite(y[row]) if y.dtype.kind == "f" else y[row])

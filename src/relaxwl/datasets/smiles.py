@@ -276,7 +276,17 @@ def from_rdkit(
     """
     style = AtomStyle.of(**options)
     check_choice("errors", errors, ERRORS)
-    found = [_checked_molecule(molecule, index, errors) for index, molecule in enumerate(molecules)]
+    found: list[Any] = []
+    for index, molecule in enumerate(molecules):
+        if molecule is not None and not is_rdkit_molecule(molecule):
+            raise TypeError(f"molecule {index} must be an RDKit molecule, not {type(molecule).__name__}")
+        problem = (
+            "None stands for a molecule that could not be read" if molecule is None else "there are no atoms in it"
+        )
+        readable = molecule is not None and molecule.GetNumAtoms()
+        if not readable and errors == "raise":
+            raise MoleculeError(index, molecule, problem)
+        found.append(molecule if readable else _Unreadable(molecule, problem))
     read = _told(found, errors)
     names = common_names([one.GetProp("_Name") if one is not None and one.HasProp("_Name") else "" for one in read])
     return collected(read, read, style, errors, return_index, names, n_jobs)
@@ -406,43 +416,16 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
             return None, f"{n_atoms} atoms in {len(text)} characters are more than max_atoms={max_atoms} allows"
     try:
         molecule = chem.MolFromSmiles(text)
-        if molecule is None:
-            return None, _chemical_problem(chem, text)
+        if molecule is None:  # because of its syntax, or of what RDKit finds wrong with the molecule
+            unchecked = chem.MolFromSmiles(text, sanitize=False)
+            if unchecked is None:
+                return None, "not a valid SMILES string"
+            chem.SanitizeMol(unchecked)
+            return None, "RDKit refuses the molecule"
     except (RuntimeError, ValueError) as error:
-        return None, f"RDKit cannot read it ({_first_line(error)})"
-    if molecule.GetNumAtoms() == 0:
-        return None, "there are no atoms in it"
-    return molecule, ""
-
-
-def _chemical_problem(chem: ModuleType, text: str) -> str:
-    """Return whether the syntax is wrong, or what RDKit has against the molecule."""
-    unchecked = chem.MolFromSmiles(text, sanitize=False)
-    if unchecked is None:
-        return "not a valid SMILES string"
-    try:
-        chem.SanitizeMol(unchecked)
-    except (RuntimeError, ValueError) as error:
-        return f"RDKit refuses the molecule ({_first_line(error)})"
-    return "RDKit refuses the molecule"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
-def _checked_molecule(molecule: Any, index: int, errors: str) -> Any:
-    if is_rdkit_molecule(molecule):
-        if molecule.GetNumAtoms():
-            return molecule
-        problem = "there are no atoms in it"
-    elif molecule is None:
-        problem = "None stands for a molecule that could not be read"
-    else:
-        raise TypeError(f"molecule {index} must be an RDKit molecule, not {type(molecule).__name__}")
-    if errors == "raise":
-        raise MoleculeError(index, molecule, problem)
-    return _Unreadable(molecule, problem)
+        said = [*str(error).strip().splitlines(), type(error).__name__][0]
+        return None, f"RDKit refuses the molecule ({said})"
+    return (molecule, "") if molecule.GetNumAtoms() else (None, "there are no atoms in it")
 
 
 def is_rdkit_molecule(item: Any) -> bool:
@@ -496,10 +479,15 @@ class AtomStyle:
         """Check what the user asks for."""
         if callable(atom_labels):
             return cls(atom_labels, bond_labels, stereo, hydrogens, needs_cip=stereo)
-        names = _feature_names(atom_labels)
-        wanted = set(names) | ({"chirality"} if stereo else set()) | ({"isotope"} if isotopes else set())
+        names = RICH if atom_labels == "rich" else [atom_labels] if isinstance(atom_labels, str) else list(atom_labels)
+        unknown = next((name for name in names if name not in ATOM_FEATURES), None)
+        if unknown is not None:
+            known = ", ".join(("rich", *ATOM_FEATURES))
+            raise ValueError(f"atom_labels must be a function or among {known}, not {unknown!r}")
+        wanted = {*names, *(["chirality"] if stereo else []), *(["isotope"] if isotopes else [])}
         features = [function for name, function in ATOM_FEATURES.items() if name in wanted]
-        return cls(_joined_label(features), bond_labels, stereo, hydrogens, needs_cip="chirality" in wanted)
+        label = features[0] if len(features) == 1 else partial(_joined, features=features)
+        return cls(label, bond_labels, stereo, hydrogens, "chirality" in wanted)
 
     def parts(self, molecule: Any) -> dict[str, Any]:
         """Return one molecule as ``CollectionBuilder.add`` takes it."""
@@ -522,21 +510,8 @@ class AtomStyle:
         return label if stereo in ("STEREONONE", "STEREOANY") else f"{label} {stereo.removeprefix('STEREO')}"
 
 
-def _feature_names(atom_labels: str | Sequence[str]) -> Sequence[str]:
-    if atom_labels == "rich":
-        return RICH
-    names = [atom_labels] if isinstance(atom_labels, str) else list(atom_labels)
-    for name in names:
-        if name not in ATOM_FEATURES:
-            known = ", ".join(("rich", *ATOM_FEATURES))
-            raise ValueError(f"atom_labels must be a function or among {known}, not {name!r}")
-    return names
-
-
-def _joined_label(features: list[Callable[[Any], str]]) -> Callable[[Any], str]:
-    if len(features) == 1:
-        return features[0]
-    return lambda atom: " ".join(part for part in (feature(atom) for feature in features) if part)
+def _joined(atom: Any, features: list[Callable[[Any], str]]) -> str:
+    return " ".join(part for part in (feature(atom) for feature in features) if part)
 
 
 def collected(

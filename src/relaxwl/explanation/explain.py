@@ -85,7 +85,7 @@ def explain(
     significance: float = 0.05,
     random_state: int = 0,
 ) -> Explanation:
-    """Say which clusters of neighborhoods separate the classes (or go with a number), and how they look.
+    """Find the clusters of neighborhoods that separate the classes, or are associated with a number.
 
     Every feature of the kernel counts the nodes of one cluster, and a linear model gives it a weight for each class.
     Clusters are ranked by what they add to the distance between the mean scores of the classes, times the share of

@@ -213,7 +213,7 @@ class PairExplanation:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Clusters that separate the classes, as a kernel and a linear model see them; returned by :func:`explain`.
+    """Clusters associated with the classes or numbers of graphs; returned by :func:`explain`.
 
     Parameters
     ----------
@@ -295,14 +295,14 @@ class Explanation:
         if self.model.accuracy is None:
             return ""
         return (
-            f"A linear model on them is right for {100 * self.model.accuracy:.1f} % of held-out graphs (nested "
-            f"cross-validation); the majority-class baseline is {100 * self.target.chance:.1f} %."
+            f"Accuracy of a linear model on them: {100 * self.model.accuracy:.1f} % of held-out graphs (nested "
+            f"cross-validation); majority-class baseline {100 * self.target.chance:.1f} %."
         )
 
     @property
     def telling(self) -> str:
         """The relation of significant clusters to the targets, in words."""
-        return "separate the classes" if self.target.values is None else "go with the numbers"
+        return f"significantly associated with the {'classes' if self.target.values is None else 'target'}"
 
     @cached_property
     def by_column(self) -> dict[int, ClusterEvidence]:
@@ -471,14 +471,14 @@ class Explanation:
             The text.
         """
         better = sum(cluster.better_than_chance for cluster in self.clusters)
-        lines = [f"{len(self.clusters)} clusters, {better} {self.telling} better than chance."]
+        lines = [f"{len(self.clusters)} clusters, {better} {self.telling}."]
         lines += [self.quality] if self.quality else []
         for cluster in self.clusters[:n_clusters]:
             tree = describe_tree(cluster.center) if cluster.center.size <= 12 else f"{cluster.center.size:,} nodes"
-            chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not better than chance"
+            chance = f"p = {cluster.p_value:.3g}" if cluster.better_than_chance else "not significant"
             kind = "class " if self.target.values is None else "graphs "
             lines.append(
-                f"{cluster.rank}. depth {cluster.depth}, {_partitions(cluster.partitions)}: most in {kind}"
+                f"{cluster.rank}. depth {cluster.depth}, {_partitions(cluster.partitions)}: enriched in {kind}"
                 f"{self.classes[cluster.typical_class]}, {100 * cluster.share:.1f} % of the separation, {chance}; "
                 f"center {tree}"
             )

@@ -12,6 +12,7 @@ import numpy as np
 
 from relaxwl._validation import is_integer
 from relaxwl.datasets.smiles import is_rdkit_molecule
+from relaxwl.datasets.tu import read_tu
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.labels import Label
 from relaxwl.inputs import libraries, pyg, tuples
@@ -141,7 +142,11 @@ def as_collection(
         graphs = read_files(files, bool(directed))
     if isinstance(graphs, (str, os.PathLike)):
         refuse_names(names, "a data set in TU layout")
-        return _directed_as_asked(_read_path(graphs, bool(directed)), names)
+        if not Path(graphs).exists():
+            raise FileNotFoundError(
+                f"there is no file or folder {os.fspath(graphs)!r} to read as a data set in TU layout"
+            )
+        return _directed_as_asked(read_tu(graphs, directed=bool(directed)).graphs, names)
     items = _items(graphs)
     if not items:
         return GraphCollection.concatenate([])
@@ -165,15 +170,6 @@ def _directed_as_asked(graphs: GraphCollection, names: Names) -> GraphCollection
         kind = "directed" if graphs.directed else "undirected"
         raise ValueError(f"directed={names.directed}, but the collection is {kind}")
     return graphs
-
-
-def _read_path(path: str | os.PathLike[str], directed: bool) -> GraphCollection:
-    """Read the graphs of a TU data set; a string that is no path was probably meant for another function."""
-    from relaxwl.datasets.tu import read_tu
-
-    if not Path(path).exists():
-        raise FileNotFoundError(f"there is no file or folder {os.fspath(path)!r} to read as a data set in TU layout")
-    return read_tu(path, directed=directed).graphs
 
 
 def _items(graphs: Any) -> list[Any]:

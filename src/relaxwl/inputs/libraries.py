@@ -50,19 +50,18 @@ def _check_views_agree(graphs: list[Graph]) -> None:
     for index, graph in enumerate(graphs):
         if graph.directed != graphs[0].directed:
             raise GraphError(index, "of graphs 0 and this one only one is directed; a collection is one or the other")
-    for kind, counted in (("node", "n_nodes"), ("edge", "n_edges")):
-        carriers = [(index, graph) for index, graph in enumerate(graphs) if getattr(graph, counted)]
-        for index, graph in carriers:
-            first, reference = carriers[0][0], carriers[0][1].collection
-            labeled = [getattr(one, f"{kind}_vocabulary") is not None for one in (reference, graph.collection)]
-            widths = [
-                None if values is None else values.shape[1]
-                for values in (getattr(one, f"{kind}_attributes") for one in (reference, graph.collection))
-            ]
+    for kind in ("node", "edge"):
+        carriers = [index for index, graph in enumerate(graphs) if getattr(graph, f"n_{kind}s")]
+        for index in carriers:
+            parts = graphs[carriers[0]].collection, graphs[index].collection
+            labeled = [getattr(one, f"{kind}_vocabulary") is not None for one in parts]
+            widths = [np.shape(getattr(one, f"{kind}_attributes"))[1:] for one in parts]
             if labeled[0] != labeled[1]:
-                raise GraphError(index, f"of graphs {first} and {index} only one has {kind} labels")
+                raise GraphError(index, f"of graphs {carriers[0]} and {index} only one has {kind} labels")
             if widths[0] != widths[1]:
-                raise GraphError(index, f"the {kind} attributes have not the same length as those of graph {first}")
+                raise GraphError(
+                    index, f"the {kind} attributes have not the same length as those of graph {carriers[0]}"
+                )
 
 
 def is_networkx(item: Any) -> bool:

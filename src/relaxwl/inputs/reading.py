@@ -61,31 +61,24 @@ def conventional_names(
     nodes: list[tuple[int, Callable[[str], int]]],
     edges: list[tuple[int, Callable[[str], int]]],
 ) -> Names:
-    """Fill in ``label`` and ``attributes`` where the caller names nothing and the graphs have them."""
-    given = {field: getattr(names, field) for field in names.given}
-    for field, counts, name, what in (
-        ("node_label", nodes, LABEL, "nodes"),
-        ("edge_label", edges, LABEL, "edges"),
-        ("node_attributes", nodes, ATTRIBUTES, "nodes"),
-        ("edge_attributes", edges, ATTRIBUTES, "edges"),
-    ):
-        if field not in given and _is_everywhere(name, counts, what, field, partial=names.missing is not None):
-            given[field] = name
-    return replace(names, **given)
+    """Fill in ``label`` and ``attributes`` where the caller names nothing and the graphs have them.
 
-
-def _is_everywhere(
-    name: str, counts: list[tuple[int, Callable[[str], int]]], what: str, field: str, *, partial: bool
-) -> bool:
-    """Whether all nodes (edges) have an attribute; refuse graphs of which only some have it, unless they may."""
-    present = [count(name) for _, count in counts]
-    if not any(present) or partial:
-        return any(present)
-    for index, ((total, _), having) in enumerate(zip(counts, present, strict=True)):
-        if having < total:
-            problem = f"{total - having} of its {total} {what} have no attribute {name!r}, which others have"
-            raise GraphError(index, f"{problem}; give it to all, say with {field} what to use, or pass missing=…")
-    return True
+    Graphs of which only some nodes (edges) have them are refused, unless values may be missing.
+    """
+    found: dict[str, Any] = {}
+    for kind, counts in (("node", nodes), ("edge", edges)):
+        for field, name in ((f"{kind}_label", LABEL), (f"{kind}_attributes", ATTRIBUTES)):
+            present = [count(name) for _, count in counts] if field not in names.given else []
+            if not any(present):
+                continue
+            found[field] = name
+            for index, ((total, _), having) in enumerate(zip(counts, present, strict=True)):
+                if having < total and names.missing is None:
+                    problem = f"{total - having} of its {total} {kind}s have no attribute {name!r}, which others have"
+                    raise GraphError(
+                        index, f"{problem}; give it to all, say with {field} what to use, or pass missing=…"
+                    )
+    return replace(names, **found)
 
 
 def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_keys: Iterable[Any]) -> None:

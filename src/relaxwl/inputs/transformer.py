@@ -14,7 +14,7 @@ from relaxwl.inputs.convert import as_collection
 
 
 class ToGraphs(TransformerMixin, GraphEstimator):
-    """Turn graphs of any common kind into a GraphCollection, in training and at predict time alike.
+    """Transformer that converts graphs of any common kind into a GraphCollection.
 
     A pipeline that begins with this takes raw objects: networkx or PyTorch Geometric graphs, rows of a data frame, a
     column of graphs from a ``ColumnTransformer``. The parameters are those of :func:`relaxwl.as_collection`.
@@ -105,7 +105,7 @@ class ToGraphs(TransformerMixin, GraphEstimator):
         GraphCollection
             The graphs.
         """
-        graphs = self._converted(X, self.directed)
+        graphs = as_collection(_column(X), **self.get_params())
         self.directed_ = graphs.directed
         return graphs
 
@@ -123,11 +123,8 @@ class ToGraphs(TransformerMixin, GraphEstimator):
             The graphs.
         """
         check_is_fitted(self)
-        return self._converted(X, None if self.symmetrize else self.directed_)
-
-    def _converted(self, X: Any, directed: bool | None) -> GraphCollection:
-        names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "missing")
-        return as_collection(_column(X), directed=directed, **{name: getattr(self, name) for name in names})
+        directed = None if self.symmetrize else self.directed_
+        return as_collection(_column(X), **{**self.get_params(), "directed": directed})
 
 
 def _column(X: Any) -> Any:

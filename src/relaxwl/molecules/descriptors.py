@@ -142,8 +142,19 @@ class Descriptors(TransformerMixin, GraphEstimator):
         float64 array (n_atoms, n_kept)
             The scaled descriptors.
         """
+        from rdkit import Chem
+
         (molecule,) = as_molecules(X)
-        return self.transform(_with_dummies(molecule))
+        masked = []
+        for index in range(molecule.GetNumAtoms()):
+            editable = Chem.RWMol(molecule)
+            editable.ReplaceAtom(index, Chem.Atom(0))
+            copy = editable.GetMol()
+            copy.ClearComputedProps()  # also its stereochemistry, which is not that of the copy
+            copy.UpdatePropertyCache(strict=False)
+            Chem.FastFindRings(copy)
+            masked.append(copy)
+        return self.transform(masked)
 
     @property
     def kinds_(self) -> NDArray[Any]:
@@ -307,19 +318,3 @@ def _ranked(column: Float64) -> tuple[Float64, Float64]:
     """Return the values of a column, ascending, and the normal score of each: that of the middle of its ranks."""
     values, counts = np.unique(column, return_counts=True)
     return values, ndtri((np.cumsum(counts) - counts / 2) / len(column))
-
-
-def _with_dummies(molecule: Any) -> list[Any]:
-    """Return, for each atom, the molecule with a dummy in its place."""
-    from rdkit import Chem
-
-    masked = []
-    for index in range(molecule.GetNumAtoms()):
-        editable = Chem.RWMol(molecule)
-        editable.ReplaceAtom(index, Chem.Atom(0))
-        copy = editable.GetMol()
-        copy.ClearComputedProps()  # what was computed of the molecule, its stereochemistry too, is not that of the copy
-        copy.UpdatePropertyCache(strict=False)
-        Chem.FastFindRings(copy)
-        masked.append(copy)
-    return masked

@@ -121,35 +121,44 @@ class MoleculePredictor(GraphPredictor):
             )
 
     def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
-        if large:
-            return self._linear_views(objects)
-        depths = [depth for depth in dict.fromkeys((1, 2, self.max_depth)) if depth <= self.max_depth]
-        common: dict[str, Any] = {"edge_labels": True, "similarity": "tanimoto", "n_jobs": self.n_jobs}
+        """Return the views; for linear models, which take their features, shallower ones with fewer partitions."""
+        depth, jobs = min(self.max_depth, LINEAR_DEPTH) if large else self.max_depth, self.n_jobs
+        common: dict[str, Any] = {"edge_labels": True, "n_jobs": jobs, **({} if large else {"similarity": "tanimoto"})}
         # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
         relaxed = RelaxedWeisfeilerLehman(
-            self.max_depth, self.n_partitions, max_iter=0, random_state=self._seed, **common
-        )
-        settings = tuple({"max_depth": depth} for depth in depths)
-        made: dict[str, list[View]] = {
-            name: [CountView(title, kernel, settings, tuple(f"{title}, depth {depth}" for depth in depths))]
-            for name, title, kernel in (
-                ("wl", "WL", WeisfeilerLehman(self.max_depth, **common)),
-                ("relaxed", "R-WL*", relaxed),
-            )
-        }
-        kernels = [*((None, width) for width in WIDTHS), *((kind, width) for kind in KINDS for width in KIND_WIDTHS)]
-        names = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels)
-        scaler = Descriptors(n_jobs=self.n_jobs)
-        made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), tuple(names), "molecules")]
+            depth, min(self.n_partitions, LINEAR_PARTITIONS) if large else self.n_partitions, max_iter=0,
+            normalize="depth" if large else False, random_state=self._seed, **common,
+        )  # fmt: skip
+        depths = [one for one in dict.fromkeys((1, 2, depth)) if one <= depth]
+        settings = ({},) if large else tuple({"max_depth": one} for one in depths)
+        made: dict[str, list[View]] = {}
+        for name, title, kernel, block in (
+            ("wl", "WL", WeisfeilerLehman(depth, normalize=large, **common), "exact"),
+            ("relaxed", "R-WL*", relaxed, "fine"),
+        ):
+            blocks = (block,) if large else tuple(f"{title}, depth {one}" for one in depths)
+            made[name] = [CountView(title, kernel, settings, blocks)]
+        kernels: list[Any] = [(None, None)]
+        if not large:
+            kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
+        called = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels if width)
+        scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) if large else tuple(called)
+        made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), names, "molecules")]
         made["fingerprints"] = [
             CountView(
-                f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, self.n_jobs), ({},),
-                (f"Morgan counts of {atoms}, radius 2",), "molecules",
+                f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, jobs, large), ({},),
+                ("fingerprints" if large else f"Morgan counts of {atoms}, radius 2",), "molecules",
             )
             for atoms in ATOMS
         ]  # fmt: skip
-        views = [view for name in VIEWS if name in self.views for view in made[name]]
+        # Beside WL relaxed kernels change linear models of molecules little and cost more than all other views.
+        without = large and {"wl", "relaxed"} <= set(self.views)
+        chosen = [name for name in VIEWS if name in self.views and not (without and name == "relaxed")]
+        views = [view for name in chosen for view in made[name]]
         views += [extra_view()] if objects.extra is not None else []
+        if large:
+            notes = ["left out of the linear model: R-WL*, which adds little to WL on molecules"] if without else []
+            return views, [NO_MATRICES.format(self.things), *notes]
         n_kernels = sum(len(view.blocks) for view in views)
         check_memory(
             (n_kernels + 3) * 8.0 * len(objects) ** 2,
@@ -157,36 +166,6 @@ class MoleculePredictor(GraphPredictor):
             "fit on fewer molecules, or with fewer views",
         )
         return views, []
-
-    def _linear_views(self, objects: Objects) -> tuple[list[View], list[str]]:
-        """Return views whose features linear models take: shallower, and fewer partitions."""
-        depth, jobs = min(self.max_depth, LINEAR_DEPTH), self.n_jobs
-        wl = WeisfeilerLehman(depth, edge_labels=True, normalize=True, n_jobs=jobs)
-        relaxed = RelaxedWeisfeilerLehman(
-            depth, min(self.n_partitions, LINEAR_PARTITIONS), edge_labels=True, normalize="depth", max_iter=0,
-            random_state=self._seed, n_jobs=jobs,
-        )  # fmt: skip
-        made: dict[str, list[View]] = {
-            "wl": [CountView("WL", wl, ({},), ("exact",))],
-            "relaxed": [CountView("R-WL*", relaxed, ({},), ("fine",))],
-            "descriptors": [
-                VectorView("descriptors", Descriptors(n_jobs=jobs), ((None, None),), ("descriptors",), "molecules")
-            ],
-            "fingerprints": [
-                CountView(
-                    f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, jobs, True), ({},), ("fingerprints",),
-                    "molecules",
-                )
-                for atoms in ATOMS
-            ],
-        }  # fmt: skip
-        # Beside WL relaxed kernels change predictions of molecules little and cost more than all other views.
-        names = [name for name in VIEWS if name in self.views and (name != "relaxed" or "wl" not in self.views)]
-        views = [view for name in names for view in made[name]]
-        notes = [NO_MATRICES.format(self.things)]
-        if len(names) < len(set(self.views)):
-            notes.append("left out of the linear model: R-WL*, which adds little to WL on molecules")
-        return [*views, *([extra_view()] if objects.extra is not None else [])], notes
 
 
 class MoleculeRegressor(MoleculePredictor, GraphRegressor):

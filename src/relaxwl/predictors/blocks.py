@@ -246,7 +246,7 @@ def _parts(kinds: Kinds) -> dict[str, float]:
 
 
 class AveragedKernel(GraphKernel):
-    """An average of Weisfeiler-Lehman kernels, exact and relaxed, for those who do not want to choose.
+    """Average of exact and relaxed Weisfeiler-Lehman kernels with default settings.
 
     Every kernel is divided by its variance over the fitted graphs (its mean diagonal minus its mean), so that none
     outweighs the others; related kernels form a block, and a combination is the mean of some blocks. Which

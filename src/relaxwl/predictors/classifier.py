@@ -21,7 +21,7 @@ from relaxwl.predictors.views import Objects
 
 
 class GraphClassifier(ClassifierMixin, GraphPredictor):
-    """A classifier of graphs that finds out by itself which kernels suit the data.
+    """Classify graphs with automatically selected kernels and calibrated probabilities.
 
     It fits exact and relaxed Weisfeiler-Lehman kernels (along shortest paths too, where that is affordable) once on all
     training graphs, without their classes; averages them in a few ways; chooses among these averages and the penalties

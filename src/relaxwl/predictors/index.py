@@ -21,7 +21,7 @@ MAX_PARTS = 16
 
 
 class GraphIndex(BaseEstimator):
-    """Exact search for the most similar among many graphs.
+    """Exact nearest-neighbor search among many graphs.
 
     The graphs' weighted counts are kept by columns, so that a query touches only what it shares with others.
 

@@ -18,7 +18,7 @@ from relaxwl.predictors.views import Objects
 
 
 class GraphRegressor(RegressorMixin, GraphPredictor):
-    """A regressor of graphs that says how sure it is.
+    """Predict a number for each graph, with its standard deviation.
 
     By default a Gaussian process: its covariance is a sum of blocks of kernels (exact and relaxed Weisfeiler-Lehman
     kernels, along shortest paths too where that is affordable, and vectors beside the graphs), and the weight of each,

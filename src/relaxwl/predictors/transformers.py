@@ -56,7 +56,7 @@ class _AgainstTraining(_OnKernel):
 
 
 class KernelMatrix(_AgainstTraining):
-    """A transformer that yields Gram matrices, for estimators with ``kernel="precomputed"``.
+    """Transformer that computes Gram matrices, for estimators with ``kernel="precomputed"``.
 
     A Tanimoto similarity, or a kernel such as WWL, has no explicit features. With this step all kernels can be tuned in
     a pipeline.
@@ -152,7 +152,7 @@ class KernelMatrix(_AgainstTraining):
 
 
 class KernelDistance(_AgainstTraining):
-    """A transformer that yields distances, for estimators with ``metric="precomputed"``: neighbors, t-SNE, clusters.
+    """Transformer that computes distances, for estimators with ``metric="precomputed"``: neighbors, t-SNE, clusters.
 
     The distance of two graphs is that of their features: √(k(G, G) + k(H, H) − 2·k(G, H)). What was not met in fitting
     counts in k(G, G), so that a graph of unknown parts is far from all.
@@ -263,7 +263,7 @@ def _distances(matrix: Float64, own_x: Float64, own_y: Float64) -> Float64:
 
 
 class NodeClusters(_OnKernel):
-    """A transformer from nodes to the clusters of their neighborhoods: roles in one large network.
+    """Transformer that assigns nodes to clusters of similar neighborhoods, such as roles in a network.
 
     Its rows are nodes, not graphs: all nodes of all graphs, in order. Two nodes share as many columns as there
     are depths and partitions at which their neighborhoods fall into the same cluster, so any clustering or linear model

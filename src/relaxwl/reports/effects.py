@@ -34,7 +34,7 @@ DOES_NOT_ADD_UP = (
 
 
 def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], **options: Any) -> None:
-    """Write a page about the nodes behind predictions to a file, which is complete or not there at all.
+    """Write the effects of nodes on predictions to a self-contained HTML file.
 
     Parameters
     ----------

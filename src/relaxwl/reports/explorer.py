@@ -19,7 +19,7 @@ from relaxwl.reports.explorer_data import explorer_data
 
 
 def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **options: Any) -> None:
-    """Write the explorer page to a file, which is complete or not there at all.
+    """Write the explorer page of an explanation to a self-contained HTML file.
 
     Parameters
     ----------
@@ -116,8 +116,7 @@ def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
         f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. The kernel puts similar "
-        f"neighborhoods into {len(explanation.clusters):,} clusters; {better:,} of them {explanation.telling} better "
-        "than chance."
+        f"neighborhoods into {len(explanation.clusters):,} clusters; {better:,} of them are {explanation.telling}."
     )
     if explanation.target.values is not None:
         words += (

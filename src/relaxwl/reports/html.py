@@ -36,7 +36,7 @@ def write_report(
     reference: Reference | None = None,
     explorer: str | None = None,
 ) -> None:
-    """Write the report to a file, which is complete or not there at all.
+    """Write tables and plots of results to a self-contained HTML file.
 
     Parameters
     ----------

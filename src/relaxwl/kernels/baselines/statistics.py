@@ -84,7 +84,7 @@ class _StatisticsForest(GraphEstimator):
 
 
 class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
-    """A random forest on graph statistics, for classes: a cheap check of what kernels are worth.
+    """Random forest classifier on graph statistics: a baseline for kernels.
 
     The statistics are the numbers of nodes, edges, components and triangles, density, clustering, mean, deviation,
     largest and quartiles of the degrees, shares of node and edge labels, and means of attributes.
@@ -137,7 +137,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
 
 
 class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
-    """A random forest on graph statistics, for numbers.
+    """Random forest regressor on graph statistics: a baseline for kernels.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ export function bars(c) {
 }
 
 export function spoken(c) {
-  const verdict = C.better[c] ? `most in ${className(C.typical[c])}` : "not better than chance";
+  const verdict = C.better[c] ? `enriched in ${className(C.typical[c])}` : "not better than chance";
   return `Cluster ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "node", "nodes")}, ${verdict}`;
 }
 
