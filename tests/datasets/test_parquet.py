@@ -233,3 +233,9 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="it is a pipe"):
         read_parquet(tmp_path / "pipe")
+
+
+def test_empty_names_keep_those_of_others(tmp_path):
+    graphs = GraphCollection.from_edges([(1, []), (2, [(0, 1)])]).with_parts(names=["", "b"])
+    write_parquet(tmp_path / "named.parquet", graphs)
+    assert read_parquet(tmp_path / "named.parquet")[0].names == ("", "b")

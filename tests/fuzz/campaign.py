@@ -49,14 +49,20 @@ SHORT_CASES = {
     "molecule-table": 500,
     "shards": 500,
     "splits": 1000,
+    "unary": 500,
+    "vectors": 500,
+    "targets": 60,
+    "names": 500,
     "storage": 1000,
+    "windows": 6,
     "faults": 6,
 }
 
 
 def targets() -> dict[str, Callable[[random.Random, Path], None]]:
     """Return the targets by name; imported here because the parent of the workers does without them."""
-    from fuzz import command_line, data_sets, faults, graphs, models, oracles, provocations, stores, tables
+    from fuzz import command_line, data_sets, faults, features, graphs, models, oracles, provocations, stores, tables
+    from fuzz import windows as write_windows
 
     return {
         "tu-folder": data_sets.folder_case,
@@ -74,7 +80,12 @@ def targets() -> dict[str, Callable[[random.Random, Path], None]]:
         "molecule-table": tables.molecules_case,
         "shards": tables.shards_case,
         "splits": tables.splits_case,
+        "unary": features.unary_case,
+        "vectors": features.vectors_case,
+        "targets": features.targets_case,
+        "names": features.names_case,
         "storage": faults.storage_case,
+        "windows": write_windows.case,
         "faults": faults.case,
         **provocations.ALL,
     }

@@ -86,3 +86,13 @@ def test_bad_input_is_named(y, message):
         GraphRegressor().fit(GRAPHS, y)
     with pytest.raises(NotFittedError):
         GraphRegressor().predict(GRAPHS)
+
+
+def test_noise_beside_a_target_that_needs_few_kernels():
+    """A process that finds nothing has all weights at 0, and keeps blocks that the others do without."""
+    graphs = GRAPHS[:12]
+    noise = np.random.default_rng(0).permuted(np.tile([0.5, 1.5, 2.25, 7.0], (6, 3)), axis=1).T
+    table = np.column_stack([graphs.edge_counts, noise])
+    model = clone(QUICK).fit(graphs, table)
+    assert len({tuple(head.blocks) for head in model._heads}) > 1
+    assert np.isfinite(model.predict(graphs)).all()

@@ -537,7 +537,10 @@ def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollectio
     builder = CollectionBuilder(directed=directed, missing=asked.missing, gaps=noted.ours)
     for row in rows:
         builder.add(row["n_nodes"], row["edges"], **{part: row[part] for part in COLUMNS})
-    return GraphCollection(**builder.build(), names=common_names([row["name"] for row in rows]))
+    found = [row["name"] for row in rows]
+    # What we wrote are names, empty ones too.
+    names = tuple(found) if noted.ours and found and None not in found else common_names(found)
+    return GraphCollection(**builder.build(), names=names)
 
 
 def _target(rows: list[Row]) -> NDArray[Any] | None:

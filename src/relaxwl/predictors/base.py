@@ -222,8 +222,9 @@ class GraphPredictor(GraphEstimator):
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
         if not any(isinstance(head, Linear) for head in self._heads):
-            used = [block for block, weight in self.kernel_weights_.items() if weight > 0]
-            self._blocks.keep(used or self._blocks.names)
+            # A process that finds noise alone keeps all blocks, whatever those of other targets weigh.
+            heads: list[Any] = [head for head in self._heads if head is not None]
+            self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
 
     def novelty(self, X: Any) -> Float64:
         """Return how far objects are from those of the fit.
