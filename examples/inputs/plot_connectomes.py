@@ -1,51 +1,41 @@
 """
-Connectomes: weighted graphs with named regions
-===============================================
+Connectomes: stacks of weighted adjacency matrices
+==================================================
 
-A connectome is a weighted graph of brain regions. :class:`relaxwl.GraphRegressor` predicts a number from the regions
-(node labels) and the connection strengths (edge weights). The data are synthetic: connections between two of four
-systems become weaker with age.
+A connectome is a weighted graph of brain regions, usually stored as an adjacency matrix per subject.
+:class:`relaxwl.GraphRegressor` predicts a number from the regions (node labels) and the connection strengths (edge
+weights). The data are synthetic: connections between two of four systems become weaker with age.
 """
 
 import matplotlib.pyplot as plt
-import networkx as nx
 import numpy as np
 
 import relaxwl
 
 # %%
-# 90 connectomes of 24 regions in four systems, with the same distribution of edges at every age.
+# A stack of 90 symmetric matrices of 24 regions in four systems, with the same distribution of edges at every age.
 
 rng = np.random.default_rng(0)
-SYSTEMS = ["visual", "motor", "default", "control"]
-
-
-def connectome(age: float) -> nx.Graph:
-    """Return a random weighted graph whose connections between two systems depend on age."""
-    graph = nx.gnp_random_graph(24, 0.35, seed=int(rng.integers(2**31)))
-    for node in graph:
-        graph.nodes[node]["system"] = SYSTEMS[node % 4]
-    for a, b, data in graph.edges(data=True):
-        mean = 1.2 - 0.015 * (age - 20) if {a % 4, b % 4} == {2, 3} else 0.75
-        data["strength"] = float(rng.normal(mean, 0.05))
-    return graph
-
-
+systems = np.array(["visual", "motor", "default", "control"])[np.arange(24) % 4]
 ages = rng.uniform(20, 80, 90)
-brains = [connectome(age) for age in ages]
+aging = np.isin(systems[:, None] + systems, ["defaultcontrol", "controldefault"])
+means = np.where(aging, 1.2 - 0.015 * (ages[:, None, None] - 20), 0.75)
+strengths = np.triu(rng.normal(means, 0.05) * (rng.random((90, 24, 24)) < 0.35), 1)
+stack = strengths + strengths.transpose(0, 2, 1)
+print(stack.shape, relaxwl.as_collection(stack))
 
 # %%
-# Labels and weights are named in the constructor, so that ``fit`` and ``predict`` take networkx graphs. Without the
+# A pair of a matrix and a list of labels is a graph; entries of the matrix other than 0 and 1 are weights. Without the
 # weights the age cannot be predicted.
 
-options = {"effort": "quick", "node_label": "system", "random_state": 0}
-models = {
-    "with strengths": relaxwl.GraphRegressor(edge_attributes="strength", **options),
-    "without strengths": relaxwl.GraphRegressor(edge_attributes=[], **options),
+inputs = {
+    "with strengths": [(matrix, systems.tolist()) for matrix in stack],
+    "without strengths": [((matrix != 0).astype(int), systems.tolist()) for matrix in stack],
 }
 figure, panels = plt.subplots(1, 2, figsize=(7.5, 3.4), sharey=True, layout="constrained")
-for axes, (name, model) in zip(panels, models.items(), strict=True):
-    mean, std = model.fit(brains[:60], ages[:60]).predict(brains[60:], return_std=True)
+for axes, (name, brains) in zip(panels, inputs.items(), strict=True):
+    model = relaxwl.GraphRegressor(effort="quick", random_state=0).fit(brains[:60], ages[:60])
+    mean, std = model.predict(brains[60:], return_std=True)
     print(f"{name}: RMSE {np.sqrt(np.mean((mean - ages[60:]) ** 2)):.1f} years")
     axes.errorbar(ages[60:], mean, yerr=1.645 * std, fmt="o", markersize=4, capsize=2)
     axes.plot([20, 80], [20, 80], color="0.6")
@@ -55,4 +45,5 @@ plt.show()
 print(f"mean predictor: RMSE {ages[60:].std():.1f} years")
 
 # %%
-# Adjacency matrices are read directly: ``relaxwl.as_collection(list_of_arrays)`` takes entries other than 1 as weights.
+# Published connectomes such as OHSU (79 subjects, unweighted) are data sets of the TU collection:
+# ``relaxwl.datasets.fetch_tu("OHSU")``.

@@ -336,11 +336,11 @@ def _predict(commands: Any) -> None:
     option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
     option("dataset", help=DATASET_HELP)
     option("-o", "--output", required=True, help="table to write, such as predictions.csv")
-    option("--page", metavar="FILE", help="page to write about the nodes behind the predictions")
+    option("--page", metavar="FILE", help="also write a page with the effects of nodes on predictions")
     option("--page-graphs", type=_whole(1), default=12, metavar="N",
            help="number of graphs on the page, the first ones (default 12)")
-    option("--coverage", type=_above_zero(1), metavar="P", help="also write what holds the truth with this "
-           "probability, such as 0.9: columns lower and upper, or a set of classes")
+    option("--coverage", type=_above_zero(1), metavar="P", help="also write prediction intervals (columns lower "
+           "and upper) or sets of classes with this coverage, such as 0.9")
     _add_reading_options(parser, ("raise", "skip", "nan"), several=True)
 
 
@@ -391,7 +391,7 @@ def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] 
            help=many if several else "column of what was measured")
     option("--name", metavar="COLUMN", help="column of names (default: the first called name or id, also with words "
            "before it, as in mol_id; else the SMILES)")
-    meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, with empty answers"}
+    meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, without a prediction"}
     option("--errors", choices=errors, help="rows that cannot be read (default raise); "
            + "; ".join(meanings[name] for name in errors))
     option("--standardize", action="store_true", help="read the largest fragment of each molecule, neutralized; a "

@@ -60,8 +60,8 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
     [
         (["fit"], "--target COLUMN names the column"),
         (["fit", "--target", "color"], "no column 'color'; its columns are name, structure, measured"),
-        (["fit", "--target", "name", "--task", "regression"], "are no numbers; use --task classification"),
-        (["benchmark", "--target", "measured"], "measured numbers, no classes; try --task regression"),
+        (["fit", "--target", "name", "--task", "regression"], "are not numbers; use --task classification"),
+        (["benchmark", "--target", "measured"], "measured numbers, not classes; try --task regression"),
     ],
 )
 def test_what_is_wrong_with_columns_is_said(table, tmp_path, capsys, arguments, message):

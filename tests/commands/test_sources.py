@@ -61,7 +61,7 @@ def test_parquet_files_carry_their_targets(tmp_path):
     source = opened(tmp_path / "three.parquet")
     assert (source.name, source.graphs) == ("three", EXPECTED)
     assert source.require_targets().tolist() == source.require_targets("regression").tolist() == [0.5, 1.5, 2.5]
-    with pytest.raises(UserError, match="the targets of three are measured numbers, no classes"):
+    with pytest.raises(UserError, match="the targets of three are measured numbers, not classes"):
         source.require_targets("classification")
 
 
@@ -83,7 +83,7 @@ def test_rows_of_a_table_keep_their_lines(table):
     assert source.graphs.names == ("CC", "C(", "CO")
     assert source.require_targets("classification").tolist() == [1, 2, 3]  # few whole numbers are classes
     measured = opened(table, smiles="structure", target="measured")
-    with pytest.raises(UserError, match="are measured numbers, no classes; try --task regression"):
+    with pytest.raises(UserError, match="are measured numbers, not classes; try --task regression"):
         measured.require_targets("classification")
 
 
@@ -146,11 +146,11 @@ def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
 @pytest.mark.parametrize(
     ("change", "option", "message"),
     [
-        (("net_5,", "net_6,"), "classes.csv:shape", "line 9: 'net_6' stands there twice"),
+        (("net_5,", "net_6,"), "classes.csv:shape", "line 9: 'net_6' occurs twice"),
         (("net_5,", "net_50,"), "classes.csv:shape", r"classes.csv has no row for the graph 'net_5' of .*nets"),
-        (("file,", "net_x,a,1\nfile,"), "classes.csv:shape", "has no column 'shape' behind its first"),
+        (("file,", "net_x,a,1\nfile,"), "classes.csv:shape", "has no column 'shape' after its first"),
         (("size\n", "size\nnet_0,ring,1\n"), "classes.csv:shape", r"line 2: there is no graph 'net_0' in .*nets"),
-        (("", ""), "classes.csv:file", "has no column 'file' behind its first"),
+        (("", ""), "classes.csv:file", "has no column 'file' after its first"),
         (("", ""), "classes.csv", "has several columns; name one, as in --labels .*classes.csv:COLUMN"),
         (("", ""), "absent.csv:shape", "there is no file .*absent.csv"),
         ((",ring,", ",,"), "classes.csv:shape", "column 'shape': '' is not a class"),

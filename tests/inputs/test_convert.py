@@ -138,7 +138,7 @@ def test_what_is_no_list_at_all(nonsense):
     ("item", "problem"),
     [
         (None, "is None"),
-        ("MUTAG", "is the text 'MUTAG'; a path stands for a whole data set"),
+        ("MUTAG", "is a SMILES string, but graph 0 is a networkx graph"),
         (object(), "is of type object"),
         (EXPECTED, "is a whole GraphCollection"),
         (igraph.Graph(2), "is an igraph graph, but graph 0 is a networkx graph"),

@@ -59,3 +59,13 @@ def test_rdkit_molecules_are_graphs_to_every_function():
     assert as_collection(molecules) == from_smiles(["CCO", "c1ccccc1"]) == from_rdkit(molecules)
     with pytest.raises(TypeError, match="put a single graph in a list"):
         as_collection(molecules[0])
+
+
+def test_texts_are_molecules():
+    graphs = as_collection(["CCO", "C=C"])
+    assert graphs == from_smiles(["CCO", "C=C"])
+    assert graphs.sources == ("CCO", "C=C")
+    with pytest.raises(GraphError, match=r"^graph 1: the text 'nets/a.graphml' is no molecule .* a path stands for"):
+        as_collection(["CCO", "nets/a.graphml"])
+    with pytest.raises(ValueError, match="node_label names an attribute, but a SMILES string has no attributes"):
+        as_collection(["CCO"], node_label="x")

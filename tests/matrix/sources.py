@@ -157,6 +157,7 @@ SOURCES: dict[str, Source] = {
         ]
     ),
     "SMILES": source(lambda _: from_smiles(SMILES), "molecules"),
+    "SMILES strings": source(lambda _: list(SMILES), "molecules"),
     "RDKit": source(lambda _: from_rdkit(from_smiles(SMILES).molecules()), "molecules"),
     "unreadable molecules": source(lambda _: gappy_molecules(), "molecules", "unreadable"),
     "TU files": source(tu_folder),

@@ -129,7 +129,7 @@ def run_report(arguments: Namespace, console: Console) -> None:
         explorer = Path(os.path.relpath(explorer, output.parent)).as_posix()
     results = ResultStore(path).load()
     if not results.datasets:
-        raise UserError(f"{path} holds no results; 'relaxwl benchmark … --out DIR' makes them")
+        raise UserError(f"{path} has no results; 'relaxwl benchmark … --out DIR' makes them")
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
     write_report(results, output, title=arguments.title, reference=reference, explorer=explorer)
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})

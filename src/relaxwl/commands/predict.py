@@ -250,8 +250,8 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
             )
     if task == "regression":
         if texts:
-            of = f"the target {texts[0]!r} holds" if texts[0] else f"the targets of {source.name} are"
-            raise UserError(f"{of} no numbers; use --task classification")
+            of = f"the values of {texts[0]!r} are" if texts[0] else f"the targets of {source.name} are"
+            raise UserError(f"{of} not numbers; use --task classification")
         return task, columns if isinstance(y, dict) else y.astype(np.float64)
     for name, column in columns.items():
         known, which = whole_numbers(_known(column)), f"target {name!r}: " if name else ""

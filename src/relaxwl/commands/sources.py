@@ -75,7 +75,7 @@ class Source:
             what = "no number for each graph" if numbers else "no classes"
             raise UserError(f"{self.name} has {what} ({self.targets_from}), and this command needs them")
         if kind == "f" and not numbers:
-            raise UserError(f"the targets of {self.name} are measured numbers, no classes; try --task regression")
+            raise UserError(f"the targets of {self.name} are measured numbers, not classes; try --task regression")
         return self.y
 
     @property
@@ -86,7 +86,7 @@ class Source:
     def groups(self, how: str) -> Int64:
         """Return the groups that validation does not split."""
         if how == "scaffold":
-            raise UserError(f"{self.name} is no table of molecules, so it has no scaffolds")
+            raise UserError(f"{self.name} is not a table of molecules, so it has no scaffolds")
         return np.arange(len(self.graphs))
 
     def full_names(self) -> tuple[str | None, ...] | None:
@@ -234,7 +234,7 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
     if not path.exists():
         check_source(name)
         reading_options(arguments, TU, name)
-        console.note(f"{name} is no file or folder here; looking it up in the TU collection and its cache")
+        console.note(f"{name} is not a local file or folder; looking it up in the TU collection and its cache")
         path = download_tu(name)
     is_parquet = path.suffix == ".parquet"
     if is_parquet or graph_files(path):
@@ -272,7 +272,7 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
     chosen = [column] if column in titles[1:] else titles[1:] if column == "all" else column.split(",")
     unknown = next((one for one in chosen if one not in titles[1:]), None)
     if unknown is not None:
-        problem = f"has no column {unknown!r} behind its first" if column else "has several columns; name one"
+        problem = f"has no column {unknown!r} after its first" if column else "has several columns; name one"
         raise UserError(
             f"--labels {option}: {file} {problem}, as in --labels {file}:COLUMN; there is {', '.join(titles)}"
         )
@@ -282,7 +282,7 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
         ending = Path(given).suffix
         called = given.removesuffix(ending) if given not in known_names and ending.lower() in READERS else given
         if called in place_of:
-            raise UserError(f"{file}, line {lines[row]}: {called!r} stands there twice; a graph has one label")
+            raise UserError(f"{file}, line {lines[row]}: {called!r} occurs twice; a graph has one label")
         place_of[called] = row
     if len(known_names) < len(graphs):
         twice = next(one for one in graphs.names if graphs.names.count(one) > 1)
@@ -318,7 +318,7 @@ def _open_table(name: str, arguments: Namespace, console: Console, remembered: d
         n_jobs=getattr(arguments, "jobs", None),
     )
     if not table.molecules:
-        raise UserError(f"{name} holds no molecule that can be read")
+        raise UserError(f"{name} has no molecule that can be read")
     targets = list(table.y) if isinstance(table.y, dict) else [] if target is None else [target]
     if isinstance(table.y, dict) and target == "all":
         console.note(f"--target all: {', '.join(targets)}")

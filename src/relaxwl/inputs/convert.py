@@ -20,8 +20,8 @@ from relaxwl.inputs.files import graph_files, read_files
 from relaxwl.inputs.reading import Names, refuse_names
 
 ACCEPTED = (
-    "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, rows with an edge_index, square adjacency "
-    "matrices, (n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
+    "networkx, igraph, PyTorch Geometric and GraKeL graphs, RDKit molecules, SMILES strings, rows with an edge_index, "
+    "square adjacency matrices, (n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
 )
 
 # The kinds of objects: how each is told, and who reads a list of them. The first that knows an item reads it.
@@ -32,6 +32,7 @@ OBJECTS: dict[str, tuple[Callable[[Any], bool], Callable[[list[Any], Names], Gra
     tuples.GRAKEL: (tuples.is_grakel, tuples.read_grakel),
     pyg.KIND: (pyg.is_pyg, pyg.read_pyg),
     libraries.RDKIT: (is_rdkit_molecule, libraries.read_rdkit),
+    libraries.SMILES: (lambda item: isinstance(item, str), libraries.read_texts),
     "a row with an edge_index": (pyg.is_row, pyg.read_rows),
     tuples.MATRIX: (tuples.is_matrix, tuples.read_matrices),
 }
@@ -103,7 +104,7 @@ def as_collection(
                                               batches are taken apart
     dictionary with ``edge_index``            the same from rows of a hub: ``node_feat``, ``edge_attr``, ``num_nodes``
     ``grakel.Graph``                          its edges and labels
-    RDKit molecule                            atoms labeled by element, bonds by type
+    RDKit molecule, SMILES string             atoms labeled by element, bonds by type
     square array or sparse matrix             adjacency; weights other than 1 become an edge attribute
     ``(integer, edges[, labels[, ...]])``     nodes ``0 .. integer - 1``, edges, node labels, edge labels
     ``(edges[, labels[, edge labels]])``      GraKeL's input, see below
@@ -221,8 +222,8 @@ def _kind(item: Any, index: int) -> str:
         return kind
     if isinstance(item, GraphCollection):
         problem = "is a whole GraphCollection; pass it alone, or join several with GraphCollection.concatenate"
-    elif isinstance(item, (str, os.PathLike)):
-        problem = f"is the text {os.fspath(item)!r}; a path stands for a whole data set and is passed alone"
+    elif isinstance(item, os.PathLike):
+        problem = f"is the path {os.fspath(item)!r}; a path stands for a whole data set and is passed alone"
     elif tuples.is_tuple(item):
         return tuples.KIND
     elif isinstance(item, (tuple, list)):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl.datasets.smiles import from_rdkit
+from relaxwl.datasets.smiles import MoleculeError, from_rdkit, from_smiles
 from relaxwl.graphs import Graph, GraphCollection, GraphError
 from relaxwl.graphs.building import (
     as_names,
@@ -19,7 +19,7 @@ from relaxwl.graphs.building import (
 )
 from relaxwl.inputs.reading import GraphParts, Names, build, conventional_names, refuse_names, warn_of_unread
 
-VIEW, RDKIT = "a relaxwl graph", "an RDKit molecule"
+VIEW, RDKIT, SMILES = "a relaxwl graph", "an RDKit molecule", "a SMILES string"
 # What a node of igraph is called is not what it is.
 NODE_NAMES = {"name", "_nx_name"}
 
@@ -163,4 +163,15 @@ def read_rdkit(molecules: list[Any], names: Names) -> GraphCollection:
     """Read molecules with elements and types of bonds as labels; ``relaxwl.molecules.from_rdkit`` has the options."""
     refuse_names(names, RDKIT)
     graphs: GraphCollection = from_rdkit(molecules)
+    return graphs
+
+
+def read_texts(texts: list[str], names: Names) -> GraphCollection:
+    """Read SMILES strings as molecules; ``relaxwl.molecules.from_smiles`` has the options."""
+    refuse_names(names, SMILES)
+    try:
+        graphs: GraphCollection = from_smiles(texts)
+    except MoleculeError as error:
+        hint = "a path stands for a whole data set and is passed alone"
+        raise GraphError(error.index, f"the text {error.text!r} is no molecule ({error.problem}); {hint}") from None
     return graphs

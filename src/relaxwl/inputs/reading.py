@@ -93,7 +93,7 @@ def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_key
     if found:
         kinds = [kind for kind, _ in found]
         warn_user(
-            f"{' and '.join(words for _, words in found)} are not read: say what counts with "
+            f"{' and '.join(words for _, words in found)} are not read: select with "
             f"{', '.join(f'{kind}_label=…, {kind}_attributes=…' for kind in kinds)}, or "
             f"{' and '.join(f'{kind}_attributes=[]' for kind in kinds)} to leave out the rest"
         )
