@@ -57,6 +57,15 @@ def test_targets_may_be_given_and_tables(tmp_path, monkeypatch):
     np.testing.assert_allclose(found[:, 0], -found[:, 1], atol=1e-6)
 
 
+def test_targets_may_have_gaps(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.learning.heads.RIDGES", (4.0, 1.0))
+    table = np.column_stack([DENSITY, np.where(np.arange(40) % 3 == 0, np.nan, -DENSITY)])
+    table[:20, 0] = np.nan  # of two shards no graph is known
+    model = GraphRegressor(random_state=0).fit(shard(tmp_path / "s", GRAPHS, 4), table)
+    expected = GraphRegressor(random_state=0).fit(GRAPHS, table)
+    np.testing.assert_allclose(model.predict(NEW), expected.predict(NEW), atol=1e-6)
+
+
 def test_what_shards_do_not_have_is_refused(tmp_path):
     shards = shard(tmp_path / "s", GRAPHS, 2, CLASSES)
     with pytest.raises(ValueError, match="predictors on shards have no extra"):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
@@ -110,25 +109,19 @@ def test_leave_one_out_equals_leaving_each_out(sample):
             np.testing.assert_allclose(found.variance[part], variance, rtol=1e-6)
 
 
-def test_log_density_is_that_of_the_normal_distribution(sample):
-    X, y, X_new, y_new = sample
-    process = GaussianProcess().fit(_kernels(X, X), y)
-    found = process.predict(_kernels(X_new, X), _diagonals(X_new))
-    expected = norm.logpdf(y_new, found.mean, np.sqrt(found.variance))
-    np.testing.assert_allclose(process.log_density(found, y_new), expected)
-
-
-def test_given_weights_are_as_good_as_found_ones(sample):
-    X, y, X_new, _ = sample
-    found = GaussianProcess().fit(_kernels(X, X), 5 * y + 3)
-    given = GaussianProcess().condition(_kernels(X, X), 5 * y + 3, found.weights_, found.noise_)
-    one, other = (process.predict(_kernels(X_new, X), _diagonals(X_new)) for process in (found, given))
-    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)
-    np.testing.assert_allclose(one.variance, other.variance, rtol=1e-9)
-    with pytest.raises(ValueError, match="weights must be 2"):
-        GaussianProcess().condition(_kernels(X, X), y, [1.0], 0.1)
-    with pytest.raises(ValueError, match="noise must be"):
-        GaussianProcess().condition(_kernels(X, X), y, [1.0, 1.0], 0.0)
+def test_without_a_part_equals_learning_from_the_rest(sample):
+    X, y, _, _ = sample
+    process = GaussianProcess().fit(_kernels(X, X), 5 * y + 3)
+    covariance = sum(w * k for w, k in zip(process.weights_, _kernels(X, X), strict=True))
+    covariance = covariance + process.noise_ * np.eye(len(y))
+    parts = [np.arange(10), np.array([1, 17])]
+    for part, dual, mean in zip(parts, *process.without(parts), strict=True):
+        rest = np.delete(np.arange(len(y)), part)
+        inverse = np.linalg.inv(covariance[np.ix_(rest, rest)])
+        expected = (inverse @ (5 * y[rest] + 3)).sum() / inverse.sum()
+        assert mean == pytest.approx(expected)
+        assert not dual[part].any()
+        np.testing.assert_allclose(dual[rest], inverse @ (5 * y[rest] + 3 - expected), rtol=1e-6, atol=1e-9)
 
 
 def test_duplicates_and_low_rank_are_no_obstacle():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,10 @@ def fit_features(blocks: KernelBlocks, shards: ShardedCollection, verbose: int =
     on_cluster = isinstance(tasks, Cluster)
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext(), TemporaryDirectory() as folder:
         parts = ShardParts(shards, tasks)
-        found = parts.each("features", features_of_part, parts.share(blocks), None if on_cluster else folder)
-        yield ShardRows(parts, found, [part.n_graphs for part in shards.manifest.parts], _n_features(blocks))
-
-
-def _n_features(blocks: KernelBlocks) -> int:
-    return sum(view.n_features() for view in blocks.views)
+        written = None if on_cluster else folder
+        found = parts.each("features", features_of_part, parts.share(blocks), written)
+        n_features = sum(view.n_features() for view in blocks.views)
+        yield ShardRows(parts, found, [part.n_graphs for part in shards.manifest.parts], n_features, written)
 
 
 def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
@@ -73,11 +71,17 @@ def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) 
     molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
     features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
     features.sort_indices()  # sums go through them in order
+    return _stored(features, folder)
+
+
+def _stored(features: csr_array, folder: str | None) -> Any:
+    """Write features to a folder, if there is one, and return where they are."""
     if folder is None:
         return features
+    path = mkdtemp(dir=folder)
     for name in ("data", "indices", "indptr"):
-        np.save(Path(folder, f"{part.first_graph}-{name}.npy"), getattr(features, name))
-    return Path(folder, str(part.first_graph)), features.shape
+        np.save(Path(path, f"{name}.npy"), getattr(features, name))
+    return path, features.shape
 
 
 def _opened(features: Any) -> csr_array:
@@ -85,7 +89,7 @@ def _opened(features: Any) -> csr_array:
     if isinstance(features, csr_array):
         return features
     path, shape = features
-    arrays = (np.load(f"{path}-{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr"))
+    arrays = (np.load(Path(path, f"{name}.npy"), mmap_mode="r") for name in ("data", "indices", "indptr"))
     return csr_array(tuple(arrays), shape=shape)
 
 
@@ -99,14 +103,27 @@ class ShardRows:
     Results of the shards are added in groups whose bounds depend on nothing but the number of shards.
     """
 
-    def __init__(self, parts: ShardParts, features: list[Handle], sizes: list[int], n_features: int) -> None:
+    def __init__(
+        self, parts: ShardParts, features: list[Handle], sizes: list[int], n_features: int, folder: str | None
+    ) -> None:
         self.n_features = n_features
-        self._parts, self._tasks, self._features = parts, parts.tasks, features
+        self._parts, self._tasks, self._features, self._folder = parts, parts.tasks, features, folder
         self._spans = [(int(a), int(b)) for a, b in pairwise(prefix_sums(np.array(sizes, np.int64)))]
 
+    def __getitem__(self, rows: Int64) -> "ShardRows":
+        """Return some of the rows, in ascending order."""
+        own = [rows[(rows >= start) & (rows < stop)] - start for start, stop in self._spans]
+        pairs = zip(self._features, own, strict=True)
+        found = [self._tasks.submit("take", _taken, *pair, self._folder) for pair in pairs]
+        return ShardRows(self._parts, found, [len(some) for some in own], self.n_features, self._folder)
+
     def squares(self, weights: Float64) -> Float64:
-        """Return the weighted sum of squares of each feature."""
-        return np.asarray(self._summed("squares", _squares, _total, [weights[slice(*span)] for span in self._spans]))
+        """Return the weighted sum of squares of each feature.
+
+        It is copied: what comes from a worker may lie across the borders of words, and NumPy adds up such arrays in
+        another order.
+        """
+        return np.array(self._summed("squares", _squares, _total, [weights[slice(*span)] for span in self._spans]))
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
         """Return a function that returns the loss and the gradient of models, summed over all rows."""
@@ -134,6 +151,10 @@ class ShardRows:
             found = [submit(name, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
             groups.append(submit(name, join, found))
         return self._tasks.gather([submit(name, join, groups)])[0]
+
+
+def _taken(features: Any, rows: Int64, folder: str | None) -> Any:
+    return _stored(csr_array(_opened(features)[rows]), folder)
 
 
 def _squares(features: Any, weights: Float64) -> Float64:

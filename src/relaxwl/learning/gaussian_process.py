@@ -93,16 +93,6 @@ class GaussianProcess:
         weights = np.where(variances[:-1] < NEGLIGIBLE, 0.0, variances[:-1])
         return self._store(problem, center, unit, np.append(weights, variances[-1]))
 
-    def condition(self, kernels: Sequence[ArrayLike], y: ArrayLike, weights: ArrayLike, noise: float) -> Self:
-        """Take weights and noise as given, and learn the rest, as :meth:`fit` does with those that it finds."""
-        problem, center, unit = _standardized(kernels, y)
-        given = np.asarray(weights, np.float64)
-        if given.shape != (problem.n_kernels,) or not np.isfinite(given).all() or (given < 0).any():
-            raise ValueError(f"weights must be {problem.n_kernels} finite numbers >= 0, one for each kernel")
-        if not 0 < noise < np.inf:
-            raise ValueError(f"noise must be a finite number > 0, not {noise!r}")
-        return self._store(problem, center, unit, np.append(given * problem.scales, noise) / unit**2)
-
     def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
         """Keep what predictions need, in the units of the targets."""
         fitted = _Covariance.of(problem, variances)
@@ -176,10 +166,24 @@ class GaussianProcess:
             errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
         return Prediction(self.mean_ + self._residuals - errors, variance)
 
-    def log_density(self, prediction: Prediction, y: ArrayLike) -> Float64:
-        """Return the logarithm of the density that a prediction gives to each true value."""
-        targets = np.asarray(y, np.float64)
-        return -0.5 * (np.log(2 * np.pi * prediction.variance) + (targets - prediction.mean) ** 2 / prediction.variance)
+    def without(self, parts: Sequence[NDArray[np.int64]]) -> tuple[Float64, Float64]:
+        """Return the duals (n_parts, n) and means (n_parts,) of the processes that learn from all but each part.
+
+        Weights and noise are those found. The inverse of a covariance without some rows follows from that of the whole.
+        """
+        inverse = lapack.dpotri(self.factor_, lower=1)[0]
+        inverse += np.tril(inverse, -1).T
+        right = np.column_stack([self._residuals + self.mean_, np.ones(len(self.dual_))])
+        duals, means = np.zeros((len(parts), len(right))), np.zeros(len(parts))
+        for place, part in enumerate(parts):
+            kept = right.copy()
+            kept[part] = 0.0
+            solved = inverse @ kept
+            solved -= inverse[:, part] @ np.linalg.solve(inverse[np.ix_(part, part)], solved[part])
+            solved[part] = 0.0
+            means[place] = solved[:, 0].sum() / solved[:, 1].sum()
+            duals[place] = solved[:, 0] - means[place] * solved[:, 1]
+        return duals, means
 
     def _maximized(self, problem: "_Problem") -> Float64:
         """Return the weights and the noise with the largest likelihood that was found."""

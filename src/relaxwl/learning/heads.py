@@ -150,6 +150,13 @@ class Head:
         """The score of what was chosen."""
         return next((one.score for one in self.tried if one.name == self.chosen), float("nan"))
 
+    def outputs(self: Any, *inputs: Any) -> Any:
+        """Return what the model itself says, in the form of ``fold_outputs`` of one fold."""
+        if self.task == "classification":
+            return self.probabilities(self.decisions(*inputs))[:, None]
+        found = self.predict(*inputs)
+        return found.mean[:, None], np.sqrt(found.variance)[:, None]
+
     def to_state(self) -> dict[str, Any]:
         """Return what predictions need."""
         return {
@@ -275,28 +282,18 @@ class _Processes(Head):
     def _fit(self, blocks: Blocks, targets: list[Float64], weights: Float64 | None) -> None:
         """Fit a process for each vector of targets; blocks without any weight are forgotten.
 
-        Afterwards each process is conditioned, with the weights found, on all folds but one in turn.
+        Afterwards each process learns, with the weights found, from all folds but one in turn.
         """
         if weights is not None and np.ptp(weights) > 0:
             raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
-        matrices, names = list(blocks.values()), list(blocks)
-        found = [self._fitted(matrices, y) for y in targets]
-        n = len(targets[0])
+        names, n = list(blocks), len(targets[0])
+        found = [self._fitted(list(blocks.values()), y) for y in targets]
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
-        self.fold_duals = np.zeros((len(found), len(folds), n))
-        self.fold_means = np.zeros((len(found), len(folds)))
-        for number, (process, y) in enumerate(zip(found, targets, strict=True)):
-            counted = [place for place, weight in enumerate(process.weights_) if weight]
-            for place, (train, _) in enumerate(folds):
-                part = [matrices[one][np.ix_(train, train)] for one in counted] or [np.zeros((len(train),) * 2)]
-                given = process.weights_[counted] if counted else np.zeros(1)
-                fitted = GaussianProcess().condition(part, y[train], given, process.noise_)
-                self.fold_duals[number, place, train] = fitted.dual_
-                self.fold_means[number, place] = fitted.mean_
-        self.calibration, _ = _calibrated(folds, np.zeros(n, np.int64))
-        self._folds = folds
+        of_folds = [process.without([test for _, test in folds]) for process in found]
+        self.fold_duals, self.fold_means = (np.array(values) for values in zip(*of_folds, strict=True))
+        self.calibration, self._held_out = _calibrated(folds, np.zeros(n, np.int64))
         self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
-        self.rows = np.arange(len(targets[0]))
+        self.rows = np.arange(n)
         used = [place for place, name in enumerate(names) if self.weights[name] > 0] or list(range(len(names)))
         self.blocks = [names[place] for place in used]
         for process in found:
@@ -336,10 +333,8 @@ class _Processes(Head):
 
     def _held_out_means(self, blocks: Blocks) -> tuple[Float64, Int64]:
         """Return the means of the training objects by the models of their folds, and their order."""
-        means = self._fold_means(blocks)
-        held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in self._folds)])
-        del self._folds
-        return np.asarray(means[held_out, self.calibration.folds]), held_out
+        held_out = self.__dict__.pop("_held_out")
+        return np.asarray(self._fold_means(blocks)[held_out, self.calibration.folds]), held_out
 
 
 class ProcessRegressor(_Processes):
@@ -466,7 +461,15 @@ class Linear(Head):
         found = np.zeros((len(folds), n_outputs, rows.n_features + 1))
         worse = 0
         for name, penalty in penalties.items() if folds else ():
-            found = fit_models(rows, task, penalty / unit, numbers, found if trials else None)
+            left = self.options.deadline.remaining() if trials else None
+            try:
+                with time_limit(None if left is None else max(left, 1e-9)):
+                    found = fit_models(rows, task, penalty / unit, numbers, found if trials else None)
+            except TimeLimitReached:
+                if self.options.deadline.remaining() != 0:  # the limit of whoever called
+                    raise
+                self.left_out.append(f"{name} and smaller penalties: the time limit was reached")
+                break
             sums = rows.values(found.reshape(-1, rows.n_features + 1)).reshape(-1, *found.shape[:2])
             mine = sums[held_out, task.folds[held_out]]
             trials.append(Trial(name, score(mine)))

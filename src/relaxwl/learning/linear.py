@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from relaxwl._execution import map_chunks, spans
+from relaxwl._execution import check_time, map_chunks, spans
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -173,6 +173,7 @@ def fit_models(
     learn = rows.learn(task)
 
     def evaluate(places: list[int], points: Float64) -> tuple[Float64, Float64]:
+        check_time()
         coefficients = points * units
         losses, gradients = learn(Models(coefficients, outputs[places], left_out[places]))
         gradients *= penalty
@@ -237,7 +238,8 @@ def _minimized(evaluate: Callable[..., tuple[Float64, Float64]], starts: Float64
             values, gradients = evaluate(places, points)
             with state:
                 for place, value, gradient in zip(places, values, gradients, strict=True):
-                    answers[place] = float(value), gradient
+                    # A copy is contiguous and aligned, whatever came from another process: sums have the same bits.
+                    answers[place] = float(value), gradient.copy()
                 state.notify_all()
     except BaseException as error:  # an interrupt as well: no thread is to wait for ever
         with state:

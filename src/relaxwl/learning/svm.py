@@ -61,11 +61,12 @@ class PathScores:
 
 @dataclass(frozen=True)
 class SVMPrediction:
-    """Predicted class codes of unseen graphs, from one fitted svm."""
+    """Predicted class codes of unseen graphs, from one fitted SVM, whose largest dual coefficient is ``largest``."""
 
     classes: Int64
     converged: bool
     seconds: float
+    largest: float = np.inf
 
 
 def training_scale(diagonal: Float64) -> float:
@@ -130,11 +131,16 @@ def _path_predictions(
 def _libsvm_predictions(
     gram: Float64, y: Int64, fit: Int64, held_out: Int64, scale: float, C: Sequence[float]
 ) -> tuple[Int64, int, int]:
-    """Return what `_path_predictions` returns, from scikit-learn alone."""
+    """Return what `_path_predictions` returns, from scikit-learn alone; its paths end where the box does not bind."""
     training, unseen = submatrix(gram, fit, fit, scale), submatrix(gram, held_out, fit, scale)
-    predictions = [predict(training, unseen, y[fit], penalty) for penalty in C]
+    predictions: list[SVMPrediction] = []
+    for penalty in C:
+        predictions.append(predict(training, unseen, y[fit], penalty))
+        if predictions[-1].converged and predictions[-1].largest < penalty:
+            break
     n_unconverged = sum(not prediction.converged for prediction in predictions)
-    return np.array([prediction.classes for prediction in predictions]), len(predictions), n_unconverged
+    classes = [prediction.classes for prediction in predictions]
+    return np.array(classes + classes[-1:] * (len(C) - len(classes))), len(predictions), n_unconverged
 
 
 def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> SVMPrediction:
@@ -142,4 +148,5 @@ def predict(training: Float64, unseen: Float64, y: Int64, C: float) -> SVMPredic
     started = time.perf_counter()
     svm = QuietSVC(kernel="precomputed", C=C, max_iter=MAX_ITERATIONS, tol=TOLERANCE).fit(training, y)
     classes = np.asarray(svm.predict(unseen), np.int64)
-    return SVMPrediction(classes, svm.fit_status_ == 0, time.perf_counter() - started)
+    largest = float(np.abs(svm.dual_coef_).max(initial=0.0))
+    return SVMPrediction(classes, svm.fit_status_ == 0, time.perf_counter() - started, largest)

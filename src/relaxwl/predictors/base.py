@@ -37,7 +37,7 @@ from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects,
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport, FitReports
-from relaxwl.predictors.targets import Target, read_targets
+from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 # Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
@@ -118,6 +118,7 @@ class GraphPredictor(GraphEstimator):
         """
         self._started = time.perf_counter()
         self._validate_parameters()
+        self._deadline = Deadline(self.time_limit)
         if hasattr(X, "fit_features"):
             return self._fit_shards(X, y, extra, sample_weight)
         objects = self._objects(X, extra)
@@ -175,31 +176,30 @@ class GraphPredictor(GraphEstimator):
 
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
-        deadline = Deadline(self.time_limit)
         self._copies = self._find_copies(objects)
         large = self._is_large(len(objects))
         self._plan(*self._views(objects, large), len(objects), targets)
         self.names_ = getattr(objects.graphs, "names", None)
-        if large:
-            self._fit_heads(self._blocks.fit_features(objects, self.verbose), targets, weights, deadline)
-        else:
-            self._fit_heads(self._fit_blocks(objects), targets, weights, deadline)
+        self._fit_heads(self._fit_views(objects, large), targets, weights)
         self._finish(objects.graphs, targets)
         return self
 
-    def _fit_heads(
-        self, inputs: Any, targets: list[Target], weights: Float64 | None, deadline: Deadline | None = None
-    ) -> None:
-        """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards."""
-        large, deadline = not isinstance(inputs, dict), deadline or Deadline(self.time_limit)
+    def _fit_heads(self, inputs: Any, targets: list[Target], weights: Float64 | None) -> None:
+        """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards.
+
+        Each target may take an equal part of the time that is left.
+        """
+        large = not isinstance(inputs, dict)
         self._heads: list[Any] = []
         for number, target in enumerate(targets):
             if target.is_constant:
                 self._heads.append(None)
                 continue
             own = self._target_weights(target, weights)
+            left = self._deadline.remaining()
+            own_part = None if left is None else max(left / (len(targets) - number), 1e-3)
             groups = None if self._copies is None else self._copies[target.rows]
-            options = replace(self._options(deadline, None if large else inputs), groups=groups)
+            options = replace(self._options(Deadline(own_part), None if large else inputs), groups=groups)
             kind = self._linear_head if large else self._kernel_head
             head = kind(options).fit(_rows(inputs, target.rows, self.n_objects_in_), target.values, own)
             head.n_examples = len(target.values)
@@ -414,10 +414,12 @@ class GraphPredictor(GraphEstimator):
         needed = 8.0 * N_MATRICES * n_objects**2
         return n_objects > LINEAR_FROM or needed > MEMORY_SHARE * physical_memory()
 
-    def _fit_blocks(self, objects: Objects) -> dict[str, Float64]:
-        """Fit all kernels, without targets; return the Gram matrix of each block."""
-        limit = None if self.time_limit is None else KERNEL_SHARE * self.time_limit
-        return self._blocks.fit(objects, limit, self.verbose)
+    def _fit_views(self, objects: Objects, large: bool = False) -> Any:
+        """Fit all kernels, without targets; return the Gram matrix of each block, or if there are many the features."""
+        left = self._deadline.remaining()
+        limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
+        fit = self._blocks.fit_features if large else self._blocks.fit
+        return fit(objects, limit, self.verbose)
 
     def _options(self, deadline: Deadline, blocks: Any = None) -> Options:
         n_views, score = len(self._blocks.views), get_score(self.scoring, self._task)
@@ -478,7 +480,25 @@ class GraphPredictor(GraphEstimator):
 
     def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
         """Return the nonconformity scores of the objects that were set aside, under the model of the others."""
-        raise NotImplementedError
+        head = self._heads[number]
+        rows = np.intersect1d(target.rows, held_out)[: None if head else 0]
+        values, zeros = target.values[np.searchsorted(target.rows, rows)], np.zeros(len(rows), np.int64)
+        if not len(rows):
+            return Calibration(zeros, np.zeros(0), zeros)
+        (arrays,) = self._inputs(objects.take(rows), [number])
+        found = head.outputs(*arrays)
+        if target.classes is not None:
+            return Calibration(zeros, 1 - found[np.arange(len(rows)), 0, values], values)
+        return Calibration(zeros, np.abs(values - found[0][:, 0]) / found[1][:, 0], zeros)
+
+    def _calibrated(self, X: Any, coverage: float, number: int, extra: Any) -> Iterator[tuple[Any, Calibration]]:
+        """Yield what the models of the folds say of each batch (or that of all but what was set aside), and their scores."""
+        check_coverage(coverage)
+        head, split = self._heads[number], bool(self._split)
+        for batch in self._batches(X, extra):
+            (arrays,) = self._inputs(batch, [number], calibrating=not split)
+            outputs = head.outputs(*arrays) if split else head.fold_outputs(*arrays)
+            yield outputs, self._split[number] if split else head.calibration
 
     def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
         """Return the task in words, and the score and name of a predictor that does not look at the objects."""
@@ -561,45 +581,44 @@ class GraphPredictor(GraphEstimator):
 
     def _column_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ColumnEffect]:
         """Return what single columns of vectors do to a prediction: how it changes when one is at its mean."""
-        if isinstance(head, Linear):
-            return []
         represented, effects = self._blocks.represent(one), []
-        for place, view in enumerate(self._blocks.views):
+        for place, view in enumerate(() if isinstance(head, Linear) else self._blocks.views):
             names = getattr(view.scaler, "names_", None) if isinstance(view, VectorView) else None
             if names is None:
                 continue
             less = np.repeat(represented[place], len(names), axis=0)
             np.fill_diagonal(less, 0.0)
-            same = np.zeros(len(names), np.int64)
-            others = [other.take(whole, same) for other, whole in zip(self._blocks.views, represented, strict=True)]
-            changed = self._compared([*others[:place], less, *others[place + 1 :]], [head])[0]
-            without = head.values(*changed)[:, column].tolist()
-            deviations = represented[place][0].tolist()
+            without = self._values_with(represented, place, less, len(names), head, column)
             effects += [
                 ColumnEffect(name, far, value - left)
-                for name, far, left in zip(names, deviations, without, strict=True)
+                for name, far, left in zip(names, represented[place][0].tolist(), without, strict=True)
             ]
         return sorted(effects, key=lambda effect: -abs(effect.effect))
 
     def _cluster_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ClusterEffect]:
         """Return what the clusters of an object's nodes do to a prediction, the strongest first."""
-        if isinstance(head, Linear):
-            return []
         represented, effects = self._blocks.represent(one), []
         # Relaxed kernels come last and are asked first: their trees are the centers of clusters.
-        for place, view in reversed(list(enumerate(self._blocks.views))):
+        for place, view in reversed(list(enumerate(() if isinstance(head, Linear) else self._blocks.views))):
             if not isinstance(view, CountView) or not view.has_clusters:
                 continue
             clusters, less = view.without_clusters(one)
-            same = np.zeros(len(clusters), np.int64)
-            others = [other.take(whole, same) for other, whole in zip(self._blocks.views, represented, strict=True)]
-            changed = self._compared([*others[:place], less, *others[place + 1 :]], [head])[0]
-            without = head.values(*changed)[:, column]
-            for cluster, left in zip(clusters, without.tolist(), strict=True):
+            without = self._values_with(represented, place, less, len(clusters), head, column)
+            for cluster, left in zip(clusters, without, strict=True):
                 if left != value:
                     tree, text = view.center(cluster, one.graphs)
                     effects.append(ClusterEffect(cluster.nodes, tree, cluster.depth, value - left, text))
         return merged_clusters(effects)
+
+    def _values_with(
+        self, represented: list[Any], place: int, changed: Any, n: int, head: Any, column: int
+    ) -> list[float]:
+        """Return a head's values of one object with other representations, ``n`` of them, in one of the views."""
+        same = np.zeros(n, np.int64)
+        rows = [view.take(whole, same) for view, whole in zip(self._blocks.views, represented, strict=True)]
+        rows[place] = changed
+        values: list[float] = head.values(*self._compared(rows, [head])[0])[:, column].tolist()
+        return values
 
 
 def _rows(inputs: Any, rows: Int64, n_objects: int) -> Any:
@@ -607,7 +626,7 @@ def _rows(inputs: Any, rows: Int64, n_objects: int) -> Any:
     if len(rows) == n_objects:
         return inputs
     if not isinstance(inputs, dict):
-        return csr_array(inputs[rows])
+        return csr_array(inputs[rows]) if isinstance(inputs, csr_array) else inputs[rows]
     return {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
 
 

@@ -1,7 +1,7 @@
 """Blocks of kernels: related similarities of several views, each scaled on the training objects, averaged."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -84,8 +84,32 @@ class KernelBlocks:
 
     def fit(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> dict[str, Float64]:
         """Fit the views within some seconds (the first in any case); return the blocks of the training objects."""
+        totals: dict[str, Float64] = {}
+
+        def add(view: View, training: Any) -> None:
+            matrices = view.matrices(training)
+            self.scales.append([_scale(matrix) for matrix in matrices])
+            _add_means(totals, view, matrices, self.scales[-1])
+
+        self._fit_views(objects, add, seconds, verbose)
+        return self._divided(totals)
+
+    def fit_features(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> csr_array:
+        """Fit the views within some seconds (the first in any case); return their explicit features side by side."""
+        parts: list[csr_array] = []
+
+        def add(view: View, training: Any) -> None:
+            parts.append(view.features(training))
+            view.training = None
+
+        self._fit_views(objects, add, seconds, verbose)
+        return csr_array(hstack(parts, format="csr"))
+
+    def _fit_views(
+        self, objects: Objects, add: Callable[[View, Any], None], seconds: float | None, verbose: int
+    ) -> None:
+        """Fit one view after the other, and pass each on with its training objects; note what is left out, and why."""
         deadline, planned = Deadline(seconds), self.views
-        n_views, blocks = dict.fromkeys(self.names, 0), dict[str, Float64]()
         self.views = []
         refusal: MemoryRefusal | None = None
         for place, view in enumerate(planned, 1):
@@ -95,35 +119,21 @@ class KernelBlocks:
                 continue
             try:
                 with time_limit(left if self.views else None):
-                    matrices = view.matrices(view.fit(objects))
+                    add(view, view.fit(objects))
             except TimeLimitReached:
                 if not self.views or deadline.remaining() != 0:  # the limit of whoever called
                     raise
                 self.left_out.append(f"{view.name}: not finished within the time limit for kernels of {seconds:.2g} s")
                 continue
             except MemoryRefusal as error:
-                refusal = self._refused(view, error)
+                refusal = error
+                self.left_out.append(f"{view.name}: {error}")
                 continue
             self.views.append(view)
-            self.scales.append([_scale(matrix) for matrix in matrices])
-            for block, mean in _means(view, matrices, self.scales[-1]).items():
-                before = n_views[block]
-                if before:
-                    blocks[block] *= before / (before + 1)
-                    blocks[block] += mean / (before + 1)
-                else:
-                    blocks[block] = mean
-                n_views[block] += 1
             details = (view.name, time.perf_counter() - started)
             report(verbose, "%s: fitted in %.1f s", *details, share=place / (len(planned) + 1))
         if refusal is not None and not self.views:
             raise refusal
-        return blocks
-
-    def _refused(self, view: View, error: MemoryRefusal) -> MemoryRefusal:
-        """Note that a view is left out because it does not fit into memory; return the error."""
-        self.left_out.append(f"{view.name}: {error}")
-        return error
 
     def represent(self, objects: Objects) -> list[Any]:
         """Return objects as each view represents them."""
@@ -148,26 +158,6 @@ class KernelBlocks:
         self.views = [self.views[place] for place in kept]
         self.scales = [self.scales[place] for place in kept]
 
-    def fit_features(self, objects: Objects, verbose: int = 0) -> csr_array:
-        """Fit the views, and return their explicit features side by side."""
-        parts, planned = [], self.views
-        self.views = []
-        refusal: MemoryRefusal | None = None
-        for place, view in enumerate(planned, 1):
-            started = time.perf_counter()
-            try:
-                parts.append(view.features(view.fit(objects)))
-            except MemoryRefusal as error:
-                refusal = self._refused(view, error)
-                continue
-            self.views.append(view)
-            details = (view.name, time.perf_counter() - started)
-            report(verbose, "%s: fitted in %.1f s", *details, share=place / (len(planned) + 1))
-            view.training = None
-        if refusal is not None and not parts:
-            raise refusal
-        return csr_array(hstack(parts, format="csr"))
-
     def features(self, objects: Objects) -> csr_array:
         """Return the features of objects."""
         parts = [view.features(one) for view, one in zip(self.views, self.represent(objects), strict=True)]
@@ -179,24 +169,25 @@ class KernelBlocks:
 
     def _mean(self, found: list[list[Float64]]) -> dict[str, Float64]:
         totals: dict[str, Float64] = {}
-        n_views = dict.fromkeys(self.names, 0)
         for view, arrays, scales in zip(self.views, found, self.scales, strict=True):
-            for block, mean in _means(view, arrays, scales).items():
-                totals[block] = totals[block] + mean if n_views[block] else mean
-                n_views[block] += 1
-        return {block: total / n_views[block] for block, total in totals.items()}
+            _add_means(totals, view, arrays, scales)
+        return self._divided(totals)
+
+    def _divided(self, totals: dict[str, Float64]) -> dict[str, Float64]:
+        """Divide the sum over the views of each block by the number of views, in place."""
+        for block, total in totals.items():
+            total /= sum(block in view.blocks for view in self.views)
+        return totals
 
 
-def _means(view: View, arrays: list[Float64], scales: list[float]) -> dict[str, Float64]:
-    """Return, for each block, the mean of a view's scaled similarities; arrays are overwritten."""
-    means: dict[str, Float64] = {}
-    for block, array, scale in zip(view.blocks, arrays, scales, strict=True):
-        scaled = np.multiply(array, scale, out=array)
-        means[block] = np.add(means[block], scaled, out=means[block]) if block in means else scaled
-    for block, mean in means.items():
-        numbers = [scale > 0 for name, scale in zip(view.blocks, scales, strict=True) if name == block]
-        mean /= max(sum(numbers), 1)
-    return means
+def _add_means(totals: dict[str, Float64], view: View, arrays: list[Float64], scales: list[float]) -> None:
+    """Add, for each block, the mean of a view's scaled similarities; arrays are overwritten."""
+    for block in dict.fromkeys(view.blocks):
+        own = [(array, scale) for name, array, scale in zip(view.blocks, arrays, scales, strict=True) if name == block]
+        n_scaled = max(sum(scale > 0 for _, scale in own), 1)
+        for array, scale in own:
+            array *= scale / n_scaled
+            totals[block] = np.add(totals[block], array, out=totals[block]) if block in totals else array
 
 
 def _scale(matrix: Float64) -> float:

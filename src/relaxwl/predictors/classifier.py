@@ -13,11 +13,10 @@ from relaxwl._validation import ParameterError
 from relaxwl.costs import EditCost
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.conformal import class_sets
-from relaxwl.learning.heads import Calibration, KernelSVM, LinearClassifier, ProcessClassifier
+from relaxwl.learning.heads import KernelSVM, LinearClassifier, ProcessClassifier
 from relaxwl.learning.scoring import Score, get_score
 from relaxwl.predictors.base import GraphPredictor
-from relaxwl.predictors.targets import Target, check_coverage, known_values
-from relaxwl.predictors.views import Objects
+from relaxwl.predictors.targets import Target, known_values
 
 
 class GraphClassifier(ClassifierMixin, GraphPredictor):
@@ -213,19 +212,12 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         bool array (n_objects, n_classes)
             Which classes belong to the set. A set may be empty: no class is likely enough for such an object.
         """
-        number = self._target_number(target)
-        check_coverage(coverage)
         if conditional not in (None, "class"):
             raise ParameterError(f"conditional must be None or 'class', not {conditional!r}")
-        calibration = self._split[number] if self._split else self._heads[number].calibration
+        number = self._target_number(target)
         parts = [np.zeros((0, len(self._classes[number])), bool)]
-        for batch in self._batches(X, extra):
-            (arrays,) = self._inputs(batch, [number], calibrating=not self._split)
-            head = self._heads[number]
-            one = head.probabilities(head.decisions(*arrays))[:, None] if self._split else None
-            tables = head.fold_outputs(*arrays) if one is None else one
-            of = (calibration.folds, calibration.scores, calibration.codes)
-            parts.append(class_sets(tables, *of, coverage, conditional == "class"))
+        for tables, of in self._calibrated(X, coverage, number, extra):
+            parts.append(class_sets(tables, of.folds, of.scores, of.codes, coverage, conditional == "class"))
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
@@ -318,21 +310,10 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
                 if head is None:
                     parts[number].append(np.ones((len(batch), 1)))
                 else:
-                    table = np.maximum(head.probabilities(head.decisions(*inputs[number])), 1 / (head.n_examples + 2))
+                    table = np.maximum(head.outputs(*inputs[number])[:, 0], 1 / (head.n_examples + 2))
                     parts[number].append(table / table.sum(axis=1, keepdims=True))
         return [np.concatenate(tables) for tables in parts]
 
-    def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
-        rows = np.intersect1d(target.rows, held_out)
-        head = self._heads[number]
-        if head is None:
-            return Calibration(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
-        codes = target.values[np.searchsorted(target.rows, rows)]
-        (arrays,) = self._inputs(objects.take(rows), [number])
-        table = head.probabilities(head.decisions(*arrays))
-        return Calibration(np.zeros(len(rows), np.int64), 1 - table[np.arange(len(rows)), codes], codes)
-
     def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
-        head = self._heads[number]
-        codes: Int64 = head.probabilities(head.decisions(*arrays)).argmax(axis=1)
+        codes: Int64 = self._heads[number].outputs(*arrays)[:, 0].argmax(axis=1)
         return self._classes[number][codes], codes

@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl.costs import EditCost
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.conformal import intervals
-from relaxwl.learning.heads import Calibration, LinearRegressor, ProcessRegressor
+from relaxwl.learning.heads import LinearRegressor, ProcessRegressor
 from relaxwl.learning.scoring import Score, get_score
 from relaxwl.predictors.base import GraphPredictor
-from relaxwl.predictors.targets import Target, check_coverage, known_values
-from relaxwl.predictors.views import Objects
+from relaxwl.predictors.targets import Target, known_values
 
 
 class GraphRegressor(RegressorMixin, GraphPredictor):
@@ -161,18 +160,9 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         float64 array (n_objects, 2)
             Lower and upper ends; infinite where there were too few objects for the coverage.
         """
-        number = self._target_number(target)
-        check_coverage(coverage)
-        calibration = self._split[number] if self._split else self._heads[number].calibration
         parts = [np.zeros((0, 2))]
-        for batch in self._batches(X, extra):
-            (arrays,) = self._inputs(batch, [number], calibrating=not self._split)
-            if self._split:
-                found = self._heads[number].predict(*arrays)
-                means, stds = found.mean[:, None], np.sqrt(found.variance)[:, None]
-            else:
-                means, stds = self._heads[number].fold_outputs(*arrays)
-            parts.append(intervals(means, stds, calibration.folds, calibration.scores, coverage))
+        for (means, stds), of in self._calibrated(X, coverage, self._target_number(target), extra):
+            parts.append(intervals(means, stds, of.folds, of.scores, coverage))
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
@@ -214,15 +204,6 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         y = target.values
         left_out_mean = (y.sum() - y) / max(len(y) - 1, 1)
         return f"targets from {y.min():.4g} to {y.max():.4g}", score(y, left_out_mean), "mean of the others"
-
-    def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
-        rows = np.intersect1d(target.rows, held_out)
-        (arrays,) = self._inputs(objects.take(rows), [number])
-        found = self._heads[number].predict(*arrays)
-        errors = np.abs(target.values[np.searchsorted(target.rows, rows)] - found.mean)
-        return Calibration(
-            np.zeros(len(rows), np.int64), errors / np.sqrt(found.variance), np.zeros(len(rows), np.int64)
-        )
 
     def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
         mean = self._heads[number].predict(*arrays).mean

@@ -43,9 +43,10 @@ class TransductiveClassifier:
         self.model = model
         model._validate_parameters()
         model._seed = as_seed(model.random_state)
+        model._deadline = Deadline(model.time_limit)
         objects = model._objects(graphs, None)
         model._blocks = KernelBlocks(*model._views(objects))
-        self.blocks = model._fit_blocks(objects)
+        self.blocks = model._fit_views(objects)
         self.kernel_seconds = time.perf_counter() - started
 
     @staticmethod

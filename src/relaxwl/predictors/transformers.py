@@ -20,15 +20,39 @@ class _OnKernel(TransformerMixin, GraphEstimator):
     """A transformer with a kernel inside, whose parameters a search reaches as ``kernel__max_depth``."""
 
     kernel: GraphKernel | None
+    _default: GraphKernel
 
-    def _new_kernel(self, default: GraphKernel) -> Any:
+    def _new_kernel(self) -> Any:
         if self.kernel is not None and not hasattr(self.kernel, "kernel_matrix"):
             raise TypeError(f"kernel must be a graph kernel of relaxwl, not {self.kernel!r}")
-        return clone(default if self.kernel is None else self.kernel)
+        return clone(self._default if self.kernel is None else self.kernel)
 
 
 class _AgainstTraining(_OnKernel):
     """A transformer that compares graphs with those that it was fitted on: one column for each of them."""
+
+    def __init__(self, kernel: GraphKernel | None = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the kernel and keep the graphs.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        y : ignored
+            Present because scikit-learn passes it.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        self.kernel_ = self._new_kernel()
+        self.graphs_: GraphCollection = as_collection(X)
+        self.kernel_.fit(self.graphs_)
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each graph of the fit: ``graph0``, ``graph1``, ...
@@ -47,8 +71,8 @@ class _AgainstTraining(_OnKernel):
         return np.array([f"graph{place}" for place in range(len(self.graphs_))], dtype=object)
 
     def _fit_matrix(self, X: Any) -> Float64:
-        self.kernel_ = self._new_kernel(WeisfeilerLehman())
-        self.graphs_: GraphCollection = as_collection(X)
+        self.kernel_ = self._new_kernel()
+        self.graphs_ = as_collection(X)
         return np.asarray(self.kernel_.fit_kernel_matrix(self.graphs_), np.float64)
 
     def _matrix(self, graphs: GraphCollection) -> Float64:
@@ -92,28 +116,7 @@ class KernelMatrix(_AgainstTraining):
     (24,)
     """
 
-    def __init__(self, kernel: GraphKernel | None = None) -> None:
-        self.kernel = kernel
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the kernel and keep the graphs.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        y : ignored
-            Present because scikit-learn passes it.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        self.kernel_ = self._new_kernel(WeisfeilerLehman())
-        self.graphs_ = as_collection(X)
-        self.kernel_.fit(self.graphs_)
-        return self
+    _default = WeisfeilerLehman()
 
     def transform(self, X: Any) -> Float64:
         """Return the kernel values between graphs and those of the fit.
@@ -190,8 +193,7 @@ class KernelDistance(_AgainstTraining):
     array(['path', 'ring', 'path'], dtype='<U4')
     """
 
-    def __init__(self, kernel: GraphKernel | None = None) -> None:
-        self.kernel = kernel
+    _default = WeisfeilerLehman(normalize=True)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the kernel and keep the graphs.
@@ -208,9 +210,7 @@ class KernelDistance(_AgainstTraining):
         self : object
             Fitted estimator.
         """
-        self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
-        self.graphs_ = as_collection(X)
-        self.kernel_.fit(self.graphs_)
+        super().fit(X)
         self._own: Float64 = self.kernel_.kernel_diagonal(self.graphs_)
         return self
 
@@ -248,9 +248,7 @@ class KernelDistance(_AgainstTraining):
         float64 array (n_graphs, n_graphs)
             The distances.
         """
-        self.kernel_ = self._new_kernel(WeisfeilerLehman(normalize=True))
-        self.graphs_ = as_collection(X)
-        matrix = self.kernel_.fit_kernel_matrix(self.graphs_)
+        matrix = self._fit_matrix(X)
         self._own = np.diagonal(matrix).copy()
         distances = _distances(matrix, self._own, self._own)
         np.fill_diagonal(distances, 0.0)  # rounding leaves a little
@@ -298,6 +296,8 @@ class NodeClusters(_OnKernel):
            [1., 1., 0.],
            [1., 1., 0.]])
     """
+
+    _default = WeisfeilerLehman(2)
 
     def __init__(self, kernel: GraphKernel | None = None, sparse_output: bool = True) -> None:
         self.kernel = kernel
@@ -381,7 +381,7 @@ class NodeClusters(_OnKernel):
         return np.array(names, dtype=object)
 
     def _fit_clusters(self, X: Any) -> list[list[Int32]]:
-        self.kernel_ = self._new_kernel(WeisfeilerLehman(2))
+        self.kernel_ = self._new_kernel()
         if not hasattr(self.kernel_, "node_clusters"):
             raise TypeError(f"kernel must have node_clusters, and {type(self.kernel_).__name__} has none")
         graphs = _network(X)
