@@ -1,6 +1,10 @@
-"""How R-WL* grows with labels, degree, rows and clusters, one of them at a time.
+"""How R-WL* grows with labels, degree, rows and clusters, one of them at a time; and what many small graphs cost.
 
-Run ``python benchmarks/growth.py [--plot FILE]``. Random graphs of 40 nodes (200 of them, 8 labels, mean degree 6
+Run ``python benchmarks/growth.py [--plot FILE]`` or ``--graphs 10000 100000 1000000``, which makes so many random trees
+of 10 nodes in two classes and prints the processor time of WL features (unary code, depth 2), of R-WL* features (depth
+2, one partition), of a linear model of the WL features, and up to ``--most`` graphs of a whole ``GraphClassifier``.
+
+Without ``--graphs``: random graphs of 40 nodes (200 of them, 8 labels, mean degree 6
 where nothing else is said); depth 3, one partition, one thread. Processor time of fitting with k-means and with one
 assignment (``max_iter=0``), the least of three rounds, and for the size of things the distinct trees of depths 1 to 3.
 """
@@ -12,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
+from relaxwl import GraphClassifier, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl._memory import forget_peak_memory, peak_memory
+from relaxwl.learning.heads import LinearClassifier
 
 USUAL: dict[str, float] = {"graphs": 200, "labels": 8, "degree": 6, "clusters": 1.0}
 GROWING: dict[str, tuple[float, ...]] = {
@@ -48,6 +54,44 @@ def measured(setting: dict[str, float]) -> tuple[int, float, float]:
     return sum(int(level.n_trees.sum()) for level in kernel.partitions_[0][1:]), seconds[0], seconds[1]
 
 
+def random_trees(n_graphs: int, n_nodes: int = 10, seed: int = 0) -> tuple[GraphCollection, Any]:
+    """Make random trees in two classes: the labels of the second are less even, and its trees deeper."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n_graphs)
+    numbers = np.arange(1, n_nodes)
+    reach = np.where(y[:, None] == 1, np.minimum(numbers, 3), numbers)
+    parents = numbers - 1 - (rng.random((n_graphs, n_nodes - 1)) * reach).astype(np.int64)
+    first = n_nodes * np.arange(n_graphs)[:, None]
+    ends = np.concatenate([(first + numbers).ravel(), (first + parents).ravel()])
+    others = np.roll(ends, len(ends) // 2)
+    order = np.lexsort((others, ends))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=n_graphs * n_nodes))])
+    labels = (rng.random((n_graphs, n_nodes)) ** np.where(y[:, None] == 1, 1.2, 1.0) * 8).astype(np.int32).ravel()
+    offsets = n_nodes * np.arange(n_graphs + 1)
+    return GraphCollection(offsets, indptr, others[order], node_codes=labels, node_vocabulary=tuple(range(8))), y
+
+
+def many_graphs(n_graphs: int, with_predictor: bool) -> None:
+    """Print what features and linear models of many small graphs cost."""
+    graphs, y = random_trees(n_graphs)
+    forget_peak_memory()
+    features: list[Any] = []
+    wl = WeisfeilerLehman(2, similarity="intersection", normalize=True)
+    relaxed = RelaxedWeisfeilerLehman(2, 1, max_iter=0, random_state=0)
+    steps = {
+        "WL features": lambda: features.append(wl.fit_transform(graphs)),
+        "linear model of them": lambda: LinearClassifier().fit(features[0], y),
+        "R-WL* features": lambda: relaxed.fit_transform(graphs),
+    }
+    if with_predictor:
+        steps["GraphClassifier().fit"] = lambda: GraphClassifier(random_state=0).fit(graphs, y)
+    for name, step in steps.items():
+        start = time.process_time()
+        step()
+        seconds, peak = time.process_time() - start, (peak_memory() or 0.0) / 2**20
+        print(f"{n_graphs:>9} {name:<26}{seconds:>9.2f}{1e6 * seconds / n_graphs:>12.1f}{peak:>9.0f}", flush=True)
+
+
 def draw(found: dict[str, list[Any]], file: Path) -> None:
     import matplotlib.pyplot as plt
 
@@ -67,7 +111,16 @@ def draw(found: dict[str, list[Any]], file: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument(
+        "--graphs", type=int, nargs="+", help="numbers of small graphs to measure features and models on"
+    )
+    parser.add_argument("--most", type=int, default=10**5, help="graphs up to which GraphClassifier is fitted")
     arguments = parser.parse_args()
+    if arguments.graphs:
+        print(f"{'graphs':>9} {'what':<26}{'seconds':>9}{'µs a graph':>12}{'peak MB':>9}")
+        for n_graphs in (1000, *arguments.graphs):  # the first compiles
+            many_graphs(n_graphs, n_graphs <= arguments.most)
+        return
     measured(USUAL | {"graphs": 20})  # compile
     found: dict[str, list[Any]] = {}
     for name, values in GROWING.items():

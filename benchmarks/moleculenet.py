@@ -4,9 +4,10 @@
 
 measures what is not recorded yet in ``records/moleculenet.jsonl``: our molecule predictors beside a random forest on
 Morgan counts and RDKit's descriptors, one forest for each target. Molecules are split 80 : 10 : 10; models learn from
-the first part and are scored on the last, and the middle is left out, since all choose by themselves (ours penalties by AUROC). Random splits
-have seeds 0 to 2 (hiv, muv, qm8: 0); the scaffold split is deterministic: scaffolds by descending size, the largest
-into training, those of one size by their SMILES. Scores are means over targets: AUROC, of qm8 the mean absolute error.
+the first part and are scored on the last, and the middle is left out, since all choose by themselves (ours chooses
+penalties by AUROC). Random splits have seeds 0 to 2 (hiv, muv, qm8: 0); the scaffold split is deterministic: scaffolds
+by descending size, the largest into training, those of one size by their SMILES. Scores are means over targets: AUROC,
+of qm8 the mean absolute error.
 """
 
 import argparse

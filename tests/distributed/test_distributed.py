@@ -411,7 +411,7 @@ def test_a_worker_killed_in_transform(client, tmp_path, graphs):
     wait_until(lambda: not all(is_alive(pid) for pid in before), "no worker died")
 
 
-@pytest.mark.parametrize("name", [None, "features_of_part", "_losses"])
+@pytest.mark.parametrize("name", [None, "features_of_part", "_applied"])
 def test_predictors_are_those_of_one_process_also_if_workers_are_killed(cluster, tmp_path, name):
     def poison():
         import os

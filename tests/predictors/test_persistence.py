@@ -124,7 +124,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("classifier", ["_novelty", "state", "usual"], changed("x"), "usual must be a finite number"),
         ("classifier", ["_novelty", "state", "usual"], changed(1e-320), "usual must not be tiny"),
         ("classifier", ["_novelty", "state", "units"], array(lambda units: units * 0), "units must hold numbers from"),
-        ("classifier", ["_novelty", "state", "units"], array(lambda units: units[:-1]), "units must be of shape"),
+        ("classifier", ["_novelty", "state", "units"], array(lambda units: units[:-1]), "units_ must be of shape"),
         ("classifier", ["report_", "state", "score"], changed("x"), "score must be a finite number"),
         ("classifier", ["report_", "state", "tried"], changed({"tuple": [1]}), "must be a Trial"),
         ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(float("nan")), "must be a finite number"),

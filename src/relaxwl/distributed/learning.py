@@ -123,14 +123,14 @@ class ShardRows:
         It is copied: what comes from a worker may lie across the borders of words, and NumPy adds up such arrays in
         another order.
         """
-        return np.array(self._summed("squares", _squares, _total, [weights[slice(*span)] for span in self._spans]))
+        return np.array(self._summed("squares", squares_of, _total, [weights[slice(*span)] for span in self._spans]))
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
         """Return a function that returns the loss and the gradient of models, summed over all rows."""
         own = [self._parts.share(task.take(*span)) for span in self._spans]
 
         def summed(models: Models) -> tuple[Float64, Float64]:
-            loss, gradient = self._summed("loss", _losses, add_losses, own, self._parts.share(models))
+            loss, gradient = self._summed("loss", losses_of, add_losses, own, self._parts.share(models))
             return loss, gradient
 
         return summed
@@ -138,7 +138,7 @@ class ShardRows:
     def values(self, coefficients: Float64) -> Float64:
         """Return the sums that the features of all rows make: (n_rows, n_models)."""
         shared = self._parts.share(coefficients)
-        found = [self._tasks.submit("values", _values, features, shared) for features in self._features]
+        found = [self._tasks.submit("values", _applied, values_of, features, shared) for features in self._features]
         return np.concatenate(self._tasks.gather(found))
 
     def _summed(
@@ -148,7 +148,7 @@ class ShardRows:
         submit, groups = self._tasks.submit, list[Handle]()
         pairs = list(zip(self._features, own, strict=True))
         for start in range(0, len(pairs), FAN_IN):
-            found = [submit(name, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
+            found = [submit(name, _applied, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
             groups.append(submit(name, join, found))
         return self._tasks.gather([submit(name, join, groups)])[0]
 
@@ -157,16 +157,8 @@ def _taken(features: Any, rows: Int64, folder: str | None) -> Any:
     return _stored(csr_array(_opened(features)[rows]), folder)
 
 
-def _squares(features: Any, weights: Float64) -> Float64:
-    return squares_of(_opened(features), weights)
-
-
-def _losses(features: Any, task: Task, models: Models) -> tuple[Float64, Float64]:
-    return losses_of(_opened(features), task, models)
-
-
-def _values(features: Any, coefficients: Float64) -> Float64:
-    return values_of(_opened(features), coefficients)
+def _applied(function: Callable[..., Any], features: Any, *arguments: Any) -> Any:
+    return function(_opened(features), *arguments)
 
 
 def _total(arrays: Sequence[Float64]) -> Float64:

@@ -1,11 +1,10 @@
 """Linear models of features in parts: loss and gradient are summed over the parts in order, SciPy's L-BFGS minimizes.
 
 A model minimizes ½‖w‖² + C·Σ weight·loss(target, w·features + b). The loss is the squared hinge of targets -1 and 1, or
-the squared error of numbers. Several models of the same rows (folds, classes) go through the features side by side: one
+the squared error of numbers. Several models of the same rows (folds, classes) are minimized together, as one problem: a
 pass over the parts evaluates all of them.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -172,83 +171,22 @@ def fit_models(
     units = 1 / np.sqrt(curvatures)
     learn = rows.learn(task)
 
-    def evaluate(places: list[int], points: Float64) -> tuple[Float64, Float64]:
+    def evaluate(points: Float64) -> tuple[float, Float64]:
         check_time()
-        coefficients = points * units
-        losses, gradients = learn(Models(coefficients, outputs[places], left_out[places]))
-        gradients *= penalty
-        gradients[:, :-1] += coefficients[:, :-1]
-        gradients *= units
-        return penalty * losses + 0.5 * np.square(coefficients[:, :-1]).sum(axis=1), gradients
+        coefficients = points.reshape(len(outputs), -1) * units
+        losses, gradients = learn(Models(coefficients, outputs, left_out))
+        # A copy is contiguous and aligned, whatever came from another process: sums have the same bits.
+        slopes = np.array(gradients, order="C") * penalty
+        slopes[:, :-1] += coefficients[:, :-1]
+        value = penalty * losses + 0.5 * np.square(coefficients[:, :-1]).sum(axis=1)
+        return float(value.sum()), (slopes * units).ravel()
 
     if starts is None:
         starts = np.zeros(shape)
         starts[:, :, -1] = np.average(task.targets, axis=0, weights=task.weights)
+    # The sum of all objectives is least where each of them is.
+    options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0, "ftol": TOLERANCE}
     with threadpool_limits(1, "blas"):  # vectors this long would wake more threads at each step, and change its bits
-        found = _minimized(evaluate, starts.reshape(-1, shape[2]) / units)
-    return np.asarray((found * units).reshape(shape))
-
-
-def _minimized(evaluate: Callable[..., tuple[Float64, Float64]], starts: Float64) -> Float64:
-    """Return where each of some functions is least; those that are not done are evaluated together.
-
-    Each function has a thread in which SciPy minimizes it; this one waits until all threads ask for a value. So a round
-    of evaluations consists of the same points whatever the threads do meanwhile.
-    """
-    solve: Any = minimize
-    asked: dict[int, Float64] = {}
-    answers: dict[int, Any] = {}
-    found, running, state = list(starts), set(range(len(starts))), threading.Condition()
-    failures: list[BaseException] = []
-
-    def ask(place: int, point: Float64) -> Any:
-        with state:
-            asked[place] = point.copy()
-            state.notify_all()
-            state.wait_for(lambda: place in answers or failures)
-            if failures:
-                raise failures[0]
-            return answers.pop(place)
-
-    def run(place: int) -> None:
-        try:
-            options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0, "ftol": TOLERANCE}
-            found[place] = solve(
-                lambda point: ask(place, point), starts[place], jac=True, method="L-BFGS-B", options=options
-            ).x
-        except BaseException as error:  # told to whoever waits
-            with state:
-                failures.append(error)
-        finally:
-            with state:
-                running.discard(place)
-                state.notify_all()
-
-    threads = [threading.Thread(target=run, args=(place,), daemon=True) for place in range(len(starts))]
-    for thread in threads:
-        thread.start()
-    try:
-        while True:
-            with state:
-                state.wait_for(lambda: failures or asked.keys() == running)
-                if failures or not running:
-                    break
-                places = sorted(asked)
-                points = np.array([asked.pop(place) for place in places])
-            values, gradients = evaluate(places, points)
-            with state:
-                for place, value, gradient in zip(places, values, gradients, strict=True):
-                    # A copy is contiguous and aligned, whatever came from another process: sums have the same bits.
-                    answers[place] = float(value), gradient.copy()
-                state.notify_all()
-    except BaseException as error:  # an interrupt as well: no thread is to wait for ever
-        with state:
-            failures.append(error)
-            state.notify_all()
-        raise
-    finally:
-        for thread in threads:
-            thread.join()
-    if failures:
-        raise failures[0]
-    return np.array(found)
+        solve: Any = minimize
+        found = solve(evaluate, (starts / units).ravel(), jac=True, method="L-BFGS-B", options=options).x
+    return np.asarray(found.reshape(shape) * units)

@@ -401,12 +401,17 @@ class GraphPredictor(GraphEstimator):
 
         With ``large`` those whose features linear models take.
         """
-        effort = "quick" if large else getattr(self, "effort", "quick")
+        effort = getattr(self, "effort", "quick")
+        if large and effort == "balanced":
+            effort = "quick"
         found, left_out = portfolio(objects.graphs, effort, self._seed, self.n_jobs, self.verbose, self.cost)
         views: list[View] = [*found, *([extra_view()] if objects.extra is not None else [])]
         if large:
-            views = [view for view in views if set(view.blocks) <= set(LINEAR_BLOCKS)]
-            left_out.append(NO_MATRICES.format(self.things))
+            views, others = [view for view in views if set(view.blocks) <= set(LINEAR_BLOCKS)], views
+            left_out.append(f"{NO_MATRICES.format(self.things)} with the kernels of effort={effort!r}")
+            left_out += [
+                f"{view.name}: not among the features of linear models" for view in others if view not in views
+            ]
         return views, left_out
 
     def _is_large(self, n_objects: int) -> bool:
@@ -492,7 +497,7 @@ class GraphPredictor(GraphEstimator):
         return Calibration(zeros, np.abs(values - found[0][:, 0]) / found[1][:, 0], zeros)
 
     def _calibrated(self, X: Any, coverage: float, number: int, extra: Any) -> Iterator[tuple[Any, Calibration]]:
-        """Yield what the models of the folds say of each batch (or that of all but what was set aside), and their scores."""
+        """Yield what the models of the folds (or that of all but what was set aside) say of a batch, and scores."""
         check_coverage(coverage)
         head, split = self._heads[number], bool(self._split)
         for batch in self._batches(X, extra):

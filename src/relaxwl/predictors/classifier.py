@@ -30,7 +30,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        Number of kernels, partitions and depths: more take longer.
+        Number of kernels, partitions and depths: more take longer. Linear models of many graphs have the kernels of
+        "quick" by default too, and those of "thorough" if asked to.
     time_limit : float, optional
         Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
     class_weight : dict, "balanced" or None

@@ -57,8 +57,10 @@ def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any
     return load_model(path, {kind.__name__: kind for kind in kinds}, inside)
 
 
-def _shaped(value: Any, shape: tuple[int, ...], what: str) -> None:
-    require(value.shape == shape, f"{what} must be of shape {shape}, not {value.shape}")
+def _shaped(owner: Any, **shapes: tuple[int, ...]) -> None:
+    for name, shape in shapes.items():
+        found = getattr(owner, name).shape
+        require(found == shape, f"{name} must be of shape {shape}, not {found}")
 
 
 def _ascending(value: Any, what: str, below: int) -> None:
@@ -90,13 +92,12 @@ def _check_vector_view(view: VectorView) -> None:
     for one in similarities:
         _ascending(one.columns, "columns", n_columns)
     if view.training is not None:
-        _shaped(view.training, (len(view.training), n_columns), "the vectors")
+        _shaped(view, training=(len(view.training), n_columns))
 
 
 def _check_scaler(scaler: ColumnScaler) -> None:
     _ascending(scaler.kept_, "kept_", scaler.n_columns_)
-    for name in ("mean_", "deviation_"):
-        _shaped(getattr(scaler, name), scaler.kept_.shape, name)
+    _shaped(scaler, mean_=scaler.kept_.shape, deviation_=scaler.kept_.shape)
 
 
 def _check_blocks(blocks: KernelBlocks) -> None:
@@ -128,23 +129,31 @@ record(
 # ---------------------------------------------------------------------------------------------------- heads
 
 
+def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -> None:
+    """Check that folds and classes of a calibration are those of a head."""
+    for name, most in (("folds", n_folds), ("codes", n_classes)):
+        values = getattr(calibration, name)
+        _shaped(calibration, **{name: calibration.scores.shape})
+        require(values.min(initial=0) >= 0 and values.max(initial=-1) < most, f"{name} must be from 0 to {most - 1}")
+
+
 def _check_pairs(svm: OneVsOneSVM) -> None:
     n_pairs = svm.n_classes * (svm.n_classes - 1) // 2
     different = len(np.unique(svm.support)) == len(svm.support)
     require(different and svm.support.min(initial=0) >= 0, "support must be different numbers from 0 on")
-    _shaped(svm.coefficients, (n_pairs, len(svm.support)), "coefficients")
-    _shaped(svm.intercepts, (n_pairs,), "intercepts")
+    _shaped(svm, coefficients=(n_pairs, len(svm.support)), intercepts=(n_pairs,))
 
 
 def _check_svm(head: KernelSVM) -> None:
     require(np.array_equal(head.rows, head.svm.support), "rows must be those of the support")
+    same = all(model.n_classes == head.n_classes for model in head.fold_models)
+    require(same, "the models of the folds must have the same classes")
+    _check_calibration(head.calibration, len(head.fold_models), head.n_classes)
 
 
 def _check_process(process: GaussianProcess) -> None:
     n_objects = len(process.dual_)
-    for name in ("_residuals", "_whitened_ones"):
-        _shaped(getattr(process, name), (n_objects,), name)
-    _shaped(process.factor_, (n_objects, n_objects), "factor_")
+    _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_objects,), factor_=(n_objects, n_objects))
     require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
     require(process._whitened_ones.any(), "_whitened_ones must not vanish")
 
@@ -152,22 +161,26 @@ def _check_process(process: GaussianProcess) -> None:
 def _check_processes(head: Any) -> None:
     _ascending(head.rows, "rows", 2**62)
     require(len(set(head.blocks)) == len(head.blocks), "blocks must differ")
+    n_processes, n_folds, n_classes = len(head.processes), head.fold_duals.shape[1], 1
     for process in head.processes:
-        _shaped(process.weights_, (len(head.blocks),), "weights_")
-        _shaped(process.dual_, head.rows.shape, "dual_")
-    n_processes = len(head.processes)
+        _shaped(process, weights_=(len(head.blocks),), dual_=head.rows.shape)
     if isinstance(head, ProcessClassifier):
         require(n_processes != 2, "there must be one process for two classes")
-        _shaped(head.coefficients, (n_processes, n_processes), "coefficients")
-        _shaped(head.intercepts, (n_processes,), "intercepts")
+        _shaped(head, coefficients=(n_processes, n_processes), intercepts=(n_processes,))
+        n_classes = head.n_classes
     else:
         require(n_processes == 1, "there must be one process for numbers")
+    _shaped(head, fold_duals=(n_processes, n_folds, len(head.rows)), fold_means=(n_processes, n_folds))
+    _check_calibration(head.calibration, n_folds, n_classes)
 
 
 def _check_linear(head: Any) -> None:
-    n_rows = len(head.coefficients)
-    require(n_rows == 1 or (isinstance(head, LinearClassifier) and n_rows > 2), "there must be coefficients of classes")
-    _shaped(head.intercepts, (n_rows,), "intercepts")
+    (n_rows, n_features), n_folds = head.coefficients.shape, len(head.fold_coefficients)
+    classes = isinstance(head, LinearClassifier)
+    require(n_rows == 1 or (classes and n_rows > 2), "there must be coefficients of classes")
+    _shaped(head, intercepts=(n_rows,), fold_intercepts=(n_folds, n_rows))
+    _shaped(head, fold_coefficients=(n_folds, n_rows, n_features))
+    _check_calibration(head.calibration, n_folds, head.n_classes if classes else 1)
 
 
 def _distinct(value: Any, what: str) -> None:
@@ -223,7 +236,7 @@ def _classes(value: Any, what: str, least: int = 2) -> None:
 
 def _check_novelty(novelty: Novelty) -> None:
     levels = novelty.kernel.partitions_
-    _shaped(novelty.units_, (min(len(levels), N_CHAINS) * (len(levels[0]) - 1),), "units")
+    _shaped(novelty, units_=(min(len(levels), N_CHAINS) * (len(levels[0]) - 1),))
     require(novelty.usual_ == 0 or novelty.usual_ >= TINY, "usual must not be tiny")
 
 
@@ -248,33 +261,6 @@ fitted(
 fitted("GraphClassifier", classes_=_classes)
 
 
-def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -> None:
-    """Check that folds and classes of a calibration are those of a head."""
-    n = len(calibration.scores)
-    for name, most in (("folds", n_folds), ("codes", n_classes)):
-        values = getattr(calibration, name)
-        _shaped(values, (n,), name)
-        require(values.min(initial=0) >= 0 and values.max(initial=-1) < most, f"{name} must be from 0 to {most - 1}")
-
-
-def _check_folds(head: Any, n_objects: int, n_features: int) -> int:
-    """Check that the models of the folds are like the head; return how many there are."""
-    if isinstance(head, KernelSVM):
-        for model in head.fold_models:
-            require(model.n_classes == head.n_classes, "the models of the folds must have the same classes")
-            require(model.support.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
-        return len(head.fold_models)
-    if hasattr(head, "processes"):
-        n_folds = head.fold_duals.shape[1]
-        _shaped(head.fold_duals, (len(head.processes), n_folds, len(head.rows)), "fold_duals")
-        _shaped(head.fold_means, (len(head.processes), n_folds), "fold_means")
-        return int(n_folds)
-    n_folds = len(head.fold_coefficients)
-    _shaped(head.fold_coefficients, (n_folds, len(head.coefficients), n_features), "fold_coefficients")
-    _shaped(head.fold_intercepts, (n_folds, len(head.coefficients)), "fold_intercepts")
-    return n_folds
-
-
 def check_predictor(model: Any) -> None:
     """Check that heads, blocks and training objects of a predictor that comes from a file fit each other."""
     heads = [head for head in model._heads if head is not None]
@@ -297,16 +283,16 @@ def check_predictor(model: Any) -> None:
             continue
         of(model._head_kinds)(head, "a head")
         if hasattr(head, "coefficients") and not hasattr(head, "processes"):
-            _shaped(head.coefficients, (len(head.coefficients), n_features), "coefficients")
+            _shaped(head, coefficients=(len(head.coefficients), n_features))
         else:
             require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")
             for view in blocks.views:
                 require(view.training is not None and view.n_training() == n_objects, f"{view.name} must have objects")
-            require(head.rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
+            for rows in (head.rows, head.calibration_rows):
+                require(rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
             used = head.parts if isinstance(head, KernelSVM) else head.blocks
             require(set(used) <= set(blocks.names), "the blocks of a head must be those of the views")
         n_classes = 1 if classes[place] is None else len(classes[place])
         require(n_classes == 1 or head.n_classes == n_classes, f"the head must be one of {n_classes} classes")
-        _check_calibration(head.calibration, _check_folds(head, n_objects, n_features), n_classes)
         if model._split:
             _check_calibration(model._split[place], 1, n_classes)
