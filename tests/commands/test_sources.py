@@ -184,6 +184,14 @@ def test_options_that_do_not_apply_are_refused(folder, tmp_path, name, options, 
         opened(path, **options)
 
 
+def test_standardized_molecules_are_named_once(tmp_path):
+    pytest.importorskip("rdkit")
+    (tmp_path / "salts.csv").write_text("smiles\nOCC.[Na+]\n")
+    assert opened(tmp_path / "salts.csv", standardize=True).full_names() == ("OCC.[Na+]",)
+    (tmp_path / "salts.csv").write_text("id,smiles\na,OCC.[Na+]\n")
+    assert opened(tmp_path / "salts.csv", standardize=True).full_names() == ("a CCO",)
+
+
 def test_tables_are_read_by_several_processes(tmp_path, monkeypatch):
     pytest.importorskip("rdkit")
     asked = []

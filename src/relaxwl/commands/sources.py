@@ -131,8 +131,9 @@ class MoleculeSource(Source):
 
     def full_names(self) -> tuple[str | None, ...] | None:
         """Return the names of the molecules, followed by their SMILES where these are not the names."""
-        pairs = zip(self.table.names, self.table.smiles, strict=True)
-        return tuple(smiles if name in ("", smiles) else f"{name} {smiles}" for name, smiles in pairs)
+        table = self.table
+        rows = zip(table.names, table.smiles, table.columns.get(table.smiles_column, table.smiles), strict=True)
+        return tuple(given or smiles if name in ("", given) else f"{name} {smiles}" for name, smiles, given in rows)
 
     def row_names(self) -> dict[str, list[Any]]:
         """Return the lines of the file and all its columns."""

@@ -116,7 +116,7 @@ class Vectors(NamedTuple):
 
 @dataclass(repr=False, eq=False)
 class ContinuousWeisfeilerLehman(CountKernel):
-    """Counts of nodes whose attributes, structure and labels are similar, and whose neighbors' are.
+    """Kernel that counts nodes with similar attributes, structure, labels and neighbors.
 
     A node is a vector: its attributes, structural features such as its degree and number of triangles, and its label.
     At each depth a vector is replaced by the mean of itself and of the average of its neighbors' vectors. At every
