@@ -9,9 +9,8 @@ transport problem in which the lighter side is filled up at ⊥:
 
 1. *row side*: each mass of the row goes to the center as if it were alone (`fill_tables`), which is a sum of rows of a
    table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centers, in single precision.
-2. *all pivots*, for centers that are left.
-3. *center side*: each mass of the center comes from the nearest point of the row.
-4. the exact distance, abandoned when it exceeds the best one so far.
+2. *center side*, for centers that are left: each mass of the center comes from the nearest point of the row.
+3. the exact distance, abandoned when it exceeds the best one so far.
 """
 
 from typing import Any, NamedTuple
@@ -388,18 +387,10 @@ def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, enter
             _shorten(lengths, entered[source], ways[source], n_sources)
 
 
-# What a search counts: rows; centers left by the first bounds; those of them ruled out by all pivots and by the center
-# side; exact solves that ended within the best distance so far, and those given up.
-SEARCHED, LEFT, BY_PIVOTS, BY_CENTER_SIDE, SOLVED, ABANDONED = range(6)
-N_COUNTERS = 6
 # Centers are looked at in blocks that fill vector registers; tables are padded to whole blocks.
 BLOCK = 16
-# Pivots of the first bound come in groups that one sweep over the centers serves together.
-PIVOT_BATCH = 4
-# Points that are looked up faster, all of them, than those of one center.
-NEAREST_WORTH = 64
-# Centers that are bounded again before the first one is solved, so that it is a good one.
-TRIES = 4
+# Pivots of the first bound, which one sweep over the centers serves together.
+N_PIVOTS = 4
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
 ROUNDING = 2.0**-23
 # The largest number that bounds reach, and a number that what single precision cannot hold adds up to: costs are scaled
@@ -425,16 +416,13 @@ class RowSide(NamedTuple):
     ----------
     slots : int32 (n_entries,)
         The row of the tables that an entry adds, ``factors`` (float32) times.
-    shallow : float32 (n_rows, n_pivots)
-        Values of a few 1-Lipschitz functions; a multiple of PIVOT_BATCH columns.
-    functions : float64 (n_points, n_functions)
-        Many such functions, for the second bound.
+    pivots : float32 (n_rows, N_PIVOTS)
+        Values of a few 1-Lipschitz functions.
     """
 
     slots: NDArray[np.int32]
     factors: NDArray[np.float32]
-    shallow: NDArray[np.float32]
-    functions: NDArray[np.float64]
+    pivots: NDArray[np.float32]
 
 
 class CenterSide(NamedTuple):
@@ -458,10 +446,8 @@ class CenterSide(NamedTuple):
         What `heavy` takes off the cost of each unit that goes to ⊥.
     blank_costs, blank_masses : float64 (n_entries,)
         Each center's entries by rising cost of coming from ⊥.
-    shallow, margin : float32 (n_pivots, padded k), float
+    pivots, margin : float32 (N_PIVOTS, padded k), float
         Values of the few functions, and what rounding may add to a gap.
-    deep, deep_margin : float64 (k, n_functions), float
-        Values of the many, and what rounding may add to a gap; 0 where all sums are whole numbers.
     gap : float
         Distances that differ by more than this are never equal: less than 1 where all are whole numbers.
     """
@@ -476,19 +462,16 @@ class CenterSide(NamedTuple):
     discount: float
     blank_costs: NDArray[np.float64]
     blank_masses: NDArray[np.float64]
-    shallow: NDArray[np.float32]
+    pivots: NDArray[np.float32]
     margin: float
-    deep: NDArray[np.float64]
-    deep_margin: float
     gap: float
 
 
 class Nearest(NamedTuple):
-    """Read and written, one a row: nearest center (-1: not known yet), its distance, a bound on all other centers."""
+    """Read and written, one a row: nearest center (-1: not known yet) and its distance."""
 
     labels: NDArray[np.int32]
     distances: NDArray[np.float64]
-    others: NDArray[np.float64]
 
 
 # ------------------------------------------------------------------------------------------------------- tables
@@ -518,8 +501,9 @@ def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, g
                 light[first, center] = scale * costs[0] if size > 0 else 0.0
                 heavy[first, center] = scale * (min(costs[0], to_blank) if size > 0 else to_blank)
             else:
-                _send(slot_masses, first, last, costs[:size], room, to_blank, scale, heavy[:, center])
-                _send(slot_masses, first, last, costs[:size], room, np.inf, scale, light[:, center])
+                for slot in range(first, last):
+                    heavy[slot, center] = scale * _send(slot_masses[slot], size, costs, room, to_blank)
+                    light[slot, center] = scale * _send(slot_masses[slot], size, costs, room, np.inf)
         first = last
 
 
@@ -539,39 +523,29 @@ def _by_cost(ground, origin, begin, end, points, masses, costs, room):
 
 
 @njit(nogil=True, cache=True)
-def _send(slot_masses, first, last, costs, room, to_blank, scale, out):
-    """Write, for rising masses, the cost of filling ``room`` in order; the rest costs ``to_blank`` (0 if infinite)."""
-    filled, spent, place = 0.0, 0.0, 0
-    beyond = to_blank if to_blank < np.inf else 0.0
-    for slot in range(first, last):
-        mass = slot_masses[slot]
-        while place < len(costs) and costs[place] < to_blank and filled + room[place] <= mass:
-            filled += room[place]
-            spent += room[place] * costs[place]
-            place += 1
-        price = costs[place] if place < len(costs) and costs[place] < to_blank else beyond
-        out[slot] = scale * (spent + (mass - filled) * price)
-
-
-@njit(nogil=True, cache=True)
-def embed_row(begin, end, points, masses, functions, out):
-    """Write ``out[:] = Σ mass · functions[point]`` over the entries ``begin`` to ``end - 1``.
-
-    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column.
-    """
-    out[:] = 0.0
-    for entry in range(begin, end):
-        mass = masses[entry]
-        values = functions[points[entry]]
-        for pivot in range(len(out)):
-            out[pivot] += mass * values[pivot]
+def _send(mass, size, costs, room, to_blank):
+    """Return the cost of filling ``room`` in order with a mass; the rest costs ``to_blank`` (0 if infinite)."""
+    spent = 0.0
+    for place in range(size):
+        if costs[place] >= to_blank or mass <= 0.0:
+            break
+        amount = min(mass, room[place])
+        spent += amount * costs[place]
+        mass -= amount
+    return spent + mass * to_blank if mass > 0.0 and to_blank < np.inf else spent
 
 
 @njit(nogil=True, cache=True)
 def embed_rows(start, stop, indptr, points, masses, functions, out):
-    """Embed the rows ``start`` to ``stop - 1`` into the rows of ``out`` with the same numbers."""
+    """Write ``out[row] = Σ mass · functions[point]`` over the entries of the rows ``start`` to ``stop - 1``.
+
+    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column; ``out`` holds zeros.
+    """
     for row in range(start, stop):
-        embed_row(indptr[row], indptr[row + 1], points, masses, functions, out[row])
+        for entry in range(indptr[row], indptr[row + 1]):
+            mass, point = masses[entry], points[entry]
+            for pivot in range(functions.shape[1]):
+                out[row, pivot] += mass * functions[point, pivot]
 
 
 # ------------------------------------------------------------------------------------------------------- bounds
@@ -618,7 +592,7 @@ def _add(bounds, table, factor):
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _widen(bounds, values, pivots, root_costs, margin):
-    """Raise ``bounds`` to the largest of PIVOT_BATCH gaps plus the root cost, where that is more."""
+    """Raise ``bounds`` to the largest of N_PIVOTS gaps plus the root cost, where that is more."""
     a, b, c, d = pivots[0], pivots[1], pivots[2], pivots[3]
     for center in range(len(bounds)):
         gap = max(
@@ -646,55 +620,9 @@ def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds
         slot, factor = rows.slots[entry], rows.factors[entry]
         _add(bounds[:n_lighter], side.heavy[slot][:n_lighter], factor)
         _add(bounds[n_lighter:], side.light[slot][n_lighter:], factor)
-    margin = np.float32(side.margin)
-    for group in range(0, side.shallow.shape[0], PIVOT_BATCH):
-        values = rows.shallow[row, group : group + PIVOT_BATCH]
-        _widen(bounds, values, side.shallow[group : group + PIVOT_BATCH], root_costs, margin)
+    _widen(bounds, rows.pivots[row], side.pivots, root_costs, np.float32(side.margin))
     for block in range(len(minima)):
         minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
-
-
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
-def _largest_gap(a, b):
-    largest = 0.0
-    for place in range(len(a)):
-        largest = max(largest, abs(a[place] - b[place]))
-    return largest
-
-
-@njit(nogil=True, cache=True)
-def pivot_bound(embedding, center_embedding, limit):
-    """Return max_p |embedding[p] - center_embedding[p]|, or some gap above ``limit``."""
-    largest = 0.0
-    for start in range(0, len(embedding), 4 * BLOCK):
-        stop = min(start + 4 * BLOCK, len(embedding))
-        largest = max(largest, _largest_gap(embedding[start:stop], center_embedding[start:stop]))
-        if largest > limit:
-            break
-    return largest
-
-
-@njit(nogil=True, cache=True)
-def center_side_bound(begin, end, points, total, center, centers, center_total, ground):
-    """Return a bound on the transport distance: each mass of the center comes from the nearest point of the row.
-
-    Where the center is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
-    """
-    blank = blank_point(ground)
-    bound = 0.0
-    for entry in range(centers.indptr[center], centers.indptr[center + 1]):
-        point = centers.points[entry]
-        least = float(point_cost(ground, point, blank)) if center_total > total else np.inf
-        for other in range(begin, end):
-            # The row's points come first: their costs stay in the cache from center to center.
-            least = min(least, float(point_cost(ground, points[other], point)))
-        bound += centers.counts[entry] * least
-    if total > center_total:
-        least = np.inf
-        for other in range(begin, end):
-            least = min(least, float(point_cost(ground, blank, points[other])))
-        bound += (total - center_total) * least
-    return bound
 
 
 @njit(nogil=True, cache=True)
@@ -711,7 +639,10 @@ def fill_nearest(begin, end, points, ground, nearest):
 
 @njit(nogil=True, cache=True)
 def nearest_bound(nearest, total, center, centers, center_total, ground):
-    """Return what `center_side_bound` returns, given the costs from the nearest points of the row."""
+    """Return a bound on the transport distance: each mass of the center comes from the nearest point of the row.
+
+    Where the center is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
+    """
     blank = len(nearest) - 1
     bound = 0.0
     for entry in range(centers.indptr[center], centers.indptr[center + 1]):
@@ -736,40 +667,16 @@ def _lowest(bounds, minima):
 
 
 @njit(nogil=True, cache=True)
-def first_candidate(bounds, minima, deep, side, root_costs):
-    """Return a promising center: the lowest bound, of those that stay low when bounded by all pivots."""
-    place = _lowest(bounds, minima)
-    for _ in range(TRIES if len(deep) else 0):
-        gap = pivot_bound(deep, side.deep[place], np.inf) - side.deep_margin
-        bound = np.float32(root_costs[place] + side.scale * gap)
-        if bound <= bounds[place]:
-            break
-        bounds[place] = bound
-        block = place // BLOCK
-        minima[block] = _least(bounds[block * BLOCK : (block + 1) * BLOCK])
-        lowest = _lowest(bounds, minima)
-        if lowest == place:
-            break
-        place = lowest
-    return place
-
-
-@njit(nogil=True, cache=True)
 def list_candidates(bounds, minima, limit, candidates):
-    """Write the places of all bounds up to ``limit``; return their number and the least of the other bounds."""
+    """Write the places of all bounds up to ``limit``; return their number."""
     size = 0
-    least = np.float32(np.inf)
     for block in range(len(minima)):
-        if minima[block] > limit:
-            least = min(least, minima[block])
-            continue
-        for place in range(block * BLOCK, (block + 1) * BLOCK):
-            if bounds[place] <= limit:
-                candidates[size] = place
-                size += 1
-            else:
-                least = min(least, bounds[place])
-    return size, least
+        if minima[block] <= limit:
+            for place in range(block * BLOCK, (block + 1) * BLOCK):
+                if bounds[place] <= limit:
+                    candidates[size] = place
+                    size += 1
+    return size
 
 
 @njit(nogil=True, cache=True)
@@ -786,37 +693,16 @@ def _allowance(best, label, number, gap):
 
 
 @njit(nogil=True, cache=True)
-def sift_down(heap, keys, place, size):
-    """Let the element at ``place`` of a heap sink to where its key (``keys[element]``) belongs; the least is on top."""
-    element = heap[place]
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and keys[heap[child + 1]] < keys[heap[child]]:
-            child += 1
-        if keys[heap[child]] >= keys[element]:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = element
-
-
-@njit(nogil=True, cache=True)
-def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, costs, found):
-    """Find the nearest center of the rows ``subset[start:stop]``, exactly; ties go to the lowest number.
+def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, found):
+    """Find the nearest center of the rows ``start`` to ``stop - 1``, exactly; ties go to the lowest number.
 
     Parameters
     ----------
     rows, centers : RowArrays
-        The centers in the order of ``center_side``. A row's present center takes part whether it is among them or not.
+        The centers in the order of ``center_side``.
     found : Nearest
-        Read and written for the rows searched.
-
-    Returns
-    -------
-    counters : int64 (N_COUNTERS,)
-        See SEARCHED and so on.
+        Read and written: a row's present center, where it has one, is the one to beat.
     """
-    counters = np.zeros(N_COUNTERS, np.int64)
     k, padded = len(center_side.numbers), center_side.light.shape[1]
     bounds = np.empty(padded, np.float32)
     starts = np.full(padded, np.inf, np.float32)
@@ -824,16 +710,11 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
     minima = np.empty(padded // BLOCK, np.float32)
     candidates = np.empty(k, np.int64)
     values = np.empty(k, np.float64)
-    deep = np.empty(row_side.functions.shape[1], np.float64)
-    widest = widest_row(centers.indptr)
-    for place in range(start, stop):
-        widest = max(widest, rows.indptr[subset[place] + 1] - rows.indptr[subset[place]])
-    vectors, indices, tables = make_scratch(widest)
+    vectors, indices, tables = make_scratch(max(widest_row(centers.indptr), widest_row(rows.indptr[start : stop + 1])))
     blank = blank_point(costs.ground)
     nearest = np.empty(blank + 1, np.float64)
     root, total, n_lighter = -1, -1.0, 0
-    for position in range(start, stop):
-        row = subset[position]
+    for row in range(start, stop):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
         mass = 0.0
         for entry in range(begin, end):
@@ -845,90 +726,54 @@ def nearest_centers(start, stop, subset, rows, row_side, centers, center_side, c
         # A bound in single precision that exceeds this times a distance exceeds the distance, whatever the rounding.
         slack = center_side.scale * (1.0 + (end - begin + 8) * center_side.rounding)
         bound_all(row, begin, end, row_side, center_side, n_lighter, starts, root_costs, bounds, minima)
-        counters[SEARCHED] += 1
-        best, label, other = np.inf, -1, np.inf
-        embedded = False
-        if found.labels[row] >= 0:
-            label, best = found.labels[row], found.distances[row]
+        label, best = found.labels[row], found.distances[row]
+        if label >= 0:
             own = center_side.places[label]
         else:
-            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
-            embedded = True
-            own = first_candidate(bounds, minima, deep, center_side, root_costs)
+            own = _lowest(bounds, minima)
             label = center_side.numbers[own]
             spans = (begin, end, centers.indptr[own], centers.indptr[own + 1])
             load_difference(rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices)
             distance = loaded_distance(costs.ground, np.inf, vectors, indices, tables)
             best = point_cost(costs.roots, root, centers.roots[own]) + distance
-            counters[SOLVED] += 1
-        if own >= 0:
-            bounds[own] = np.inf
+        bounds[own] = np.inf
         # Whatever the best distance is, what fills up the last block is beyond it.
         limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
-        size, least = list_candidates(bounds, minima, limit, candidates)
-        other = max(float(least) - VANISHING, 0.0) / slack
-        if size > 0 and not embedded:
-            embed_row(begin, end, rows.points, rows.counts, row_side.functions, deep)
-        # Many centers are compared faster with the row as a whole, unless there are far more points.
-        filled = len(nearest) <= NEAREST_WORTH * size
-        if filled:
+        size, left = list_candidates(bounds, minima, limit, candidates), 0
+        if size > 0:
             fill_nearest(begin, end, rows.points, costs.ground, nearest)
-        left = 0
-        for candidate in range(size):
-            center = candidates[candidate]
+        for place in range(size):
+            center = candidates[place]
             value = max(float(bounds[center]) - VANISHING, 0.0) / slack
-            root_cost = point_cost(costs.roots, root, centers.roots[center])
-            limit = _allowance(best, label, center_side.numbers[center], center_side.gap)
-            if value <= limit:
-                counters[LEFT] += 1
-                gap = pivot_bound(deep, center_side.deep[center], limit - root_cost + center_side.deep_margin)
-                value = max(value, root_cost + gap - center_side.deep_margin)
-                if value > limit:
-                    counters[BY_PIVOTS] += 1
-                else:
-                    center_total = center_side.totals[center]
-                    if filled:
-                        bound = nearest_bound(nearest, total, center, centers, center_total, costs.ground)
-                    else:
-                        bound = center_side_bound(
-                            begin, end, rows.points, total, center, centers, center_total, costs.ground
-                        )
-                    value = max(value, root_cost + bound)
-                    if value > limit:
-                        counters[BY_CENTER_SIDE] += 1
-            if value > limit:
-                other = min(other, value)
-            else:
-                values[center] = value
-                candidates[left] = center
+            allowed = _allowance(best, label, center_side.numbers[center], center_side.gap)
+            if value <= allowed:
+                bound = nearest_bound(nearest, total, center, centers, center_side.totals[center], costs.ground)
+                value = max(value, point_cost(costs.roots, root, centers.roots[center]) + bound)
+            if value <= allowed:
+                candidates[left], values[left] = center, value
                 left += 1
-        for place in range(left // 2 - 1, -1, -1):
-            sift_down(candidates, values, place, left)
-        while left > 0 and values[candidates[0]] <= best + tie_width(best, center_side.gap):
-            center = candidates[0]
+        while left > 0:
+            lowest = 0
+            for place in range(1, left):
+                if values[place] < values[lowest]:
+                    lowest = place
+            center, value = candidates[lowest], values[lowest]
             left -= 1
-            candidates[0] = candidates[left]
-            sift_down(candidates, values, 0, left)
+            candidates[lowest], values[lowest] = candidates[left], values[left]
+            if value > best + tie_width(best, center_side.gap):
+                break
             number = center_side.numbers[center]
-            limit = _allowance(best, label, number, center_side.gap)
-            distance = values[center]
-            if distance <= limit:
+            allowed = _allowance(best, label, number, center_side.gap)
+            if value <= allowed:
                 root_cost = point_cost(costs.roots, root, centers.roots[center])
                 spans = (begin, end, centers.indptr[center], centers.indptr[center + 1])
                 load_difference(
                     rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices
                 )
-                distance = root_cost + loaded_distance(costs.ground, limit - root_cost, vectors, indices, tables)
-                counters[SOLVED if distance <= limit else ABANDONED] += 1
-            if distance <= limit:
-                other = min(other, best)
-                best, label = min(best, distance), number
-            else:
-                other = min(other, distance)
-        if left > 0:
-            other = min(other, values[candidates[0]])
-        found.labels[row], found.distances[row], found.others[row] = label, best, other
-    return counters
+                distance = root_cost + loaded_distance(costs.ground, allowed - root_cost, vectors, indices, tables)
+                if distance <= allowed:
+                    best, label = min(best, distance), number
+        found.labels[row], found.distances[row] = label, best
 
 
 # ------------------------------------------------------------------------------------------------------- seeds
@@ -970,10 +815,6 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, margin, seeds, dist
         Written: the distance to the nearest seed.
     """
     n_rows = len(rows.roots)
-    totals = np.zeros(n_rows, np.float64)
-    for row in range(n_rows):
-        for entry in range(rows.indptr[row], rows.indptr[row + 1]):
-            totals[row] += rows.counts[entry]
     vectors, indices, tables = make_scratch(widest_row(rows.indptr))
     blank = blank_point(costs.ground)
     distances[:] = 1.0
@@ -988,12 +829,12 @@ def spread_seeds(rows, embeddings, weights, uniforms, costs, margin, seeds, dist
         for row in range(n_rows):
             root_cost = point_cost(costs.roots, rows.roots[row], rows.roots[seed])
             limit = distances[row] * (1.0 - TIE) - root_cost
-            begin, end = rows.indptr[row], rows.indptr[row + 1]
-            if limit < 0.0 or pivot_bound(embeddings[row], embeddings[seed], limit + margin) > limit + margin:
+            gap = 0.0
+            for pivot in range(embeddings.shape[1]):
+                gap = max(gap, abs(embeddings[row, pivot] - embeddings[seed, pivot]))
+            if limit < 0.0 or gap > limit + margin:
                 continue
-            if center_side_bound(begin, end, rows.points, totals[row], seed, rows, totals[seed], costs.ground) > limit:
-                continue
-            spans = (begin, end, start, stop)
+            spans = (rows.indptr[row], rows.indptr[row + 1], start, stop)
             load_difference(rows.points, rows.counts, rows.points, rows.counts, spans, blank, vectors, indices)
             distance = loaded_distance(costs.ground, limit, vectors, indices, tables)
             if distance <= limit:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,7 @@ from relaxwl._memory import check_memory
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
 from relaxwl.clustering import _compiled as compiled
-from relaxwl.clustering._compiled import (
-    ABANDONED,
-    BLOCK,
-    SOLVED,
-    TIE,
-    CenterSide,
-    Costs,
-    Nearest,
-    RowSide,
-    spread_seeds,
-)
+from relaxwl.clustering._compiled import BLOCK, N_PIVOTS, CenterSide, Costs, Nearest, RowSide, spread_seeds
 from relaxwl.clustering.barycenter import SOLVERS, better_centers
 from relaxwl.costs.codebook import UniformCosts
 from relaxwl.distances.pairwise import paired_distances
@@ -124,11 +114,6 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         Weighted sum of distances.
     n_iter_ : int
         Rounds done on all rows.
-    n_solves_, n_abandoned_, n_measured_ : float
-        Exact transport solves for each row and round (the first assignment is a round). In searching the nearest
-        centers: ``n_solves_`` that found a distance up to the best known so far, and ``n_abandoned_`` that ended once
-        they had passed it. Outside searching: ``n_measured_`` of members against updated centers, to the end. The
-        solves inside the updates themselves, those between old and new centers and those of the start are not counted.
 
     See Also
     --------
@@ -216,10 +201,6 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             search.assign(self.centers_)
         self.labels_, self.distances_ = search.labels, search.distances
         self.inertia_ = float((weights * search.distances).sum()) * unit
-        solved, abandoned = search.counters[[SOLVED, ABANDONED]]
-        self.n_solves_, self.n_abandoned_, self.n_measured_ = (
-            int(count) / len(X) / (self.n_iter_ + 1) for count in (solved, abandoned, search.n_measured)
-        )
         return self
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
@@ -279,7 +260,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             return seeds
         report(self.verbose, "  %d rows as a sample", len(rows))
         search.assign(seeds)
-        return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)[0]
+        return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)
 
     def predict(self, X: TreeRows) -> Int32:
         """Return the nearest center of each row; rows may be new, over the same points.
@@ -341,12 +322,11 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         limit = SUGGESTING if by_gain or len(weights) > MANY_ROWS else None
         sizes = np.bincount(search.labels, minlength=k)
         moved, changes = np.zeros(k, bool), sizes.copy()  # rows that came or went since a center's last update
-        solved, done = search.counters[SOLVED], 0
-        before, now = np.inf, float((weights * search.distances).sum())
+        done, before, now = 0, np.inf, float((weights * search.distances).sum())
         while done < n_rounds and before - now >= least_gain * now:
             due = moved | (changes > UPDATE_SHARE * sizes)
             due = due if due.any() else changes > 0
-            new, grown = _updated(search, centers, np.flatnonzero(due), weights, self.center, limit)
+            new = _updated(search, centers, np.flatnonzero(due), weights, self.center, limit)
             changes[due] = 0
             moved = ~new.same_as(centers)
             if not moved.any():
@@ -354,7 +334,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
                     break
                 continue
             labels = search.labels.copy()
-            _reassign(search, centers, new, moved, grown)
+            search.assign(new)
             differs = labels != search.labels
             changes += np.bincount(labels[differs], minlength=k) + np.bincount(search.labels[differs], minlength=k)
             centers, sizes = new, np.bincount(search.labels, minlength=k)
@@ -362,10 +342,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             done += 1
             report(
                 self.verbose,
-                "  round %d: objective %.6g, %d centers moved, %d rows changed cluster, %.2f exact solves a row",
-                done, now, moved.sum(), differs.sum(), (search.counters[SOLVED] - solved) / len(weights),
+                "  round %d: objective %.6g, %d centers moved, %d rows changed cluster",
+                done, now, moved.sum(), differs.sum(),
             )  # fmt: skip
-            solved = search.counters[SOLVED]
         return centers, done
 
 
@@ -376,8 +355,8 @@ def _drawn(n_rows: int, k: int, rng: np.random.Generator) -> Int64:
 
 def _updated(
     search: Search, centers: TreeRows, due: Int64, weights: Float64, method: str, limit: int | None
-) -> tuple[TreeRows, NDArray[np.bool_]]:
-    """Return the centers after one update, and which rows are farther from their center than before.
+) -> TreeRows:
+    """Return the centers after one update.
 
     The centers in ``due`` are replaced where a better one is found, and those of empty clusters by the rows that are
     served worst. The distances of rows whose centers were replaced are brought up to date in ``search``.
@@ -395,7 +374,6 @@ def _updated(
     better = which[cost_after[which] < cost_before[which] * (1 - 1e-12)]
     centers = centers.replaced(found.take(np.searchsorted(which, better)), better)
     improved = np.isin(search.labels, better)
-    grown = improved & (measured > search.distances * (1 + TIE))
     search.distances[improved] = measured[improved]
     empty = np.flatnonzero(np.bincount(search.labels, minlength=k) == 0)
     if len(empty):
@@ -403,7 +381,7 @@ def _updated(
         worst = np.argsort(-loss, kind="stable")[: len(empty)]
         worst = worst[loss[worst] > 0]
         centers = centers.replaced(search.rows.take(worst).measures(), empty[: len(worst)])
-    return centers, grown
+    return centers
 
 
 def _suggested(
@@ -442,29 +420,6 @@ def _suggesting(
     taken[expand_spans(starts[large], sizes[large])] = False
     taken[starts[large] + np.linspace(0, sizes[large] - 1, limit).astype(np.int64)] = True
     return prefix_sums(np.minimum(sizes, limit)), members[taken]
-
-
-def _reassign(search: Search, old: TreeRows, new: TreeRows, moved: NDArray[np.bool_], grown: NDArray[np.bool_]) -> None:
-    """Bring the assignment up to date after some centers moved, looking only where something can have changed.
-
-    A row whose own distance did not grow can only be won by a center that moved. A row whose bound on all other
-    centers, lessened by the farthest move, stays above its own distance keeps its center.
-    """
-    shifts = search.shifts(old, new)
-    farthest = np.argsort(-shifts)[:2]
-    other_shift = np.full(len(grown), shifts[farthest[0]])
-    other_shift[search.labels == farthest[0]] = shifts[farthest[-1]] if len(farthest) > 1 else 0.0
-    # Rounded down by more than what computed distances may be wrong by.
-    lessened = search.others * (1 - TIE) - other_shift * (1 + TIE)
-    safe = lessened > search.distances * (1 + TIE)
-    search.others[safe] = lessened[safe]
-    # Where most centers moved, preparing a search of those alone would cost more than it saves.
-    in_part = ~safe & ~grown & (2 * moved.sum() <= len(moved))
-    partly = np.flatnonzero(in_part)
-    bound_on_unmoved = search.others[partly]
-    search.assign(new, np.flatnonzero(~safe & ~in_part))
-    search.assign(new, partly, moved)
-    search.others[partly] = np.minimum(search.others[partly], bound_on_unmoved)
 
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> TreeRows:
@@ -508,26 +463,12 @@ CHUNK_ROWS = 1024
 CHUNK_TABLE = 1 << 16
 # Up to this number of points whole costs are turned into real ones: one compiled version less.
 SMALL_GROUND = 2048
-# Pivots of the second bound, computed only for centers that the first could not rule out.
+# Pivots that those of the bounds are chosen from.
 MAX_PIVOTS = 256
 # Pairs of rows that pivots are judged by.
 SAMPLE = 256
-# Rows that show which bounds suit the data, and the number of pairs (row, center) from which on they are asked.
-TRIAL_ROWS = 48
-TRIAL_PAIRS = 1 << 23
 # Below 2 to this power sums of whole numbers are exact, in single and in double precision.
 EXACT_SINGLE, EXACT = 22, 50
-# About what things cost, in nanoseconds: a group of pivots for one center; a pivot of the second bound for one center,
-# or for an entry of a row; a center that the first bound leaves; an exact solve.
-BATCH_COST, DEEP_COST, LEFT_COST, SOLVE_COST = 0.5, 0.5, 60.0, 700.0
-
-
-class Plan(NamedTuple):
-    """The bounds to use: pivots of the first, whether ⊥ is discounted in the tables, whether the second is used."""
-
-    n_pivots: int = 4
-    discounted: bool = True
-    deep: bool = True
 
 
 def lipschitz_functions(ground: GroundCost) -> Float64:
@@ -576,25 +517,13 @@ class Search:
     ----------
     labels, distances : arrays (n_rows,)
         The nearest center of each row and its distance; -1 where none was searched yet.
-    others : float64 array (n_rows,)
-        A lower bound on each row's distance to all other centers.
-    counters : int64 array
-        Counts of what the bounds did; see ``_compiled``.
-    n_measured : int
-        Exact solves by :meth:`measure`.
-    plan : Plan, optional
-        Which bounds to use; the first search chooses, by a sample of the rows.
     """
 
     rows: TreeRows
     ground: GroundCost
     n_jobs: int | None = None
-    plan: Any = None
     labels: Int32 = field(init=False)
     distances: Float64 = field(init=False)
-    others: Float64 = field(init=False)
-    counters: Int64 = field(init=False)
-    n_measured: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         n_rows = len(self.rows)
@@ -603,41 +532,28 @@ class Search:
             self.ground = replace(self.ground, children=children.astype(np.float64, copy=False))
         self.labels = np.full(n_rows, -1, np.int32)
         self.distances = np.full(n_rows, np.inf)
-        self.others = np.zeros(n_rows)
-        self.counters = np.zeros(compiled.N_COUNTERS, np.int64)
         self.measures = self.rows.measures()
         self.masses = self.measures.counts
         self.costs = Costs(self.ground.costs, self.ground.root_costs)
 
-    def assign(self, centers: TreeRows, subset: Int64 | None = None, allowed: NDArray[np.bool_] | None = None) -> None:
-        """Search the nearest center of the rows ``subset`` among the ``allowed`` centers and their present ones."""
-        subset = np.arange(len(self.rows)) if subset is None else subset
-        if not len(subset):
+    def assign(self, centers: TreeRows) -> None:
+        """Search the nearest center of each row."""
+        if not len(self.rows):
             return
-        if self.plan is None:
-            self.plan = self._chosen_plan(centers, len(subset))
-        numbers = np.arange(len(centers)) if allowed is None else np.flatnonzero(allowed)
-        side = self._center_side(centers, numbers, self.plan)
-        found = Nearest(self.labels, self.distances, self.others)
+        side, found = self._center_side(centers), Nearest(self.labels, self.distances)
         rows, row_side = self.measures.arrays, self._row_side
 
-        def search(span: tuple[int, int]) -> Int64:
-            return compiled.nearest_centers(*span, subset, rows, row_side, *side, self.costs, found)  # type: ignore[no-any-return]
+        def search(span: tuple[int, int]) -> None:
+            compiled.nearest_centers(*span, rows, row_side, *side, self.costs, found)
 
-        self.counters += np.sum(map_chunks(search, spans(len(subset), CHUNK_ROWS), self.n_jobs), axis=0, dtype=np.int64)
+        map_chunks(search, spans(len(self.rows), CHUNK_ROWS), self.n_jobs)
 
     def measure(self, centers: TreeRows, subset: Int64) -> Float64:
         """Return, for all rows, the distance to the own center: computed for ``subset``, as known for the others."""
-        self.n_measured += len(subset)
         out = self.distances.copy()
         pairs = np.column_stack([subset, self.labels[subset]])
         out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.n_jobs)
         return out
-
-    def shifts(self, old: TreeRows, new: TreeRows) -> Float64:
-        """Return how far each center moved."""
-        each = np.arange(len(old))
-        return paired_distances(old, new, np.column_stack([each, each]), self.ground, self.n_jobs)
 
     def embeddings(self, n_pivots: int) -> Float64:
         """Return the values of some 1-Lipschitz functions: no gap between two rows exceeds their distance."""
@@ -645,52 +561,31 @@ class Search:
 
     # ----------------------------------------------------------------------------------------------- bounds
 
-    def _chosen_plan(self, centers: TreeRows, n_searched: int) -> Plan:
-        """Return the plan that is cheapest for a few rows; for a small search, one that is never bad."""
-        if n_searched * len(centers) < TRIAL_PAIRS:
-            return Plan(discounted=self._has_near_points)
-        cost = partial(_expected_cost, self, self.rows.take(evenly(len(self.rows), TRIAL_ROWS)), centers)
-        best = cost(Plan()), Plan()
-        for change in ({"discounted": False}, {"n_pivots": 0}, {"n_pivots": 12}, {"deep": False}):
-            changed = best[1]._replace(**change)
-            best = min(best, (cost(changed), changed))
-        return best[1]
-
     @cached_property
     def _row_side(self) -> RowSide:
         slots, factors, _, _ = self._slots
-        functions, shallow = np.empty((self.rows.n_points, 0)), np.empty((len(self.rows), 0), np.float32)
-        if self.plan.deep:
-            functions = self._functions
-        if self.plan.n_pivots:
-            shallow = self._scaled(self._embed(self.measures, self._pivot_functions))
-        return RowSide(slots, factors, shallow, functions)
+        return RowSide(slots, factors, self._scaled(self._embed(self.measures, self._pivot_functions)))
 
-    def _center_side(self, centers: TreeRows, numbers: Int64, plan: Plan) -> tuple[RowArrays, CenterSide]:
-        """Return the centers with these numbers in the order of their mass, and all that bounds need of them."""
-        totals = centers.masses[numbers].astype(np.float64)
-        order = np.argsort(totals, kind="stable")
-        numbers, totals = numbers[order], totals[order]
-        sorted_centers = centers.take(numbers).measures()
-        places = np.full(len(centers), -1, np.int64)
-        places[numbers] = np.arange(len(numbers))
-        discount = self._blank_discount if plan.discounted else 0.0
+    def _center_side(self, centers: TreeRows) -> tuple[RowArrays, CenterSide]:
+        """Return the centers in the order of their mass, and all that bounds need of them."""
+        totals = centers.masses.astype(np.float64)
+        numbers = np.argsort(totals, kind="stable")
+        totals, sorted_centers = totals[numbers], centers.take(numbers).measures()
+        places = np.argsort(numbers)
+        discount = self._blank_discount if self._has_near_points else 0.0
         heavy, light = self._tables(sorted_centers, discount)
-        shallow = np.empty((0, heavy.shape[1]), np.float32)
-        if plan.n_pivots:
-            shallow = np.zeros((plan.n_pivots, heavy.shape[1]), np.float32)
-            shallow[:, : len(numbers)] = self._scaled(self._embed(sorted_centers, self._pivot_functions)).T
-        deep = self._embed(sorted_centers, self._functions) if plan.deep else np.empty((len(numbers), 0))
+        pivots = np.zeros((N_PIVOTS, heavy.shape[1]), np.float32)
+        pivots[:, : len(numbers)] = self._scaled(self._embed(sorted_centers, self._pivot_functions)).T
         blank_costs, blank_masses = _by_blank_cost(sorted_centers, self.ground)
         exponent = max(self._exponent, self._cost_exponent + math.frexp(float(totals.max(initial=0)))[1])
         is_whole = self._is_whole and sorted_centers.is_integral
         rounding = 0.0 if is_whole and exponent < EXACT_SINGLE else compiled.ROUNDING
-        deep_margin = 0.0 if is_whole and exponent < EXACT else self._rounding_margin(exponent)
-        largest = max(float(np.abs(values).max(initial=0)) for values in (self._row_side.shallow, shallow))
-        margin = rounding * largest + self._scale * deep_margin
+        exact_margin = 0.0 if is_whole and exponent < EXACT else self._rounding_margin(exponent)
+        largest = max(float(np.abs(values).max(initial=0)) for values in (self._row_side.pivots, pivots))
+        margin = rounding * largest + self._scale * exact_margin
         side = CenterSide(
-            self._scale, rounding, numbers, places, totals, heavy, light, discount, blank_costs, blank_masses, shallow,
-            margin, deep, deep_margin, 0.25 if is_whole else np.inf,
+            self._scale, rounding, numbers, places, totals, heavy, light, discount, blank_costs, blank_masses, pivots,
+            margin, 0.25 if is_whole else np.inf,
         )  # fmt: skip
         return sorted_centers.arrays, side
 
@@ -729,8 +624,8 @@ class Search:
     @cached_property
     def _pivot_functions(self) -> Float64:
         """The functions of the first bound, some repeated where there are too few points."""
-        wanted = self.plan.n_pivots
-        return np.ascontiguousarray(np.take(self._functions, np.resize(self._chosen_pivots(wanted), wanted), axis=1))
+        chosen = np.resize(self._chosen_pivots(N_PIVOTS), N_PIVOTS)
+        return np.ascontiguousarray(self._functions[:, chosen])
 
     def _chosen_pivots(self, wanted: int) -> Int64:
         sample = evenly(len(self.rows), SAMPLE)
@@ -787,7 +682,7 @@ class Search:
         return (embeddings * self._scale).astype(np.float32)
 
     def _embed(self, rows: TreeRows, functions: Float64) -> Float64:
-        out = np.empty((len(rows), functions.shape[1]))
+        out = np.zeros((len(rows), functions.shape[1]))
         masses = rows.counts.astype(np.float64)
         arrays = rows.indptr, rows.points, masses, functions, out
         map_chunks(lambda span: compiled.embed_rows(*span, *arrays), spans(len(rows), 16 * CHUNK_ROWS), self.n_jobs)
@@ -799,17 +694,6 @@ def nearest(rows: TreeRows, centers: TreeRows, ground: GroundCost, n_jobs: int |
     search = Search(rows, ground, n_jobs)
     search.assign(centers)
     return search.labels, search.distances
-
-
-def _expected_cost(search: Search, sample: TreeRows, centers: TreeRows, plan: Plan) -> float:
-    """Return about how many nanoseconds a sample takes under a plan, from what its search counts."""
-    trial = Search(sample, search.ground, search.n_jobs, plan)
-    trial.assign(centers)
-    counted: list[int] = trial.counters.tolist()
-    n_rows, left, _, _, solved, abandoned = counted
-    first = BATCH_COST * n_rows * (plan.n_pivots // compiled.PIVOT_BATCH) * len(centers)
-    second = DEEP_COST * (len(sample.points) + left) * min(search.ground.n_points + 1, MAX_PIVOTS) if plan.deep else 0.0
-    return first + second + LEFT_COST * left + SOLVE_COST * (solved + abandoned)
 
 
 def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
