@@ -1,4 +1,4 @@
-"""Wasserstein k-means against the straightforward pipeline, its solves, and its growth with the number of rows.
+"""Wasserstein k-means against the straightforward pipeline, and its growth with the number of rows.
 
 Run ``python benchmarks/wasserstein_kmeans.py [--only PART] [--rounds R] [--every E] [--rows N ...]``.
 
@@ -8,8 +8,7 @@ Run ``python benchmarks/wasserstein_kmeans.py [--only PART] [--rounds R] [--ever
    numbers are lost; POT's come to 0.2 so (its logarithmic variant loses none, but takes over a hundred times as long).
    The pipeline's distances are timed on a sample of pairs and scaled up, its barycenters are computed in full.
    Objectives are sums of exact distances.
-2. solves: exact solves for each row and round of our k-means at the depths 2, 3 and 4 of the chain.
-3. growth: time for one round against the number of rows from 1,000 to 1,000,000, k = √rows, same ground points, and
+2. growth: time for one round against the number of rows from 1,000 to 1,000,000, k = √rows, same ground points, and
    the exponent of the power law fitted to it.
 """
 
@@ -134,18 +133,6 @@ def fitted(rows: TreeRows, ground: np.ndarray, k: int, center: str, rounds: int)
     return time.perf_counter() - start, kmeans.inertia_
 
 
-def solves() -> None:
-    print("EGO-1, exact solves a row and round (brute force: one for each cluster)")
-    for depth, rows, ground in ego_chain(range(2, 5)):
-        kmeans = WassersteinKMeans(init="random", random_state=1).fit(rows, ground=ground, check=False)
-        print(
-            f"  depth {depth}: {len(rows)} rows, {len(kmeans.centers_)} clusters, {kmeans.n_iter_} rounds: "
-            f"{kmeans.n_solves_:.2f} solved to the end, {kmeans.n_abandoned_:.2f} abandoned, "
-            f"{kmeans.n_measured_:.2f} measured against updated centers",
-            flush=True,
-        )
-
-
 def synthetic_rows(n_rows: int, ground_points: np.ndarray, rng: np.random.Generator) -> TreeRows:
     """Make rows with supports as real ones have: three to twelve points around one of many places."""
     places = rng.integers(len(ground_points), size=n_rows)
@@ -177,8 +164,7 @@ def growth(sizes: list[int], n_jobs: int) -> None:
         )
         times.append((time.perf_counter() - start) / (kmeans.n_iter_ + 1))
         print(
-            f"  {n_rows:>9} rows: {times[-1]:8.3f} s a round, {times[-1] / n_rows * 1e6:6.1f} µs a row, "
-            f"{kmeans.n_solves_:.2f} exact solves a row and round",
+            f"  {n_rows:>9} rows: {times[-1]:8.3f} s a round, {times[-1] / n_rows * 1e6:6.1f} µs a row",
             flush=True,
         )
     exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
@@ -191,12 +177,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the pipeline, which takes minutes for each")
     parser.add_argument("--every", type=int, default=12, help="compare on every so many rows of EGO-1")
-    parser.add_argument("--only", choices=("compare", "solves", "growth"))
+    parser.add_argument("--only", choices=("compare", "growth"))
     arguments = parser.parse_args()
     if arguments.only in (None, "compare"):
         compare(arguments.rounds, arguments.every)
-    if arguments.only in (None, "solves"):
-        solves()
     if arguments.only in (None, "growth"):
         growth(arguments.rows, arguments.jobs)
 

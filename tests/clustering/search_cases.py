@@ -3,7 +3,6 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from relaxwl.clustering.kmeans import Plan
 from relaxwl.unfolding import TreeRows
 
 N_POINTS = 4
@@ -27,6 +26,5 @@ def make_centers(content, n_points=N_POINTS):
     )
 
 
-PLANS = st.builds(Plan, st.sampled_from([0, 4, 12]), st.booleans(), st.booleans())
 # Whole costs, real ones, and ones far beyond single precision, all exact in binary.
 UNITS = st.sampled_from([1.0, 0.375, 2.0**300, 2.0**-300])

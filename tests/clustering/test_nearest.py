@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
+from clustering.search_cases import CENTERS, N_POINTS, ROWS, UNITS, make_centers
 from clustering_rows import random_content, random_ground, tree_rows
 from directed_graphs import directed_collection, random_digraphs
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman
 from relaxwl.clustering import kmeans as nearest_module
-from relaxwl.clustering._compiled import ABANDONED
-from relaxwl.clustering.kmeans import Plan, Search, choose_pivots, evenly, lipschitz_functions, nearest
+from relaxwl.clustering.kmeans import Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.distances.pairwise import paired_distances, row_distances
 from relaxwl.distances.transport import GroundCost
@@ -24,9 +23,9 @@ from strategies import metric_matrices
 
 
 @settings(max_examples=60)
-@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, UNITS)
-def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost, plan, unit):
-    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit), plan=plan)
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), UNITS)
+def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_cost, unit):
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit))
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances / unit, expected, atol=1e-9)
@@ -34,9 +33,9 @@ def test_nearest_centers_are_those_of_brute_force(rows, centers, ground, root_co
 
 
 @settings(max_examples=30)
-@given(CENTERS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS)
-def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
-    search = Search(make_centers(rows), GroundCost(ground, root_cost), plan=plan)
+@given(CENTERS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3))
+def test_rows_may_have_real_masses(rows, centers, ground, root_cost):
+    search = Search(make_centers(rows), GroundCost(ground, root_cost))
     search.assign(make_centers(centers))
     expected_labels, expected = naive.nearest_centers(rows, centers, ground, root_cost, tolerance=1e-7)
     np.testing.assert_allclose(search.distances, expected, atol=1e-9)
@@ -44,22 +43,16 @@ def test_rows_may_have_real_masses(rows, centers, ground, root_cost, plan):
 
 
 @settings(max_examples=40)
-@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.data())
-def test_a_known_center_takes_part_beside_the_allowed_ones(rows, centers, ground, root_cost, plan, data):
-    content, measures = tree_rows(rows, N_POINTS), make_centers(centers)
-    allowed = data.draw(st.lists(st.booleans(), min_size=len(centers), max_size=len(centers)))
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), st.data())
+def test_a_known_center_changes_nothing(rows, centers, ground, root_cost, data):
     own = data.draw(st.lists(st.integers(0, len(centers) - 1), min_size=len(rows), max_size=len(rows)))
     distances = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
-    search = Search(content, GroundCost(ground, root_cost), plan=plan)
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground, root_cost))
     search.labels[:], search.distances[:] = own, distances[np.arange(len(rows)), own]
-    search.assign(measures, allowed=np.array(allowed))
-    for row in range(len(rows)):
-        choice = [c for c in range(len(centers)) if allowed[c] or c == own[row]]
-        least = min(distances[row, choice])
-        winner = next(c for c in choice if distances[row, c] <= least + 1e-7)
-        assert search.labels[row] == winner
-        assert search.distances[row] == pytest.approx(least, abs=1e-7)
-        assert all(search.others[row] <= distances[row, c] + 1e-7 for c in choice if c != winner)
+    search.assign(make_centers(centers))
+    least = distances.min(axis=1, keepdims=True)
+    assert search.labels.tolist() == (distances <= least + 1e-7).argmax(axis=1).tolist()
+    np.testing.assert_allclose(search.distances, least[:, 0], atol=1e-7)
 
 
 def spread_metric(rng, n_points, exponents, whole=False):
@@ -118,10 +111,8 @@ def test_nearest_over_costs_of_every_size(whole, seed, blank):
         return Fraction(float(roots[row[0], center[0]])) + naive.rational_transport(x, y, ground)
 
     centers = [content[place] for place in chosen]
-    for plan in (Plan(), Plan(12, discounted=False), Plan(0, deep=False)):
-        search = Search(rows, GroundCost(ground, roots), plan=plan)
-        search.assign(rows.take(chosen).measures())
-        assert_nearest(search.labels, search.distances, content, centers, cost, whole)
+    labels, distances = nearest(rows, rows.take(chosen).measures(), GroundCost(ground, roots))
+    assert_nearest(labels, distances, content, centers, cost, whole)
 
 
 @pytest.mark.parametrize("edge_cost", [1e-12, 1.0, 1e12])
@@ -193,7 +184,7 @@ def test_kernels_of_directed_graphs_and_attributes_find_the_nearest(cost):
     assert Compared.n_rows > before + 100
 
 
-def test_many_centers_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeypatch):
+def test_many_centers_fill_several_blocks():
     rng = np.random.default_rng(3)
     content = [
         (int(rng.integers(3)), {int(p): int(rng.integers(1, 6)) for p in rng.choice(12, 4, False)}) for _ in range(300)
@@ -201,7 +192,6 @@ def test_many_centers_fill_several_blocks_and_a_trial_chooses_the_bounds(monkeyp
     rows, ground = tree_rows(content, 12), random_ground(12)
     centers = rows.take(np.arange(0, 300, 7)).measures()
     expected = row_distances(rows, centers, GroundCost(ground, 1 - np.eye(3)))
-    monkeypatch.setattr(nearest_module, "TRIAL_PAIRS", 1)
     labels, distances = nearest(rows, centers, GroundCost(ground, 1 - np.eye(3)))
     np.testing.assert_array_equal(labels, expected.argmin(axis=1))
     np.testing.assert_array_equal(distances, expected.min(axis=1))
@@ -252,21 +242,6 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     np.testing.assert_array_equal(
         paired_distances(rows, centers, pairs, GroundCost(ground, np.zeros((1, 1)))), distances
     )
-
-
-def test_the_bound_on_other_centers_is_one():
-    rng = np.random.default_rng(2)
-    content = [(0, {int(p): int(rng.integers(1, 5)) for p in rng.choice(6, 3, False)}) for _ in range(40)]
-    rows, ground = tree_rows(content, 6), 1 - np.eye(7)
-    search = Search(rows, GroundCost(ground, np.zeros((1, 1))))
-    search.assign(rows.take(np.arange(8)).measures())
-    for row, label, bound in zip(content, search.labels, search.others, strict=True):
-        distances = [naive.row_distance(row, center, ground, np.zeros((1, 1))) for center in content[:8]]
-        assert bound <= min(d for c, d in enumerate(distances) if c != label) + 1e-9
-    searched, left, by_pivots, by_center_side, solved, abandoned = search.counters
-    assert searched == 40
-    # The first solve of a row needs no bound; brute force would solve all.
-    assert 40 <= solved + abandoned <= 40 + left - by_pivots - by_center_side < 40 * 8
 
 
 def test_distinct_pairs_are_found_by_marks_and_by_sorting(monkeypatch):
@@ -339,7 +314,7 @@ def test_centers_can_be_looked_at_and_replaced():
 
 
 @pytest.mark.parametrize("deleting", [1.0, 0.5, 2.0])
-def test_labels_that_all_cost_the_same_need_no_solve_but_the_last(deleting):
+def test_labels_that_all_cost_the_same(deleting):
     content = random_content(200, 6, seed=2)
     ground = 1.0 - np.eye(7)
     ground[-1, :-1] = ground[:-1, -1] = deleting
@@ -349,6 +324,4 @@ def test_labels_that_all_cost_the_same_need_no_solve_but_the_last(deleting):
     labels, distances = naive.nearest_centers(content, centers, ground, np.zeros((3, 3)), tolerance=1e-7)
     assert search.labels.tolist() == labels
     np.testing.assert_allclose(search.distances, distances, atol=1e-9)
-    assert search.plan.discounted == (deleting > 1.0)
-    if deleting == 1.0:  # the first bounds are the distances: no solve but those of ties
-        assert search.counters[ABANDONED] == 0
+    assert search._has_near_points == (deleting > 1.0)

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from clustering.search_cases import CENTERS, N_POINTS, PLANS, ROWS, UNITS, make_centers
+from clustering.search_cases import CENTERS, N_POINTS, ROWS, UNITS, make_centers
 from clustering_rows import tree_rows
 from relaxwl.clustering import _compiled as compiled
 from relaxwl.clustering import kmeans as nearest_module
-from relaxwl.clustering.kmeans import Plan, Search
+from relaxwl.clustering.kmeans import Search
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import level_distances, row_distances
 from relaxwl.distances.transport import GroundCost
@@ -19,13 +19,13 @@ from strategies import metric_matrices
 
 
 def bounds_of_the_search(search, centers):
-    """Return the three bounds of every pair, (3, n_rows, n_centers), computed as the search does; centers by mass."""
+    """Return both bounds of every pair, (2, n_rows, n_centers), computed as the search does."""
     rows = search.measures.arrays
-    measures, side = search._center_side(centers, np.arange(len(centers)), search.plan)
+    measures, side = search._center_side(centers)
     row_side, k, padded = search._row_side, len(centers), side.light.shape[1]
     starts, root_costs = np.full((2, padded), np.inf, np.float32)
     bounds, minima = np.empty(padded, np.float32), np.empty(padded // compiled.BLOCK, np.float32)
-    out = np.empty((3, len(search.rows), k))
+    out = np.empty((2, len(search.rows), k))
     for row, (root, total) in enumerate(zip(rows.roots, search.rows.masses.astype(float), strict=True)):
         span = rows.indptr[row], rows.indptr[row + 1]
         n_lighter = compiled.start_bounds(root, total, measures, side, search.costs, starts, root_costs)
@@ -33,38 +33,26 @@ def bounds_of_the_search(search, centers):
         assert minima.min() == bounds.min()
         slack = side.scale * (1 + (span[1] - span[0] + 8) * side.rounding)
         out[0, row] = bounds[:k] / slack
-        deep = np.empty(row_side.functions.shape[1])
-        compiled.embed_row(*span, rows.points, rows.counts, row_side.functions, deep)
         nearest = np.empty(search.ground.n_points + 1)
         compiled.fill_nearest(*span, rows.points, search.costs.ground, nearest)
         for center in range(k):
-            root_cost = search.ground.roots[root, measures.roots[center]]
-            out[1, row, center] = root_cost + compiled.pivot_bound(deep, side.deep[center], np.inf)
-            out[2, row, center] = root_cost + compiled.center_side_bound(
-                *span, rows.points, total, center, measures, side.totals[center], search.costs.ground
-            )
             among = center, measures, side.totals[center], search.costs.ground
-            assert compiled.nearest_bound(nearest, total, *among) + root_cost == out[2, row, center]
+            root_cost = search.ground.roots[root, measures.roots[center]]
+            out[1, row, center] = root_cost + compiled.nearest_bound(nearest, total, *among)
     return out[:, :, side.places]
 
 
 @settings(max_examples=60)
-@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), PLANS, st.booleans(), UNITS)
-def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, plan, coincide, unit):
+@given(ROWS, CENTERS, metric_matrices(N_POINTS + 1), metric_matrices(3), st.booleans(), UNITS)
+def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, coincide, unit):
     # Rows and centers of any mass, empty ones among them: what ⊥ fills up does not change a bound.
     if coincide:
         ground[1], ground[:, 1] = ground[0], ground[:, 0]
         ground[0, 1] = ground[1, 0] = 0.0
-    search = Search(
-        tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit), plan=plan._replace(deep=True)
-    )
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground * unit, root_cost * unit))
     bounds = bounds_of_the_search(search, make_centers(centers)) / unit
     exact = np.array([[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows])
     assert (bounds <= exact + 1e-7).all()  # the linear program of the oracle is no more exact than that
-    # The distance to nothing is found in full: ⊥ is always a pivot.
-    to_nothing = bounds_of_the_search(search, make_centers([(0, {})]))[1][:, 0] / unit
-    expected = [naive.row_distance(row, (0, {}), ground, root_cost) for row in rows]
-    np.testing.assert_allclose(to_nothing, expected)
 
 
 @settings(max_examples=30)
@@ -72,7 +60,7 @@ def test_bounds_are_never_above_the_distance(rows, centers, ground, root_cost, p
 def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, centers, cost):
     # Two trees of depth 1 differ by cost · (the larger number of leaves - the leaves that match).
     ground, root_cost = cost * (1 - np.eye(N_POINTS + 1)), cost * (1 - np.eye(3))
-    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground, root_cost), plan=Plan(0, discounted=False))
+    search = Search(tree_rows(rows, N_POINTS), GroundCost(ground, root_cost))
     search._slots = pairs_as_slots(search.rows)
     first = bounds_of_the_search(search, make_centers(centers))[0]
     exact = [[naive.row_distance(row, center, ground, root_cost) for center in centers] for row in rows]
@@ -82,27 +70,6 @@ def test_the_first_bound_is_the_distance_where_all_labels_cost_the_same(rows, ce
 def pairs_as_slots(rows):
     numbers, points, counts = nearest_module._distinct_pairs(rows)
     return numbers, np.ones(len(numbers), np.float32), points, counts
-
-
-def test_a_bound_ends_early_with_a_gap_above_the_limit():
-    embedding, center = np.zeros(200), np.zeros(200)
-    center[[3, 150]] = 2, 9
-    assert [compiled.pivot_bound(embedding, center, limit) for limit in (np.inf, 4.0, 1.0)] == [9, 9, 2]
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
-def test_the_heap_gives_candidates_by_rising_bound(size):
-    values = np.random.default_rng(size).integers(0, 9, 50).astype(float)
-    heap = np.random.default_rng(size).permutation(50)[:size]
-    expected = sorted(values[heap])
-    for place in range(size // 2 - 1, -1, -1):
-        compiled.sift_down(heap, values, place, size)
-    taken = []
-    for left in range(size - 1, -1, -1):
-        taken.append(values[heap[0]])
-        heap[0] = heap[left]
-        compiled.sift_down(heap, values, 0, left)
-    assert taken == expected
 
 
 @pytest.mark.shared
@@ -116,7 +83,7 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
         rows, ids = refine(graphs, graphs.node_codes, ids, len(rows))
     rng = np.random.default_rng(0)
     sample, others = (rows.take(np.sort(rng.choice(len(rows), 70, replace=False))) for _ in range(2))
-    bounds = bounds_of_the_search(Search(sample, GroundCost(ground, costs), plan=Plan()), others.measures())
+    bounds = bounds_of_the_search(Search(sample, GroundCost(ground, costs)), others.measures())
     exact = row_distances(sample, others, GroundCost(ground, costs))
     assert (bounds <= exact).all()
     assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
