@@ -6,37 +6,12 @@ from typing import TYPE_CHECKING
 from relaxwl._version import __version__ as __version__
 
 __all__ = [
-    "ContinuousWeisfeilerLehman",
-    "EditCost",
-    "Graph",
-    "GraphClassifier",
-    "GraphCollection",
-    "GraphIndex",
-    "GraphRegressor",
-    "KernelDistance",
-    "KernelMatrix",
-    "NodeClusters",
-    "RelaxedWeisfeilerLehman",
-    "ToGraphs",
-    "TreeMapping",
-    "UnfoldingTree",
-    "WassersteinKMeans",
-    "WeisfeilerLehman",
-    "as_collection",
-    "datasets",
-    "distributed",
-    "evaluation",
-    "explanation",
-    "kernels",
-    "molecules",
-    "reports",
-    "transport_barycenter",
-    "transport_distance",
-    "tree_distances",
-    "tree_edit_distance",
-    "tree_edit_mapping",
-    "unfolding_tree",
-]
+    "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphIndex",
+    "GraphRegressor", "KernelDistance", "KernelMatrix", "NodeClusters", "RelaxedWeisfeilerLehman", "ToGraphs",
+    "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman", "as_collection", "datasets", "distributed",
+    "evaluation", "explanation", "kernels", "molecules", "reports", "transport_barycenter", "transport_distance",
+    "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from relaxwl import datasets, distributed, evaluation, explanation, kernels, molecules, reports

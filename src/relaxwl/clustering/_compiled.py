@@ -535,19 +535,6 @@ def _send(mass, size, costs, room, to_blank):
     return spent + mass * to_blank if mass > 0.0 and to_blank < np.inf else spent
 
 
-@njit(nogil=True, cache=True)
-def embed_rows(start, stop, indptr, points, masses, functions, out):
-    """Write ``out[row] = Σ mass · functions[point]`` over the entries of the rows ``start`` to ``stop - 1``.
-
-    ``functions`` (n_points, n_pivots) holds 1-Lipschitz functions that vanish at ⊥, one a column; ``out`` holds zeros.
-    """
-    for row in range(start, stop):
-        for entry in range(indptr[row], indptr[row + 1]):
-            mass, point = masses[entry], points[entry]
-            for pivot in range(functions.shape[1]):
-                out[row, pivot] += mass * functions[point, pivot]
-
-
 # ------------------------------------------------------------------------------------------------------- bounds
 
 

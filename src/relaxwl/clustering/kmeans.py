@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -682,11 +683,10 @@ class Search:
         return (embeddings * self._scale).astype(np.float32)
 
     def _embed(self, rows: TreeRows, functions: Float64) -> Float64:
-        out = np.zeros((len(rows), functions.shape[1]))
-        masses = rows.counts.astype(np.float64)
-        arrays = rows.indptr, rows.points, masses, functions, out
-        map_chunks(lambda span: compiled.embed_rows(*span, *arrays), spans(len(rows), 16 * CHUNK_ROWS), self.n_jobs)
-        return out
+        """Return the sums of functions, which vanish at ⊥, over the entries of rows."""
+        shape = (len(rows), len(functions))
+        masses = csr_array((rows.counts.astype(np.float64), rows.points, rows.indptr), shape=shape)
+        return np.asarray(masses @ functions)
 
 
 def nearest(rows: TreeRows, centers: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> tuple[Int32, Float64]:

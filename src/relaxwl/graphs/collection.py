@@ -351,13 +351,7 @@ class GraphCollection(Sequence["Graph"]):
         """Whether both hold the same graphs in the same order, with labels compared by value."""
         if not isinstance(other, GraphCollection):
             return NotImplemented
-        return (
-            self.directed == other.directed
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-            and all(_alike(self, other, kind) for kind in ("node", "edge"))
-        )
+        return self is other or self.fingerprint() == other.fingerprint()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -669,24 +663,6 @@ def _frozen(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
     view = np.ascontiguousarray(values, dtype).view()
     view.setflags(write=False)
     return view
-
-
-def _alike(a: GraphCollection, b: GraphCollection, kind: str) -> bool:
-    """Whether two collections have the same labels, compared by value, and the same attributes."""
-    codes, vocabulary, attributes = (
-        [getattr(one, f"{kind}_{part}") for one in (a, b)] for part in ("codes", "vocabulary", "attributes")
-    )
-    if any(one is None for one in attributes):
-        same = attributes[0] is attributes[1]
-    else:
-        same = np.array_equal(attributes[0], attributes[1], equal_nan=True)
-    if any(one is None for one in (*vocabulary, *codes)):
-        return same and vocabulary[0] is vocabulary[1]
-    return (
-        same
-        and len(codes[0]) == len(codes[1])
-        and np.array_equal(match_codes(vocabulary[0], vocabulary[1])[codes[0]], codes[1])
-    )
 
 
 def _joined(parts: list[GraphCollection], kind: str) -> dict[str, Any]:

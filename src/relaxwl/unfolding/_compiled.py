@@ -207,46 +207,6 @@ def _compare(a, row_a, b, row_b):
 
 
 @njit(nogil=True, cache=True)
-def finish_sort(order, keys, rows):
-    """Sort, in place, the runs of row numbers ``order`` that have equal ``keys``, by canonical order.
-
-    ``keys`` int64, of the same shape, is ascending and ranks the rows (`SortedBy`) as canonical order does, up to ties.
-    """
-    scratch = np.empty_like(order)
-    begin = 0
-    while begin < len(order):
-        end = begin + 1
-        while end < len(order) and keys[end] == keys[begin]:
-            end += 1
-        if end - begin > 1:
-            _merge_sort(order, scratch, begin, end, rows)
-        begin = end
-
-
-@njit(nogil=True, cache=True)
-def _merge_sort(order, scratch, begin, end, rows):
-    """Bottom-up merge sort of ``order[begin:end]`` by canonical order; ``scratch`` is overwritten."""
-    width = 1
-    while width < end - begin:
-        for left in range(begin, end, 2 * width):
-            middle, right = min(left + width, end), min(left + 2 * width, end)
-            i, j = left, middle
-            for slot in range(left, right):
-                take_left = i < middle
-                if take_left and j < right:
-                    take_left = _compare(rows, order[i], rows, order[j]) <= 0
-                if take_left:
-                    scratch[slot] = order[i]
-                    i += 1
-                else:
-                    scratch[slot] = order[j]
-                    j += 1
-        for slot in range(begin, end):  # an assignment of slices takes a second to compile
-            order[slot] = scratch[slot]
-        width *= 2
-
-
-@njit(nogil=True, cache=True)
 def count_before(rows, borders):
     """Return int64 (n_borders,): how many of the canonical rows stand before each border; both `SortedBy`."""
     before = np.empty(len(borders.roots), np.int64)

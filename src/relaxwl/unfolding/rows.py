@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import cached_property, map_chunks
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, first_of_runs, prefix_sums
 from relaxwl.unfolding import _compiled
 
 
@@ -385,31 +385,41 @@ def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
 
 
 def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
-    """Return ``chosen`` row numbers (of distinct rows) sorted canonically."""
-    keys = _sort_keys(rows, chosen)
-    order = np.argsort(keys)
-    ordered = chosen[order]
-    _compiled.finish_sort(ordered, keys[order], rows._sorted_by)
+    """Return ``chosen`` row numbers (of distinct rows) sorted canonically.
+
+    Rows are sorted by as much of their content as fits into 63 bits, those that tie by what follows, and so on.
+    """
+    begins, lengths = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
+    content = np.append(rows.points, 0), np.append(rows.counts, 0)  # so that an absent entry can be looked up
+    ranks, tied, step = np.zeros(len(chosen), np.int64), np.arange(len(chosen)), -2
+    while len(tied) and step < 2 * int(lengths[tied].max()):  # after that, equal rows are left
+        keys, span, of_rank = ranks[tied], len(chosen), ranks[tied]
+        while True:
+            if step < 0:
+                digit = (rows.roots if step == -2 else rows.degrees)[chosen[tied]].astype(np.int64)
+            else:
+                present = step // 2 < lengths[tied]
+                places = np.where(present, begins[tied] + step // 2, -1)
+                digit = np.where(present, content[step % 2][places].astype(np.int64) + 1, 0)
+            base = int(digit.max()) + 1
+            span *= base
+            if span > np.iinfo(np.int64).max:
+                break
+            keys = keys * base + digit
+            step += 1
+            if step >= 2 * int(lengths[tied].max()):
+                break
+        order = np.argsort(keys)
+        first = first_of_runs(keys[order])
+        # A rank is the number of rows before: those before all that tied so far, and those of lower keys among these.
+        before = np.flatnonzero(first)[np.cumsum(first) - 1]
+        ranks[tied[order]] = of_rank[order] + before - np.searchsorted(of_rank[order], of_rank[order])
+        tied = tied[order[~(first & np.append(first[1:], True))]]
+    if len(tied):
+        return chosen[np.argsort(ranks)]
+    ordered = np.empty_like(chosen)
+    ordered[ranks] = chosen
     return ordered
-
-
-def _sort_keys(rows: TreeRows, chosen: Int64) -> Int64:
-    """Pack as much of each row's content as fits into 63 bits, in the order in which the content is compared."""
-    keys = rows.roots[chosen].astype(np.int64)
-    span = int(keys.max(initial=0)) + 1
-    begins, lengths = rows.indptr[chosen], rows.indptr[chosen + 1] - rows.indptr[chosen]
-    entries = np.append(rows.points, 0), np.append(rows.counts, 0)  # so that an absent entry can be looked up
-    digit, step = rows.degrees[chosen].astype(np.int64), 0
-    while True:
-        base = int(digit.max(initial=0)) + 1
-        span *= base
-        if span > np.iinfo(np.int64).max or step >= 2 * int(lengths.max(initial=0)):
-            return keys
-        keys = keys * base + digit
-        position = step // 2
-        present = position < lengths
-        digit = np.where(present, entries[step % 2][np.where(present, begins + position, -1)].astype(np.int64) + 1, 0)
-        step += 1
 
 
 # Nodes of one chunk: large enough to hide the call, small enough that every core gets several.
