@@ -1,4 +1,4 @@
-"""Compiled loops of the baselines: persistence, graphlet samples, exact transport, trees of visits."""
+"""Compiled loops of the baselines: persistence, graphlet samples, trees of visits."""
 
 import heapq
 from typing import Any, NamedTuple
@@ -6,17 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relaxwl._compiling import njit
-from relaxwl.distances._compiled import (
-    COST,
-    DEMAND,
-    SINK_POINT,
-    SIZES,
-    SOURCE_POINT,
-    SUPPLY,
-    make_scratch,
-    solve_loaded,
-    widest_row,
-)
 from relaxwl.unfolding._compiled import mixed
 
 # ------------------------------------------------------------------------------------------------- persistence
@@ -179,41 +168,6 @@ def _adjacent(node, other, indptr, indices):
         else:
             high = middle
     return low < indptr[node + 1] and indices[low] == other
-
-
-# --------------------------------------------------------------------------------------------------- transport
-
-
-@njit(nogil=True, cache=True)
-def transport_distances(row, offsets_a, points_a, offsets_b, points_b, first, out):
-    """Write into ``out[first:]`` the exact transport distances between graph ``row`` of A and graphs of B.
-
-    ``points_a`` and ``points_b`` float64 (n_nodes, d) are the nodes' places; ground costs are Euclidean. A node of
-    a graph with n nodes weighs 1 / n; with another of m nodes it sends m units, and receives n: whole flows.
-    """
-    vectors, indices, tables = make_scratch(max(widest_row(offsets_a[row : row + 2]), widest_row(offsets_b)))
-    begin_a = offsets_a[row]
-    n_a = offsets_a[row + 1] - begin_a
-    for other in range(first, len(out)):
-        begin_b = offsets_b[other]
-        n_b = offsets_b[other + 1] - begin_b
-        if n_a == 0 or n_b == 0:
-            out[other] = 0.0
-            continue
-        indices[SIZES, 0] = n_a
-        indices[SIZES, 1] = n_b
-        for i in range(n_a):
-            indices[SOURCE_POINT, i] = i
-            vectors[SUPPLY, i] = n_b
-            for j in range(n_b):
-                total = 0.0
-                for axis in range(points_a.shape[1]):
-                    total += (points_a[begin_a + i, axis] - points_b[begin_b + j, axis]) ** 2
-                tables[COST, i * n_b + j] = np.sqrt(total)
-        for j in range(n_b):
-            indices[SINK_POINT, j] = j
-            vectors[DEMAND, j] = n_a
-        out[other] = solve_loaded(np.inf, vectors, indices, tables) / (n_a * n_b)
 
 
 # ------------------------------------------------------------------------------------- ordered trees of visits

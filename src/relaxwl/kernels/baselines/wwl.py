@@ -6,15 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
 from relaxwl._validation import check_choice, check_integer
+from relaxwl.distances._compiled import pair_distance
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, mirror
 from relaxwl.kernels.base import GraphKernel, Settings, check_graphs, check_training_graphs, watched
-from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.counting import SubtreeCounter
 from relaxwl.kernels.gram import gram
 from relaxwl.unfolding import leaves, refine
@@ -254,8 +255,10 @@ class WassersteinWL(GraphKernel):
         out = np.zeros((len(x), len(offsets_y) - 1))
 
         def fill(row: int) -> None:
-            first = row + 1 if y is None else 0
-            _compiled.transport_distances(row, x.offsets, places_x, offsets_y, places_y, first, out[row])
+            own = places_x[x.offsets[row] : x.offsets[row + 1]]
+            for other in range(row + 1 if y is None else 0, out.shape[1]):
+                costs = cdist(own, places_y[offsets_y[other] : offsets_y[other + 1]])
+                out[row, other] = _uniform_transport(costs)
 
         for start, stop in watched(spans(len(x), ROWS_PER_LOOK), "transport distances", self.verbose):
             map_chunks(fill, range(start, stop), self.n_jobs)
@@ -302,3 +305,13 @@ def _labels_alone(graphs: GraphCollection) -> GraphCollection:
         node_codes=graphs.node_codes,
         node_vocabulary=graphs.node_vocabulary,
     )
+
+
+def _uniform_transport(costs: Float64) -> float:
+    """Return the transport distance between the uniform distributions over the rows and over the columns."""
+    n, m = costs.shape
+    ground = np.zeros((n + m + 1, n + m + 1))
+    ground[:n, n:-1] = costs
+    # A row sends m units and a column receives n of them: whole flows.
+    points, masses = np.arange(n + m, dtype=np.int32), np.repeat([float(m), float(n)], [n, m])
+    return float(pair_distance(points[:n], masses[:n], points[n:], masses[n:], ground, np.inf)) / (n * m)
