@@ -713,33 +713,31 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
         # A bound in single precision that exceeds this times a distance exceeds the distance, whatever the rounding.
         slack = center_side.scale * (1.0 + (end - begin + 8) * center_side.rounding)
         bound_all(row, begin, end, row_side, center_side, n_lighter, starts, root_costs, bounds, minima)
-        label, best = found.labels[row], found.distances[row]
-        if label >= 0:
-            own = center_side.places[label]
+        label, best, left, is_listed = np.int64(found.labels[row]), found.distances[row], 0, False
+        if label < 0:  # the center of the lowest bound is solved first, whatever its distance
+            candidates[0], values[0] = _lowest(bounds, minima), 0.0
+            label, best, left = k, np.inf, 1
         else:
-            own = _lowest(bounds, minima)
-            label = center_side.numbers[own]
-            spans = (begin, end, centers.indptr[own], centers.indptr[own + 1])
-            load_difference(rows.points, rows.counts, centers.points, centers.counts, spans, blank, vectors, indices)
-            distance = loaded_distance(costs.ground, np.inf, vectors, indices, tables)
-            best = point_cost(costs.roots, root, centers.roots[own]) + distance
-        bounds[own] = np.inf
-        # Whatever the best distance is, what fills up the last block is beyond it.
-        limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
-        size, left = list_candidates(bounds, minima, limit, candidates), 0
-        if size > 0:
-            fill_nearest(begin, end, rows.points, costs.ground, nearest)
-        for place in range(size):
-            center = candidates[place]
-            value = max(float(bounds[center]) - VANISHING, 0.0) / slack
-            allowed = _allowance(best, label, center_side.numbers[center], center_side.gap)
-            if value <= allowed:
-                bound = nearest_bound(nearest, total, center, centers, center_side.totals[center], costs.ground)
-                value = max(value, point_cost(costs.roots, root, centers.roots[center]) + bound)
-            if value <= allowed:
-                candidates[left], values[left] = center, value
-                left += 1
-        while left > 0:
+            bounds[center_side.places[label]] = np.inf
+        while left > 0 or not is_listed:
+            if left == 0:
+                is_listed = True
+                # Whatever the best distance is, what fills up the last block is beyond it.
+                limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
+                size = list_candidates(bounds, minima, limit, candidates)
+                if size > 0:
+                    fill_nearest(begin, end, rows.points, costs.ground, nearest)
+                for place in range(size):
+                    center = candidates[place]
+                    value = max(float(bounds[center]) - VANISHING, 0.0) / slack
+                    allowed = _allowance(best, label, center_side.numbers[center], center_side.gap)
+                    if value <= allowed:
+                        bound = nearest_bound(nearest, total, center, centers, center_side.totals[center], costs.ground)
+                        value = max(value, point_cost(costs.roots, root, centers.roots[center]) + bound)
+                    if value <= allowed:
+                        candidates[left], values[left] = center, value
+                        left += 1
+                continue
             lowest = 0
             for place in range(1, left):
                 if values[place] < values[lowest]:
@@ -760,6 +758,8 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
                 distance = root_cost + loaded_distance(costs.ground, allowed - root_cost, vectors, indices, tables)
                 if distance <= allowed:
                     best, label = min(best, distance), number
+            if not is_listed:
+                bounds[center] = np.inf
         found.labels[row], found.distances[row] = label, best
 
 
