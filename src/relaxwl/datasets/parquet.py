@@ -539,7 +539,8 @@ def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollectio
         builder.add(row["n_nodes"], row["edges"], **{part: row[part] for part in COLUMNS})
     found = [row["name"] for row in rows]
     # What we wrote are names, empty ones too.
-    names = tuple(found) if noted.ours and found and None not in found else common_names(found)
+    ours = noted.ours and bool(found) and all(isinstance(name, str) for name in found)
+    names = tuple(map(str, found)) if ours else common_names(found)
     return GraphCollection(**builder.build(), names=names)
 
 
