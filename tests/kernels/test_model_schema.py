@@ -201,6 +201,7 @@ def test_depths_that_are_not_those_of_the_model_are_refused(tmp_path, depth):
         ("directions", "7", "directions must be one of"),
         ("n_partitions", 10**6, "n_partitions must be a whole number from 1 to"),
         ("max_depth", 10**6, "max_depth must be a whole number from 0 to"),
+        ("n_partitions", 9999, "times n_partitions, must be at most 10000"),
         ("normalize", 2, "normalize must be"),
     ],
 )

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,6 +188,41 @@ def test_parts_may_not_be_shared_to_make_work(saved, tmp_path):
     (tmp_path / "crafted.rwl").write_bytes(written(header, arrays))
     with pytest.raises(ModelFileError, match="one process for numbers"):
         GraphRegressor.load(tmp_path / "crafted.rwl")
+
+
+def repeated(number):
+    """Return a function that repeats the first item of a list, shared, so that the file stays small."""
+
+    def apply(items, key, arrays):
+        first = items[key]["list"][0]
+        items[key]["list"] += [{"same": first["number"]} for _ in range(number)]
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "change", "message"),
+    [
+        ("classifier", [*BLOCKS, "views"], repeated(1000), "views must be a list of 1 to 64"),
+        (
+            "classifier",
+            [*BLOCKS, "views", "list", 1, "state", "kernel", "state", "n_partitions"],
+            changed(9000),
+            "n_part",
+        ),
+        ("classifier", [*SVM, "fold_models"], repeated(10**5), "fold_models must be a list of"),
+        ("regressor", [*SVM, "processes"], repeated(10**5), "processes must be a list of 1 to 1000"),
+        ("regressor", ["_heads"], repeated(10**5), "_heads must be a list of 1 to"),
+        ("classifier", ["target_names_"], changed({"list": ["x"] * 10**5}), "target_names_ must be a list of"),
+        ("classifier", ["classes_"], array(lambda c: np.arange(10**5)), "2 to 1000 classes"),
+        ("classifier", [*VIEW, "kernel", "state", "max_depth"], changed(10**5), "max_depth must be a whole number"),
+    ],
+)
+def test_files_that_ask_for_much_are_refused_at_once(saved, tmp_path, name, place, change, message):
+    test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, name, place, change, message)  # compiles
+    started = time.process_time()
+    test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, name, place, change, message)
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

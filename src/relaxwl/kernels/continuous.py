@@ -29,7 +29,7 @@ from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counts, join_counts
 from relaxwl.kernels.levels import Part, Parts
-from relaxwl.kernels.model_schema import MAX_DEPTH, fitted, labels, listed, require, texts, vector
+from relaxwl.kernels.model_schema import MAX_DEPTH, check_levels, fitted, labels, listed, require, texts, vector
 from relaxwl.kernels.model_schema import number as a_number
 
 KINDS = ("attributes", "structure", "labels")
@@ -225,6 +225,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
         check_integer("n_partitions", self.n_partitions, 1)
+        check_levels(self)
         check_choice("directions", self.directions, DIRECTIONS)
         if self.edge_weights is not None:
             check_integer("edge_weights", self.edge_weights)

@@ -30,6 +30,8 @@ Check = Callable[[Any, str], None]
 # What a file may ask for: each depth, partition or class costs work in every prediction, however small the file.
 MAX_DEPTH, MAX_PARTITIONS, MAX_SAMPLES = 1000, 10_000, 10**7
 MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS = 64, 256, 1000, 10_000
+# Depths times partitions of all kernels of a model: each costs some tenth of a millisecond, however small the graph.
+MAX_LEVELS = 10_000
 LARGEST = float(np.finfo(np.float64).max)
 # Attributes that are made anew when asked for, or not needed by a fitted model.
 NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_", "labels_"})
@@ -284,6 +286,13 @@ fitted("GraphletSampling", graphlets_=vector(np.int64), n_samples_=whole(MAX_SAM
 
 
 # ------------------------------------------------------------------------------------------------- whole models
+
+
+def check_levels(*kernels: Any) -> None:
+    """Refuse kernels that have more depths and partitions than anybody needs: predictions would take minutes."""
+    n_levels = sum((kernel.max_depth + 1) * getattr(kernel, "n_partitions", 1) for kernel in kernels)
+    if n_levels > MAX_LEVELS:
+        raise ValueError(f"max_depth + 1, times n_partitions, must be at most {MAX_LEVELS}, not {n_levels}")
 
 
 def check_model(model: Any, values: dict[str, Any]) -> None:

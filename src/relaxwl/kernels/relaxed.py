@@ -25,6 +25,7 @@ from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.chains import Assignment, Encoder, Fitted, Partition, apply_chain, fit_chain
 from relaxwl.kernels.counting import Counter, Counts, join_counts
 from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, check_base, fit_counter, refined
+from relaxwl.kernels.model_schema import check_levels
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import (
     EdgeEncoding,
@@ -160,6 +161,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_flag("approximate", self.approximate)
         check_choice("directions", self.directions, DIRECTIONS)
         check_integer("n_partitions", self.n_partitions, 1)
+        check_levels(self)
         for rule in _cluster_rules(self.n_clusters):
             number_of_clusters(rule, 1)
         check_choice("unseen", self.unseen, UNSEEN)

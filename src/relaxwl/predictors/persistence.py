@@ -13,6 +13,7 @@ from relaxwl.kernels.model_schema import (
     MAX_DEPTH,
     MAX_TARGETS,
     MAX_VIEWS,
+    check_levels,
     choice,
     fitted,
     listed,
@@ -101,6 +102,8 @@ def _check_scaler(scaler: ColumnScaler) -> None:
 
 
 def _check_blocks(blocks: KernelBlocks) -> None:
+    kernels = (getattr(view, "kernel", None) for view in blocks.views)
+    check_levels(*(kernel for kernel in kernels if hasattr(kernel, "max_depth")))
     if blocks.scales:  # linear models have none
         shapes = [len(scales) for scales in blocks.scales]
         require(shapes == [len(view.blocks) for view in blocks.views], "there must be a scale for each similarity")
