@@ -15,7 +15,7 @@ from relaxwl import cli
 
 # The command whose output each page shows. They run in order in one empty folder on embedded data.
 RUNS = {
-    "demo": "relaxwl demo --graphs 24 --nodes 40 --repeats 1",
+    "demo": "relaxwl demo --graphs 60 --nodes 60 --repeats 1",
     "datasets stats": "relaxwl datasets stats egonets-1 egonets-4",
     "features": "relaxwl features egonets-1 -o X.npz --depth 2 --model kernel.rwl",
     "kernel": "relaxwl kernel egonets-1 -o K.npz --kernel wl --normalize",

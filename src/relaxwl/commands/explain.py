@@ -1,11 +1,10 @@
-"""``relaxwl explain``: a page that shows which neighborhoods tell the classes apart, or go with a number."""
+"""``relaxwl explain``: a page of the neighborhoods that separate classes, or are associated with a number."""
 
 from argparse import Namespace
 
 from relaxwl.commands.console import Console
 from relaxwl.commands.sources import open_source
-from relaxwl.explanation import Explanation, explain
-from relaxwl.explanation.explanation import ClusterEvidence
+from relaxwl.explanation import explain
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.reports.explorer import write_explorer
 
@@ -33,19 +32,12 @@ def run(arguments: Namespace, console: Console) -> None:
         f"the page is {arguments.output}"
     ]
     lines += [explanation.quality] if explanation.quality else []
-    lines += [f"  {_sentence(cluster, explanation)}" for cluster in telling[:3]]
+    kind = "class" if explanation.target.values is None else "graphs"
+    for cluster in telling[:3]:
+        tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} nodes"
+        where = f"depth {cluster.depth}, enriched in {kind} {explanation.classes[cluster.typical_class]}"
+        lines.append(f"  {cluster.rank}. {where}: {tree}; {cluster.size:,} nodes of the graphs belong to it")
     console.result(
         "\n".join(lines),
         {"output": arguments.output, "clusters": len(explanation.clusters), "better_than_chance": len(telling)},
-    )
-
-
-def _sentence(cluster: ClusterEvidence, explanation: Explanation) -> str:
-    """Say what a cluster is and which class it speaks for."""
-    tree = str(cluster.center) if cluster.center.size <= 20 else f"a tree of {cluster.center.size} nodes"
-    kind = "class" if explanation.target.values is None else "graphs"
-    typical = f"{kind} {explanation.classes[cluster.typical_class]}"
-    return (
-        f"{cluster.rank}. depth {cluster.depth}, enriched in {typical}: {tree}; {cluster.size:,} nodes of "
-        "the graphs belong to it"
     )

@@ -153,9 +153,6 @@ class MoleculeCollection(GraphCollection):
         known = [part.sources for part in full if isinstance(part, MoleculeCollection)]
         return cls.of(joined, chain(*known)) if known and len(known) == len(full) else joined
 
-    def __add__(self, other: object) -> GraphCollection:
-        return self.concatenate([self, other]) if isinstance(other, GraphCollection) else NotImplemented
-
 
 def _as_molecule(source: Any) -> Any:
     return import_rdkit().MolFromSmiles(source) if isinstance(source, str) else source

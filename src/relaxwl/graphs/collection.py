@@ -345,7 +345,7 @@ class GraphCollection(Sequence["Graph"]):
     def __add__(self, other: object) -> "GraphCollection":
         if not isinstance(other, GraphCollection):
             return NotImplemented
-        return GraphCollection.concatenate([self, other])
+        return self.concatenate([self, other])
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same graphs in the same order, with labels compared by value."""

@@ -86,7 +86,11 @@ def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) ->
         arrays = [_array_of(graph, name, index) for name in as_names(wanted)]
         if kind == "edge" and weights is not None and names.edge_attributes is None:
             arrays.append(weights)
-        columns[f"{kind}_attributes"] = _vectors(arrays, index)
+        arrays = [array.reshape(-1, 1) if array.ndim == 1 else array for array in arrays]
+        try:
+            columns[f"{kind}_attributes"] = np.concatenate(arrays, axis=1) if arrays else None
+        except ValueError as error:
+            raise GraphError(index, f"the attributes do not fit together: {error}") from None
     for kind, length in (("node", n_nodes), ("edge", len(arcs))):
         unread[kind] |= {key for key in _keys(graph) if key not in used and _has_length(getattr(graph, key), length)}
     return GraphParts(n_nodes, arcs, **columns, directed=_is_directed(arcs, columns, n_nodes))
@@ -158,9 +162,7 @@ def _keys(graph: Any) -> list[str]:
 
 
 def _has_length(values: Any, length: int) -> bool:
-    shape = getattr(values, "shape", None)
-    if shape is None:
-        return isinstance(values, (list, tuple)) and len(values) == length > 0
+    shape: Any = getattr(values, "shape", (len(values),) if isinstance(values, (list, tuple)) else ())
     return len(shape) > 0 and int(shape[0]) == length > 0
 
 
@@ -179,15 +181,6 @@ def _labels(graph: Any, names: Sequence[str], index: int) -> Any:
         values = _array_of(graph, name, index)
         columns.extend(values.T.tolist() if values.ndim == 2 else [values.tolist()])
     return join_labels(columns)
-
-
-def _vectors(arrays: list[Any], index: int) -> Any:
-    if not arrays:
-        return None
-    try:
-        return np.concatenate([array.reshape(-1, 1) if array.ndim == 1 else array for array in arrays], axis=1)
-    except ValueError as error:
-        raise GraphError(index, f"the attributes do not fit together: {error}") from None
 
 
 def as_array(values: Any) -> Any:

@@ -1,7 +1,7 @@
 """Adjacency matrices, graphs of GraKeL, and tuples: ``(n_nodes, edges, labels)`` and GraKeL's ``(edges, labels)``."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,10 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> GraphParts:
     """Read ``(n_nodes, edges[, labels[, edge labels]])`` or GraKeL's ``(edges[, labels[, edge labels]])``."""
     n_nodes, structure, node_labels, edge_labels = _split_members(members, index)
     if node_labels is not None and not isinstance(node_labels, Mapping):
-        node_labels = _sized(node_labels, index)
+        if isinstance(node_labels, (str, Set)) or not isinstance(node_labels, Iterable):
+            found = f"{type(node_labels).__name__} {node_labels!r}"
+            raise GraphError(index, f"labels must be a sequence or a dictionary, not {found}")
+        node_labels = node_labels if hasattr(node_labels, "__len__") else list(node_labels)
     n_labels = None if node_labels is None else len(node_labels)
     if n_nodes is None and _is_matrix(structure, n_labels, index):
         return matrix_parts(structure, node_labels, edge_labels, names, index)
@@ -85,10 +88,16 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> GraphParts:
     edges = listing.edges
     if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
         n_nodes = n_labels
-    if n_nodes is None:
-        numbers = _number_nodes(listing, node_labels, index)
+    if n_nodes is None:  # nodes have numbers in the order of their names
+        ends = (node for edge in edges for node in edge)
+        named = _names_of_nodes([*listing.nodes, *(node_labels or ()), *ends], index)
+        numbers = {node: number for number, node in enumerate(named)}
         n_nodes, edges = len(numbers), [(numbers[u], numbers[v]) for u, v in edges]
-        node_labels = _labels_of(numbers, node_labels, index, names.missing is not None)
+        if node_labels is not None:
+            bare = [node for node in named if node_labels.get(node) is None]
+            if bare and names.missing is None:
+                raise GraphError(index, f"node {bare[0]!r} has no label; label all nodes or none")
+            node_labels = [node_labels.get(node) for node in named]
     return GraphParts(n_nodes, edges, node_labels, edge_labels, edge_attributes=listing.weights, directed=directed)
 
 
@@ -105,13 +114,9 @@ def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, 
 def _without_loops(listing: _Listing) -> _Listing:
     """Drop edges from a node to itself, which need no label, and keep their nodes."""
     proper = [position for position, (source, target) in enumerate(listing.edges) if source != target]
-    return _Listing(
-        [listing.edges[position] for position in proper],
-        None if listing.weights is None else listing.weights[proper],
-        nodes=[*listing.nodes, *(source for source, _ in listing.edges)],
-        in_order=listing.in_order,
-        directed=listing.directed,
-    )
+    weights = None if listing.weights is None else listing.weights[proper]
+    nodes = [*listing.nodes, *(source for source, _ in listing.edges)]
+    return replace(listing, edges=[listing.edges[position] for position in proper], weights=weights, nodes=nodes)
 
 
 def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, Any, Any, Any]:
@@ -125,13 +130,6 @@ def _split_members(members: Sequence[Any], index: int) -> tuple[int | None, Any,
     labels = [None if isinstance(member, Mapping) and not member else member for member in members[1:]]
     structure, node_labels, edge_labels = [members[0], *labels, None, None][:3]
     return n_nodes, structure, node_labels, edge_labels
-
-
-def _sized(labels: Any, index: int) -> Any:
-    """Return labels as something with a length."""
-    if isinstance(labels, (str, Set)) or not isinstance(labels, Iterable):
-        raise GraphError(index, f"labels must be a sequence or a dictionary, not {type(labels).__name__} {labels!r}")
-    return labels if hasattr(labels, "__len__") else list(labels)
 
 
 def _is_matrix(structure: Any, n_labels: int | None, index: int) -> bool:
@@ -192,27 +190,11 @@ def _neighbor_listing(structure: Mapping[Any, Any], symmetrize: bool, index: int
     return _Listing(list(arcs), _weights(list(arcs.values()), index), nodes=structure, directed=directed)
 
 
-def _number_nodes(listing: _Listing, labels: Mapping[Any, Any] | None, index: int) -> dict[Any, int]:
-    """Give the nodes numbers in the order of their names."""
-    ends = (node for edge in listing.edges for node in edge)
-    named = _names_of_nodes([*listing.nodes, *(labels or ()), *ends], index)
-    return {node: number for number, node in enumerate(named)}
-
-
 def _names_of_nodes(nodes: Iterable[Any], index: int) -> tuple[Any, ...]:
     try:
         return sort_labels(nodes)
     except (TypeError, ValueError):
         raise GraphError(index, "nodes must be named by numbers, strings or tuples of these") from None
-
-
-def _labels_of(nodes: Iterable[Any], labels: Mapping[Any, Any] | None, index: int, partial: bool) -> list[Any] | None:
-    if labels is None:
-        return None
-    for node in nodes:
-        if labels.get(node) is None and not partial:
-            raise GraphError(index, f"node {node!r} has no label; label all nodes or none")
-    return [labels.get(node) for node in nodes]
 
 
 def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -> tuple[Any, bool | None]:
