@@ -140,6 +140,9 @@ def test_columns_are_checked_before_the_model_is_loaded(model, tmp_path, capsys,
     assert "new.csv has no column 'structure'; its columns are id, formula" in capsys.readouterr().err
     assert main(["neighbors", str(model), str(table), "--smiles", "text"]) == 2
     assert "has no column 'text'" in capsys.readouterr().err
+    monkeypatch.undo()
+    table.write_text('"name of\na molecule",smiles\na,CCO\n')
+    assert main(["predict", str(model), str(table), "-o", str(tmp_path / "out.csv"), "--quiet"]) == 0
 
 
 def test_stereochemistry_counts_when_asked_for(tmp_path, capsys):

@@ -13,7 +13,14 @@ from relaxwl._execution import cached_property
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.datasets.fetch import download_tu
-from relaxwl.datasets.molecules import MoleculeTable, read_columns, read_molecules, read_targets, smiles_column
+from relaxwl.datasets.molecules import (
+    MoleculeTable,
+    read_columns,
+    read_molecules,
+    read_targets,
+    smiles_column,
+    table_rows,
+)
 from relaxwl.datasets.smiles import MAX_ATOMS
 from relaxwl.datasets.synthetic import EGONET_MODELS
 from relaxwl.graphs import GraphCollection
@@ -182,11 +189,13 @@ def is_table(name: str) -> bool:
 
 
 def check_columns(name: str, arguments: Namespace, remembered: dict[str, Any] | None) -> None:
-    """Refuse a table that lacks the column of SMILES; its first line alone is read."""
+    """Refuse a table that lacks the column of SMILES; its header alone is read."""
     check_source(name)
-    if is_table(name) and Path(name).suffix.lower() in (".csv", ".tsv"):
+    ending = Path(name).suffix.lower()
+    if ending in (".csv", ".tsv"):
         with Path(name).open(encoding="utf-8-sig", newline="") as file:
-            _, columns = read_columns([file.readline()], name, Path(name).suffix.lower())
+            titles = next(table_rows(file, name, ending), (0, [""]))[1]
+        columns = {title.strip(): [""] for title in titles}
         smiles_column(columns, _wanted(reading_options(arguments, TABLE, name), remembered), name)
 
 

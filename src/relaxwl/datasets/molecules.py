@@ -306,7 +306,7 @@ def read_columns(
 
     ``ending`` tells the delimiter: tabs in ``.tsv``, spaces and no header in ``.smi``, commas in all else.
     """
-    rows = _rows(file, place, ending)
+    rows = table_rows(file, place, ending)
     header = ["smiles", "name"] if ending == ".smi" else next(rows, (0, []))[1]
     if not header:
         raise MoleculeTableError(f"{place} is empty: expected a header line that names the columns")
@@ -326,7 +326,7 @@ def read_columns(
     return lines, dict(zip(names, columns, strict=True))
 
 
-def _rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[int, list[str]]]:
+def table_rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record ends, and its fields; blank lines are no records."""
     line = 0
     try:
