@@ -28,7 +28,7 @@ def main() -> None:
     picture = Path(__file__).with_suffix(".png")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "explorer.html"
-        write_explorer(explanation, page, title="What the kernel sees in ego networks")
+        write_explorer(explanation, page, title="Clusters of neighborhoods in ego networks")
         picture.write_bytes(photograph(f"{page.as_uri()}#cluster=1"))
 
 

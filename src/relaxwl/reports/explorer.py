@@ -56,7 +56,7 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
 def render_explorer(
     explanation: Explanation,
     *,
-    title: str = "What the kernel sees",
+    title: str = "Clusters of neighborhoods",
     max_clusters: int = 1500,
     n_graphs: int = 24,
     n_nearest: int = 3,
