@@ -123,5 +123,5 @@ def test_joining_scales_blocks_and_norms():
 
 def test_paths_of_graphs_that_are_too_large_are_refused():
     graphs = GraphCollection.from_edges([(100_000, [(0, 1)])])
-    with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 nodes would need about 149"):
+    with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 nodes would need about 233"):
         ShortestPathCounter().fit(graphs, np.zeros(graphs.n_nodes, np.int32), 1)

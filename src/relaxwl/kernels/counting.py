@@ -8,6 +8,7 @@ they belong to the graph's own norm.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ class ShortestPathCounter(_KeyCounter):
         n_total = self._room(ids, MAX_PATH_LENGTH)
         largest = int(graphs.node_counts.max(initial=0))
         check_memory(
-            16.0 * largest**2,  # a number for each pair of nodes, and again while they are sorted
+            25.0 * largest**2,  # a number for each pair of nodes, again while they are sorted and joined, and a mark
             f"counting the shortest paths of a graph of {largest} nodes",
             "use another base than 'shortest-path', or smaller graphs",
         )
@@ -210,23 +211,16 @@ class ShortestPathCounter(_KeyCounter):
 def _path_runs(
     graphs: GraphCollection, ids: Int32, n_known: int, n_total: int, span: tuple[int, int]
 ) -> tuple[Int64, Int64, Int32]:
-    """Count the path keys of a span of graphs, one graph at a time."""
-    runs = [(np.empty(0, np.int64), np.empty(0, np.int32))]  # so that there is something to join without graphs
-    for graph in range(*span):
-        start, stop = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
-        keys = _compiled.shortest_path_keys(
-            start, stop, graphs.indptr, graphs.indices, ids, n_known, n_total, MAX_PATH_LENGTH
-        )
-        runs.append(_runs(keys))
-    indptr = prefix_sums(np.array([len(keys) for keys, _ in runs[1:]], np.int64))
-    return indptr, np.concatenate([keys for keys, _ in runs]), np.concatenate([counts for _, counts in runs])
-
-
-def _runs(keys: Int64) -> tuple[Int64, Int32]:
-    """Return the distinct keys in ascending order and how often each occurs."""
-    keys = np.sort(keys)
-    firsts = np.flatnonzero(first_of_runs(keys))
-    return keys[firsts], np.diff(firsts, append=len(keys)).astype(np.int32)
+    """Count the path keys of a span of graphs: sorted one graph at a time, then counted at once."""
+    bounds = graphs.offsets[span[0] : span[1] + 1].tolist()
+    arguments = graphs.indptr, graphs.indices, ids, n_known, n_total, MAX_PATH_LENGTH
+    parts = [np.sort(_compiled.shortest_path_keys(*nodes, *arguments)) for nodes in pairwise(bounds)]
+    starts = prefix_sums(np.array([len(keys) for keys in parts], np.int64))
+    keys = np.concatenate([np.empty(0, np.int64), *parts])
+    is_first = first_of_runs(keys)
+    is_first[starts[:-1][starts[:-1] < len(keys)]] = True
+    firsts = np.flatnonzero(is_first)
+    return np.searchsorted(firsts, starts), keys[firsts], np.diff(firsts, append=len(keys)).astype(np.int32)
 
 
 def _runs_by_graph(graph_of_key: Int64, keys: Int64, n_graphs: int) -> tuple[Int64, Int64, Int32]:
