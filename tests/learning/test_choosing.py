@@ -116,8 +116,8 @@ def test_few_examples_are_scored_without_compiling_a_path(monkeypatch, n_example
     gram, folds = points @ points.T, inner_folds(y, 0)
     expected = score_kernel("either", gram, y, folds, ACCURACY)
     called = []
-    path = _compiled.decision_path
-    monkeypatch.setattr(_compiled, "decision_path", lambda *args: called.append(1) or path(*args))
+    path = _compiled.solution_path
+    monkeypatch.setattr(_compiled, "solution_path", lambda *args: called.append(1) or path(*args))
     assert score_kernel("either", gram, y, folds, ACCURACY) == expected
     assert bool(called) == compiled
     monkeypatch.setattr("relaxwl.learning.choosing.FEW_EXAMPLES", 0 if not compiled else 10**6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from learning.grams import gram_and_classes
-from relaxwl.learning._compiled import decision_path, polish, solve
+from relaxwl.learning._compiled import polish, solution_path, solve
 from relaxwl.learning.svm import training_scale
 
 
@@ -16,9 +16,9 @@ def test_solutions_are_those_of_libsvm():
     gram, y = gram_and_classes(n_features=20)
     signs = np.where(y[:60] == 1, 1.0, -1.0)
     penalties = np.array([2.0**-5, 0.5, 8.0])
-    decisions, n_fits, n_unconverged = decision_path(
-        gram, np.arange(60), signs, np.arange(60, 90), 0.05, penalties, 1e-6, 10**6
-    )
+    training = (gram[:60, :60] * 0.05).astype(np.float32)
+    path, biases, n_fits, n_unconverged = solution_path(training, signs, penalties, 1e-6, 10**6)
+    decisions = path @ gram[:60, 60:] * 0.05 + biases[:, None]
     assert (n_fits, n_unconverged) == (3, 0)
     for C, values in zip(penalties, decisions, strict=True):
         machine = SVC(kernel="precomputed", C=C, tol=1e-6).fit(gram[:60, :60] * 0.05, y[:60])
@@ -123,9 +123,7 @@ def test_a_kernel_that_tells_nothing_apart_puts_all_at_the_bound(gram):
 def test_two_graphs_have_the_solution_of_the_textbook():
     """α = 2 / ‖x - y‖², cut at C; the decision is the signed distance from the middle, in units of half the gap."""
     points = np.array([0.0, 4.0, 1.0, 3.0])
-    fit, held_out = np.arange(2), np.arange(2, 4)
-    decisions, n_fits, n_unconverged = decision_path(
-        np.outer(points, points), fit, np.array([-1.0, 1.0]), held_out, 1.0, np.array([0.25, 8.0]), 1e-3, 1000
-    )
+    gram, signs, penalties = np.outer(points, points), np.array([-1.0, 1.0]), np.array([0.25, 8.0])
+    path, biases, n_fits, n_unconverged = solution_path(gram[:2, :2].astype(np.float32), signs, penalties, 1e-3, 1000)
     assert (n_fits, n_unconverged) == (1, 0)
-    assert decisions == pytest.approx(np.array([[-0.5, 0.5]] * 2))
+    assert path @ gram[:2, 2:] + biases[:, None] == pytest.approx(np.array([[-0.5, 0.5]] * 2))

@@ -25,19 +25,14 @@ RIDGE = 1e-6
 
 
 @njit(nogil=True, cache=True)
-def gather(gram, rows, columns, scale, out):
-    """Write ``scale * gram[rows][:, columns]`` into ``out`` (n, m) and return it; two int64 arrays, any float types."""
-    for i in range(len(rows)):
-        row, target = gram[rows[i]], out[i]
-        for j in range(len(columns)):
-            target[j] = row[columns[j]] * scale
-    return out
-
-
-@njit(nogil=True, cache=True)
 def block(gram, chosen):
     """Return a copy of the rows and columns ``chosen``, of the same type."""
-    return gather(gram, chosen, chosen, 1.0, np.empty((len(chosen), len(chosen)), gram.dtype))
+    out = np.empty((len(chosen), len(chosen)), gram.dtype)
+    for i in range(len(chosen)):
+        row, target = gram[chosen[i]], out[i]
+        for j in range(len(chosen)):
+            target[j] = row[chosen[j]]
+    return out
 
 
 @njit(nogil=True, cache=True)
@@ -416,17 +411,14 @@ def stretch(coefficients, residuals, signs, ratio):
 
 
 @njit(nogil=True, cache=True)
-def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
-    """Fit on the graphs ``fit`` with each C (ascending) and return the decision values of ``held_out``.
+def solution_path(gram, signs, C, tolerance, max_iter):
+    """Solve for each C (ascending); return coefficients (c, n), biases (c,), numbers of fits and of unconverged ones.
 
-    ``gram`` (N, N) float64, ``fit`` (n,) and ``held_out`` (m,) int64 positions in it, ``signs`` (n,) ±1.0, ``C`` (c,)
-    float64. Returns decisions (c, m) float64, the number of fits and the number of those that reached ``max_iter``.
-    Nothing is written. Each fit starts from the one before. If no coefficient has reached C, the solution is optimal
-    for every larger C, and the path ends. Like LIBSVM's, the training matrix is of single precision: solving is bound
-    by memory; all sums are of double precision.
+    ``gram`` (n, n) float32: like LIBSVM's, the training matrix is of single precision, as solving is bound by memory;
+    all sums are of double precision. ``signs`` (n,) ±1.0, ``C`` (c,) float64. Nothing is written. Each fit starts from
+    the one before. If no coefficient has reached C, the solution is optimal for every larger C, and the path ends.
     """
-    n = len(fit)
-    training = gather(gram, fit, fit, scale, np.empty((n, n), np.float32))
+    n = len(signs)
     path, biases = np.empty((len(C), n)), np.empty(len(C))
     coefficients, residuals = np.zeros(n), signs.copy()
     n_fits, n_unconverged = 0, 0
@@ -435,7 +427,7 @@ def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
             stretch(coefficients, residuals, signs, C[position] / C[position - 1])
             for t in range(n):
                 coefficients[t] = min(max(coefficients[t], -C[position]), C[position])
-        bias, converged = solve(training, signs, C[position], tolerance, max_iter, coefficients, residuals)
+        bias, converged = solve(gram, signs, C[position], tolerance, max_iter, coefficients, residuals)
         n_fits += 1
         n_unconverged += not converged
         biases[position:] = bias
@@ -443,21 +435,4 @@ def decision_path(gram, fit, signs, held_out, scale, C, tolerance, max_iter):
             copy(coefficients, path[later])
         if converged and np.abs(coefficients).max() < C[position]:
             break
-    return decide(gram, fit, held_out, scale, path, biases), n_fits, n_unconverged
-
-
-@njit(nogil=True, cache=True)
-def decide(gram, fit, held_out, scale, path, biases):
-    """Return the decision values (c, m) of ``held_out`` for c solutions: ``path`` (c, n) and ``biases`` (c,)."""
-    decisions = np.empty((len(biases), len(held_out)))
-    for c in range(len(biases)):
-        decisions[c, :] = biases[c]
-    unseen = np.empty((1, len(held_out)))
-    for t in range(len(fit)):
-        row = gather(gram, fit[t : t + 1], held_out, scale, unseen)[0]
-        for c in range(len(biases)):
-            coefficient, values = path[c, t], decisions[c]
-            if coefficient != 0:
-                for h in range(len(held_out)):
-                    values[h] += coefficient * row[h]
-    return decisions
+    return path, biases, n_fits, n_unconverged

@@ -118,9 +118,11 @@ def _path_predictions(
     for a, b in itertools.combinations(range(len(classes)), 2):
         pair = fit[(y[fit] == classes[a]) | (y[fit] == classes[b])]
         signs = np.where(y[pair] == classes[a], 1.0, -1.0)
-        decisions, fitted, unconverged = _compiled.decision_path(
-            gram, pair, signs, held_out, scale, penalties, TOLERANCE, MAX_ITERATIONS
+        training = submatrix(gram, pair, pair, scale).astype(np.float32)
+        path, biases, fitted, unconverged = _compiled.solution_path(
+            training, signs, penalties, TOLERANCE, MAX_ITERATIONS
         )
+        decisions = path @ submatrix(gram, pair, held_out, scale) + biases[:, None]
         votes[a] += decisions > 0
         votes[b] += decisions <= 0
         n_fits += fitted

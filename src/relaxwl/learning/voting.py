@@ -53,29 +53,27 @@ class OneVsOneSVM:
         """Return the decisions (m, n_pairs), given kernel values (m, s) with the support."""
         return np.asarray(values @ self.coefficients.T + self.intercepts)
 
+    @property
+    def _sides(self) -> Float64:
+        """1 for the first class of each pair, -1 for the second: (n_pairs, n_classes)."""
+        sides = np.zeros((len(self.intercepts), self.n_classes))
+        for row, (a, b) in zip(sides, itertools.combinations(range(self.n_classes), 2), strict=True):
+            row[a], row[b] = 1.0, -1.0
+        return sides
+
     def margins(self, values: Float64) -> Float64:
         """Return how clearly each class wins against the others: the mean decision of its pairs, (m, n_classes)."""
-        pairs = self.pair_decisions(values)
-        sums = np.zeros((len(values), self.n_classes))
-        for place, (a, b) in enumerate(itertools.combinations(range(self.n_classes), 2)):
-            sums[:, a] += pairs[:, place]
-            sums[:, b] -= pairs[:, place]
-        return sums / (self.n_classes - 1)
+        return np.asarray(self.pair_decisions(values) @ self._sides / (self.n_classes - 1))
 
     def decisions(self, values: Float64) -> Float64:
         """Return one column for each class: its votes, and what the decisions add where votes are equal.
 
         With two classes the columns are half the decision, for and against.
         """
-        pairs = self.pair_decisions(values)
+        pairs, sides = self.pair_decisions(values), self._sides
+        sums = pairs @ sides
         if self.n_classes == 2:
-            return np.column_stack([pairs[:, 0], -pairs[:, 0]]) / 2
-        votes, sums = np.zeros((2, len(values), self.n_classes))
-        for place, (a, b) in enumerate(itertools.combinations(range(self.n_classes), 2)):
-            decision = pairs[:, place]
-            votes[:, a] += decision > 0
-            votes[:, b] += decision <= 0
-            sums[:, a] += decision
-            sums[:, b] -= decision
+            return np.asarray(sums / 2)
+        votes = (pairs > 0) @ np.maximum(sides, 0) + (pairs <= 0) @ np.maximum(-sides, 0)
         # Sums are squeezed into a third, so that they never outweigh a vote.
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)), np.float64)
