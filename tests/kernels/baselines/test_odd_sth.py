@@ -1,4 +1,4 @@
-"""ODD-STh: the definition, GraKeL's numbers, and trees that compiled code may see."""
+"""ODD-STh: the definition, GraKeL's numbers, and trees in files."""
 
 import time
 
@@ -46,16 +46,6 @@ def test_unseen_graphs_equal_grakel():
     assert np.allclose(ours, reference.transform(grakel_graphs(unseen)), rtol=1e-12)
 
 
-def test_chunks_and_threads_change_nothing(monkeypatch):
-    graphs = random_graphs(3, n_labels=2)
-    whole = OddSth().fit(graphs)
-    monkeypatch.setattr("relaxwl.kernels.baselines.odd_sth.CHUNK_NODES", 10)
-    parts = OddSth(n_jobs=3).fit(graphs)
-    np.testing.assert_array_equal(parts.weights_, whole.weights_)
-    np.testing.assert_array_equal(parts.tree_children_, whole.tree_children_)
-    assert (parts.transform(graphs) != whole.transform(graphs)).nnz == 0
-
-
 def test_graphs_without_nodes():
     graphs = GraphCollection.from_edges([(0, []), (2, [(0, 1)])])
     assert OddSth(height=1).fit_transform(graphs).toarray()[0].sum() == 0
@@ -91,21 +81,20 @@ def test_saved_and_loaded(tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda kernel: kernel.tree_children_.__setitem__((-1, 0), 10**6),
-        lambda kernel: kernel.tree_children_.__setitem__((0, 0), -1),
-        lambda kernel: kernel.tree_children_.__setitem__((0, 1), 0),
-        lambda kernel: kernel.tree_labels_.__setitem__(0, -1),
-        lambda kernel: kernel.tree_starts_.__setitem__(1, 5),
+        lambda kernel: kernel.lists_.__setitem__(-1, 10**6),
+        lambda kernel: kernel.lists_.__setitem__(0, (1 << 32) + 1),
+        lambda kernel: kernel.lists_.__setitem__(0, len(kernel.trees_)),
+        lambda kernel: kernel.trees_.__setitem__(0, 10**6),
         lambda kernel: setattr(kernel, "weights_", kernel.weights_[1:]),
-        lambda kernel: setattr(kernel, "tree_starts_", kernel.tree_starts_[1:]),
-        lambda kernel: setattr(kernel, "tree_children_", kernel.tree_children_[1:]),
+        lambda kernel: setattr(kernel, "lists_", kernel.lists_[:1]),
     ],
 )
-def test_damaged_trees_do_not_reach_compiled_code(damage):
+def test_damaged_trees_are_refused_in_files(tmp_path, damage):
     kernel = OddSth(height=2).fit(random_graphs(1))
     damage(kernel)
+    kernel.save(tmp_path / "model.rwl")
     with pytest.raises(ValueError, match="damaged"):
-        kernel.transform(random_graphs(1))
+        load_kernel(tmp_path / "model.rwl")
 
 
 def test_bad_height_is_named():

@@ -1,9 +1,10 @@
 """Compiled loops of the baselines: persistence, graphlet samples, trees of visits."""
 
 import heapq
-from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.typed import Dict
 
 from relaxwl._compiling import njit
 from relaxwl.unfolding._compiled import mixed
@@ -173,174 +174,58 @@ def _adjacent(node, other, indptr, indices):
 # ------------------------------------------------------------------------------------- ordered trees of visits
 
 
-class VisitTrees(NamedTuple):
-    """Distinct ordered trees, each with its children before it; arrays have room to spare.
+@njit(nogil=True, cache=True)
+def table_of(keys):
+    """Return a table of pairs, given as `_number` packs them: each has its place, counted from 1."""
+    table = Dict.empty(types.int64, types.int64)
+    for place in range(len(keys)):
+        table[keys[place]] = place + 1
+    return table
 
-    ``labels`` int32: the label of each tree's root. ``runs`` int32: the children of all trees as pairs (tree, how often
-    in a row), of which tree t has those from ``starts[t]`` to ``starts[t + 1]``. ``slots`` int64: a hash table with
-    open addressing, -1 where empty, its length a power of two. ``n_trees`` int64 (1,): how many there are.
+
+@njit(nogil=True, cache=True)
+def keys_of(table):
+    """Return int64 (n,): the pairs of a table in the order of their numbers; and int64 (n,): these numbers."""
+    keys, numbers = np.empty(len(table), np.int64), np.empty(len(table), np.int64)
+    for place, (key, number) in enumerate(table.items()):
+        keys[place], numbers[place] = key, number
+    return keys, numbers
+
+
+@njit(nogil=True, cache=True)
+def _number(table, one, other):
+    """Return the number of a pair of numbers below 2**31, counted from 1; a new pair gets the next one."""
+    key = (np.int64(one) << 32) + other
+    if key not in table:
+        table[key] = len(table) + 1
+    return table[key]
+
+
+@njit(nogil=True, cache=True)
+def visit_trees(first, last, indptr, indices, labels, height, lists, trees):
+    """Return a table of the ordered trees of visits of the graph on ``first`` to ``last - 1``: how often each occurs.
+
+    ``indptr`` and ``indices`` are a collection's, ``labels`` int32 (n_nodes,). From each node a search of at most
+    ``height`` steps makes a directed acyclic graph; each of its nodes is the root of a tree, whose children come in the
+    order of the search graph. ``trees`` numbers pairs (label, list of children), ``lists`` numbers pairs (list, tree
+    behind it), 0 being the empty list; both are written.
     """
-
-    labels: Any
-    starts: Any
-    runs: Any
-    slots: Any
-    n_trees: Any
-
-
-@njit(nogil=True, cache=True)
-def no_trees():
-    """Return an empty table."""
-    labels, starts, runs = np.empty(32, np.int32), np.zeros(33, np.int64), np.empty((64, 2), np.int32)
-    return VisitTrees(labels, starts, runs, np.full(64, -1, np.int64), np.zeros(1, np.int64))
-
-
-@njit(nogil=True, cache=True)
-def _hash(label, runs, first, last):
-    """Return a hash of a tree: of its root's label and its runs of children."""
-    value = np.uint64(label) + np.uint64(0x9E3779B97F4A7C15)
-    for run in range(first, last):
-        for part in range(2):
-            value = (value ^ np.uint64(runs[run, part])) * np.uint64(0xFF51AFD7ED558CCD)
-            value ^= value >> np.uint64(32)
-    return value
-
-
-@njit(nogil=True, cache=True)
-def _slot(trees, label, runs, first, last):
-    """Return the slot of the hash table where a tree is, or would be; content decides, not the hash alone."""
-    mask = np.uint64(len(trees.slots) - 1)
-    place = _hash(label, runs, first, last) & mask
-    while trees.slots[place] >= 0:
-        tree = trees.slots[place]
-        begin, length = trees.starts[tree], trees.starts[tree + 1] - trees.starts[tree]
-        same = trees.labels[tree] == label and length == last - first
-        for offset in range(length if same else 0):
-            if trees.runs[begin + offset, 0] != runs[first + offset, 0]:
-                same = False
-            if trees.runs[begin + offset, 1] != runs[first + offset, 1]:
-                same = False
-        if same:
-            return place
-        place = (place + np.uint64(1)) & mask
-    return place
-
-
-@njit(nogil=True, cache=True)
-def _with_room(trees, n_runs):
-    """Return the table with room for one tree more, of ``n_runs`` runs of children; what is there is kept."""
-    n_trees = trees.n_trees[0]
-    labels, starts, runs, slots = trees.labels, trees.starts, trees.runs, trees.slots
-    if n_trees == len(labels):
-        labels, starts = np.empty(2 * n_trees, np.int32), np.zeros(2 * n_trees + 1, np.int64)
-        labels[:n_trees], starts[: n_trees + 1] = trees.labels[:n_trees], trees.starts[: n_trees + 1]
-    used = starts[n_trees]
-    if used + n_runs > len(runs):
-        runs = np.empty((2 * (used + n_runs), 2), np.int32)
-        runs[:used] = trees.runs[:used]
-    grown = VisitTrees(labels, starts, runs, slots, trees.n_trees)
-    if 2 * n_trees >= len(slots):
-        grown = VisitTrees(labels, starts, runs, np.full(4 * len(slots), -1, np.int64), trees.n_trees)
-        for tree in range(n_trees):
-            grown.slots[_slot(grown, labels[tree], runs, starts[tree], starts[tree + 1])] = tree
-    return grown
-
-
-@njit(nogil=True, cache=True)
-def _added(trees, label, runs, first, last):
-    """Return the table with a tree that it may know already, and the number of that tree; the table is written."""
-    place = _slot(trees, label, runs, first, last)
-    if trees.slots[place] >= 0:
-        return trees, trees.slots[place]
-    trees = _with_room(trees, last - first)
-    place = _slot(trees, label, runs, first, last)  # the table may have grown
-    tree = trees.n_trees[0]
-    begin = trees.starts[tree]
-    trees.labels[tree] = label
-    for offset in range(last - first):
-        trees.runs[begin + offset, 0] = runs[first + offset, 0]
-        trees.runs[begin + offset, 1] = runs[first + offset, 1]
-    trees.starts[tree + 1] = begin + last - first
-    trees.slots[place] = tree
-    trees.n_trees[0] = tree + 1
-    return trees, tree
-
-
-@njit(nogil=True, cache=True)
-def merge_trees(known, labels, starts, runs, adding):
-    """Return a table and, for each tree of another one, its number in the table: (table, int64 (n,)).
-
-    The other one is given by ``labels`` (n,), ``starts`` (n + 1,) and ``runs``, children first. With ``adding``, trees
-    that the table does not know are added (it is written); without, they and all trees with them inside get -1.
-    """
-    numbers = np.full(len(labels), -1, np.int64)
-    for tree in range(len(labels)):
-        renamed = runs[starts[tree] : starts[tree + 1]].copy()
-        is_known = True
-        for run in range(len(renamed)):
-            number = numbers[renamed[run, 0]]
-            is_known = is_known and number >= 0
-            renamed[run, 0] = number
-        if not is_known:
-            continue
-        if adding:
-            known, numbers[tree] = _added(known, labels[tree], renamed, 0, len(renamed))
-        else:
-            numbers[tree] = known.slots[_slot(known, labels[tree], renamed, 0, len(renamed))]
-    return known, numbers
-
-
-@njit(nogil=True, cache=True)
-def visit_trees(start, stop, offsets, indptr, indices, labels, height):
-    """Count the ordered trees of visits of the graphs ``start`` to ``stop - 1``.
-
-    ``offsets`` (n_graphs + 1,), ``indptr`` and ``indices`` are a collection's, ``labels`` int32 (n_nodes,). From each
-    node a search of at most ``height`` steps makes a directed acyclic graph; each of its nodes is the root of a
-    tree, whose children come in the order of the search graph. Returns the distinct trees, and how often each graph has
-    them: ``bounds`` (graphs + 1,), ``found`` and ``times``, both int64.
-    """
-    trees = no_trees()
-    bounds, n_found = np.zeros(stop - start + 1, np.int64), 0
-    found, times = np.empty(64, np.int64), np.empty(64, np.int64)
-    counts, largest = np.zeros(64, np.int64), 0
-    for graph in range(start, stop):
-        largest = max(largest, offsets[graph + 1] - offsets[graph])
-    search = np.empty((5, largest + 1), np.int64)
-    for graph in range(start, stop):
-        first, last = offsets[graph], offsets[graph + 1]
-        children = np.empty((max(indptr[last] - indptr[first], 1), 2), np.int32)
-        search[0] = -1
-        before = n_found
-        for root in range(first, last):
-            n_visited = _search(root, first, indptr, indices, labels, height, search)
-            for position in range(n_visited - 1, -1, -1):
-                node = search[2, position]
-                begin = indptr[first + node] - indptr[first]
-                trees, tree = _added(trees, labels[first + node], children, begin, begin + search[4, node])
-                _append_to_parents(node, first, indptr, indices, search, children, tree)
-                if tree >= len(counts):
-                    counts = _longer(counts, tree + 1)
-                if counts[tree] == 0:
-                    if n_found == len(found):
-                        found, times = _longer(found, n_found + 1), _longer(times, n_found + 1)
-                    found[n_found] = tree
-                    n_found += 1
-                counts[tree] += 1
-            for position in range(n_visited):
-                search[0, search[2, position]] = -1
-        for place in range(before, n_found):
-            times[place] = counts[found[place]]
-            counts[found[place]] = 0
-        bounds[graph - start + 1] = n_found
-    return trees, bounds, found[:n_found], times[:n_found]
-
-
-@njit(nogil=True, cache=True)
-def _longer(values, least):
-    """Return a copy with room for ``least`` entries and as many again, zeros behind."""
-    grown = np.zeros(2 * least, values.dtype)
-    grown[: len(values)] = values
-    return grown
+    times = Dict.empty(types.int64, types.int64)
+    search = np.empty((5, last - first + 1), np.int64)
+    search[0] = -1
+    for root in range(first, last):
+        n_visited = _search(root, first, indptr, indices, labels, height, search)
+        for position in range(n_visited - 1, -1, -1):
+            node = search[2, position]
+            tree = _number(trees, labels[first + node], search[4, node])
+            times[tree] = times.get(tree, 0) + 1
+            for entry in range(indptr[first + node], indptr[first + node + 1] if position > 0 else 0):
+                parent = indices[entry] - first
+                if search[0, parent] == search[0, node] - 1:
+                    search[4, parent] = _number(lists, search[4, parent], tree)
+        for position in range(n_visited):
+            search[0, search[2, position]] = -1
+    return times
 
 
 @njit(nogil=True, cache=True)
@@ -348,8 +233,8 @@ def _search(root, first, indptr, indices, labels, height, search):
     """Write the search graph of a node and return the number of its nodes, numbered within their graph.
 
     Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
-    the search, 2 the order in which nodes are taken up, 3 how many ways into each are open, 4 the number of runs of
-    children (0). Edges lead from each level to the next. A node is taken up when all ways into it are
+    the search, 2 the order in which nodes are taken up, 3 how many ways into each are open, 4 the list of children
+    (0, the empty one). Edges lead from each level to the next. A node is taken up when all ways into it are
     closed: of those that wait the one of the lowest label, and of these the one that waits longest.
     """
     search[0, root - first], search[1, 0], search[3, root - first], n_queued = 0, root - first, 0, 1
@@ -380,21 +265,3 @@ def _search(root, first, indptr, indices, labels, height, search):
                     heapq.heappush(waiting, ((np.int64(labels[first + other]) << 32) + n_waited, other))
                     n_waited += 1
     return n_queued
-
-
-@njit(nogil=True, cache=True)
-def _append_to_parents(node, first, indptr, indices, search, children, tree):
-    """Make a tree the next child of all nodes above its root; equal ones in a row become one run.
-
-    The children of a node stand in ``children`` from where its neighbors stand in ``indices``, so there is room.
-    """
-    for entry in range(indptr[first + node], indptr[first + node + 1]):
-        parent = indices[entry] - first
-        if search[0, parent] < 0 or search[0, parent] != search[0, node] - 1:
-            continue
-        last = indptr[first + parent] - indptr[first] + search[4, parent]
-        if search[4, parent] > 0 and children[last - 1, 0] == tree:
-            children[last - 1, 1] += 1
-        else:
-            children[last, 0], children[last, 1] = tree, 1
-            search[4, parent] += 1

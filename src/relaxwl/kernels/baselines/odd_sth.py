@@ -1,13 +1,11 @@
 """ODD-STh: graphs decomposed into ordered directed acyclic graphs and these into trees."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from relaxwl._execution import map_chunks
 from relaxwl._validation import check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64
@@ -16,30 +14,19 @@ from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines.histograms import FlatFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.model_schema import fitted, labels, vector
-from relaxwl.unfolding.rows import graph_spans
 
-# Nodes of one task, and tasks between two lines of progress.
-CHUNK_NODES = 1 << 11
-CHUNKS_PER_LOOK = 16
 # Trees with more nodes are named by their number.
 NAMED_SIZE = 24
 
 
+# Pairs of numbers are packed into one, the second in so many bits.
+BITS = 32
+Found = list[tuple[Int64, Int64]]
+
 fitted(
-    "OddSth", node_vocabulary_=labels, tree_labels_=vector(np.int32), tree_starts_=vector(np.int64),
-    tree_children_=vector(np.int32, 2), weights_=vector(np.float64),
+    "OddSth", node_vocabulary_=labels, lists_=vector(np.int64, least=0), trees_=vector(np.int64, least=0),
+    weights_=vector(np.float64),
 )  # fmt: skip
-
-
-class _Found(NamedTuple):
-    """The distinct trees of some graphs (children first), and how often each graph has them."""
-
-    labels: Int32
-    starts: Int64
-    runs: Int32
-    bounds: Int64
-    found: Int64
-    times: Int64
 
 
 @dataclass(repr=False, eq=False)
@@ -62,7 +49,7 @@ class OddSth(FlatFeatures):
     normalize : bool
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads for the Gram matrix; the result does not depend on it.
     verbose : int
         1 logs progress every few seconds.
 
@@ -96,86 +83,66 @@ class OddSth(FlatFeatures):
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary
-        trees, parts = _compiled.no_trees(), []
-        for found in self._found(graphs, graphs.node_codes):
-            trees, numbers = _compiled.merge_trees(trees, found.labels, found.starts, found.runs, True)
-            parts.append((found.bounds, numbers[found.found], found.times))
-        n_trees = int(trees.n_trees[0])
-        self.tree_labels_ = trees.labels[:n_trees].copy()
-        self.tree_starts_ = trees.starts[: n_trees + 1].copy()
-        self.tree_children_ = trees.runs[: self.tree_starts_[-1]].copy()
-        self.weights_ = np.zeros(n_trees)
-        for _, numbers, times in reversed(parts):
-            self.weights_[numbers[::-1]] = times[::-1]  # of several graphs with a tree the first has the last word
-        return [self._in_columns(parts)]
+        tables = [_compiled.table_of(np.empty(0, np.int64)) for _ in range(2)]
+        found = self._found(graphs, graphs.node_codes, *tables)
+        self.lists_, self.trees_ = (_compiled.keys_of(table)[0] for table in tables)
+        self.weights_ = np.zeros(len(self.trees_))
+        for numbers, times in reversed(found):  # of several graphs with a tree the first has the last word
+            self.weights_[numbers] = times
+        return [self._in_columns(found)]
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        self._check_loaded()
-        trees = _compiled.merge_trees(
-            _compiled.no_trees(), self.tree_labels_, self.tree_starts_, self.tree_children_, True
-        )[0]
-        parts = []
-        for found in self._found(graphs, node_codes_in(graphs, self.node_vocabulary_)):
-            _, numbers = _compiled.merge_trees(trees, found.labels, found.starts, found.runs, False)
-            parts.append((found.bounds, numbers[found.found], found.times))
-        return [self._in_columns(parts)]
+        tables = [_compiled.table_of(keys) for keys in (self.lists_, self.trees_)]
+        return [self._in_columns(self._found(graphs, node_codes_in(graphs, self.node_vocabulary_), *tables))]
 
-    def _found(self, graphs: GraphCollection, codes: Int32) -> list[_Found]:
-        """Return the trees of some graphs after the other; chunks do not depend on the number of threads."""
-        spans = graph_spans(graphs, CHUNK_NODES) or [(0, 0)]
-        looks = [spans[first : first + CHUNKS_PER_LOOK] for first in range(0, len(spans), CHUNKS_PER_LOOK)]
-        task = partial(_trees_of_span, graphs, np.ascontiguousarray(codes, np.int32), int(self.height))
-        return [
-            found for look in watched(looks, "trees", self.verbose) for found in map_chunks(task, look, self.n_jobs)
-        ]
+    def _found(self, graphs: GraphCollection, codes: Int32, lists: Any, trees: Any) -> Found:
+        """Return the trees of each graph and how often it has them; trees that the tables lack are added."""
+        found, height = [], int(self.height)
+        for graph in watched(range(len(graphs)), "trees", self.verbose):
+            span = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
+            times = _compiled.visit_trees(*span, graphs.indptr, graphs.indices, codes, height, lists, trees)
+            numbers, counts = _compiled.keys_of(times)
+            found.append((numbers - 1, counts))
+        return found
 
-    def _in_columns(self, parts: list[tuple[Int64, Int64, Int64]]) -> Counts:
+    def _in_columns(self, found: Found) -> Counts:
         """Make the counts features, scaled by √C; unknown trees have weight 1 and count in the graph's own norm."""
-        sizes = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])
-        columns = np.concatenate([numbers for _, numbers, _ in parts])
-        times = np.concatenate([counts for _, _, counts in parts]).astype(np.float64)
-        of_graph = np.repeat(np.arange(len(sizes)), sizes)
-        known = columns >= 0
+        nothing = np.empty(0, np.int64)
+        sizes = np.array([len(numbers) for numbers, _ in found], np.int64)
+        columns, times = (np.concatenate([nothing, *parts]) for parts in (list(zip(*found, strict=True)) or ((), ())))
+        of_graph, known = np.repeat(np.arange(len(sizes)), sizes), columns < len(self.weights_)
         values = times[known] * np.sqrt(self.weights_[columns[known]])
         matrix = csr_array((values, (of_graph[known], columns[known])), (len(sizes), len(self.weights_)))
-        unknown, owners = times[~known], of_graph[~known]
+        unknown, owners = times[~known].astype(np.float64), of_graph[~known]
         squares, sums = (np.bincount(owners, part, len(sizes)).astype(np.float64) for part in (unknown**2, unknown))
         return Counts(matrix, squares, sums)
 
+    def _children(self, tree: int) -> list[int]:
+        children, number = [], int(self.trees_[tree]) & ((1 << BITS) - 1)
+        while number:
+            number, child = divmod(int(self.lists_[number - 1]), 1 << BITS)
+            children.append(child - 1)
+        return children[::-1]
+
     def _check_loaded(self) -> None:
-        """Refuse trees that compiled code must not see, as in a damaged model file."""
-        labels, starts, children = self.tree_labels_, self.tree_starts_, self.tree_children_
-        fine = (
-            len(starts) == len(labels) + 1 == len(self.weights_) + 1
-            and starts[0] == 0
-            and (np.diff(starts) >= 0).all()
-            and (children.shape, children.dtype) == ((starts[-1], 2), np.int32)
-            and (labels >= 0).all()
-            and (children >= [0, 1]).all()
-            and (children[:, 0] < np.repeat(np.arange(len(labels)), np.diff(starts))).all()
-        )
-        if not fine:
+        """Refuse trees that cannot have been found, as in a damaged model file: children come before parents."""
+        before, trees = np.divmod(self.lists_, 1 << BITS)
+        fine = len(self.weights_) == len(self.trees_) and (before <= np.arange(len(before))).all()
+        fine = fine and ((trees >= 1) & (trees <= len(self.trees_))).all()
+        last = [0]
+        for one, tree in zip(before.tolist() if fine else [], trees.tolist(), strict=False):
+            last.append(max(last[one], tree))
+        own = self.trees_ & ((1 << BITS) - 1)
+        if not fine or not (own < len(last)).all() or (np.array(last)[own] > np.arange(len(own))).any():
             raise ValueError("the trees of the kernel are damaged; fit it again")
 
     def _column_names(self) -> list[str]:
-        labels = label_names(self.node_vocabulary_)
-        names: list[str] = []
-        sizes = np.ones(len(self.tree_labels_))
-        for tree, label in enumerate(self.tree_labels_):
-            runs = self.tree_children_[self.tree_starts_[tree] : self.tree_starts_[tree + 1]]
-            sizes[tree] += sum(sizes[child] * times for child, times in runs)
-            if sizes[tree] > NAMED_SIZE:
-                names.append(f"#{tree} {labels[label]}(… {sizes[tree]:.6g} nodes)")
+        words, names, sizes = label_names(self.node_vocabulary_), list[str](), list[int]()
+        for tree, key in enumerate(self.trees_.tolist()):
+            label, children = words[key >> BITS], self._children(tree)
+            sizes.append(1 + sum(sizes[child] for child in children))
+            if sizes[-1] > NAMED_SIZE:
+                names.append(f"#{tree} {label}(… {sizes[-1]:.6g} nodes)")
             else:
-                inside = ",".join(name for child, times in runs for name in [names[child]] * times)
-                names.append(f"{labels[label]}({inside})" if len(runs) else labels[label])
+                names.append(f"{label}({','.join(names[child] for child in children)})" if children else label)
         return [f"tree {name}" for name in names]
-
-
-def _trees_of_span(graphs: GraphCollection, codes: Int32, height: int, span: tuple[int, int]) -> _Found:
-    trees, bounds, found, times = _compiled.visit_trees(
-        span[0], span[1], graphs.offsets, graphs.indptr, graphs.indices, codes, height
-    )
-    n_trees = int(trees.n_trees[0])
-    starts = trees.starts[: n_trees + 1]
-    return _Found(trees.labels[:n_trees], starts, trees.runs[: starts[-1]], bounds, found, times)
