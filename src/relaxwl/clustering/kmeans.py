@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import cached_property, map_chunks, spans
 from relaxwl._memory import check_memory
 from relaxwl._progress import report
-from relaxwl._validation import check_choice, check_integer
+from relaxwl._validation import ParameterError, check_choice, check_integer
 from relaxwl.clustering import _compiled as compiled
 from relaxwl.clustering._compiled import BLOCK, N_PIVOTS, CenterSide, Costs, Nearest, RowSide, spread_seeds
 from relaxwl.clustering.barycenter import SOLVERS, better_centers
@@ -71,6 +71,16 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
             f"the number of rows, not {n_clusters!r}"
         )
     return min(max(int(wanted), 1), max(n_rows, 1))
+
+
+def cluster_rules(n_clusters: Any) -> list[NumberOfClusters]:
+    """Return the numbers of clusters that partitions take in turn, given one or several, after checking them."""
+    rules = list(n_clusters) if isinstance(n_clusters, (list, tuple)) else [n_clusters]
+    if not rules:
+        raise ParameterError("n_clusters is empty; give at least one number of clusters")
+    for rule in rules:
+        number_of_clusters(rule, 1)
+    return rules
 
 
 @dataclass(repr=False, eq=False)

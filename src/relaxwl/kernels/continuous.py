@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
 from relaxwl._validation import ParameterError, as_seed, check_choice, check_integer, warn_user
-from relaxwl.clustering.kmeans import NumberOfClusters, number_of_clusters
+from relaxwl.clustering.kmeans import NumberOfClusters, cluster_rules, number_of_clusters
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.building import DIRECTIONS
@@ -229,16 +229,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
         check_choice("directions", self.directions, DIRECTIONS)
         if self.edge_weights is not None:
             check_integer("edge_weights", self.edge_weights)
-        for rule in self._rules():
-            number_of_clusters(rule, 1)
+        cluster_rules(self.n_clusters)
         self._asked()
-
-    def _rules(self) -> list[Any]:
-        """Return the numbers of clusters that the partitions take in turn."""
-        several = isinstance(self.n_clusters, (list, tuple))
-        if several and not self.n_clusters:
-            raise ParameterError("n_clusters is empty; give at least one number of clusters")
-        return list(self.n_clusters) if several else [self.n_clusters]  # type: ignore[arg-type]
 
     def _asked(self) -> list[Features]:
         """Return the features that were asked for, one by one."""
@@ -394,7 +386,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     def _draw(self, sample: Vectors, n_nodes: int, seed: int) -> None:
         """Draw the centers of all partitions of the next depth: nodes at random, each vector once."""
-        depth, rules, drawn = len(self.centers_), self._rules(), []
+        depth, rules, drawn = len(self.centers_), cluster_rules(self.n_clusters), []
         for partition in range(self.n_partitions):
             size = number_of_clusters(rules[partition % len(rules)], min(n_nodes, SAMPLE))
             own_seed = np.random.SeedSequence([seed, partition, depth]).generate_state(1, np.uint64)[0]
@@ -548,8 +540,6 @@ class ContinuousWeisfeilerLehman(CountKernel):
             len(self.centers_) == len(self.center_bounds_) == n_depths, f"there must be centers_ of {n_depths} depths"
         )
         for centers, bounds in zip(self.centers_, self.center_bounds_, strict=True):
-            vector(np.float32, 2)(centers, "centers_")
-            vector(np.int64)(bounds, "center_bounds_")
             within = np.abs(centers).max(initial=0.0) <= LARGEST * self.unit_ and (centers == np.rint(centers)).all()
             require(centers.shape[1] == size and within, f"centers_ must be rows of {size} whole numbers")
             known = len(bounds) == self.n_partitions + 1 and bounds[0] == 0 and bounds[-1] == len(centers)

@@ -13,7 +13,7 @@ from relaxwl._execution import map_long
 from relaxwl._memory import check_memory
 from relaxwl._progress import ProgressBar, report
 from relaxwl._validation import as_seed, check_choice, check_flag, check_integer
-from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, number_of_clusters
+from relaxwl.clustering.kmeans import NumberOfClusters, WassersteinKMeans, cluster_rules
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner, Partitioner
 from relaxwl.costs import EditCost
 from relaxwl.costs.codebook import Sketch
@@ -162,8 +162,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_choice("directions", self.directions, DIRECTIONS)
         check_integer("n_partitions", self.n_partitions, 1)
         check_levels(self)
-        for rule in _cluster_rules(self.n_clusters):
-            number_of_clusters(rule, 1)
+        cluster_rules(self.n_clusters)
         check_choice("unseen", self.unseen, UNSEEN)
         if self.cost is not None and not isinstance(self.cost, EditCost):
             raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
@@ -286,7 +285,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
             return [IdentityPartitioner() for _ in indices]
         if self.partitioner is not None:
             return [deepcopy(self.partitioner) for _ in indices]
-        rules = _cluster_rules(self.n_clusters)
+        rules = cluster_rules(self.n_clusters)
         make = partial(
             WassersteinKMeans,
             center=self.center,
@@ -479,15 +478,6 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
 def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
     """Put the partitions of each depth side by side."""
     return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
-
-
-def _cluster_rules(n_clusters: NumberOfClusters | Sequence[NumberOfClusters]) -> list[NumberOfClusters]:
-    """Return the numbers of clusters that the partitions take in turn."""
-    if not isinstance(n_clusters, (list, tuple)):
-        return [n_clusters]  # type: ignore[list-item]
-    if not n_clusters:
-        raise ValueError("n_clusters is empty; give at least one number of clusters")
-    return list(n_clusters)
 
 
 def _cluster_name(partition: Partition, cluster: int) -> str:
