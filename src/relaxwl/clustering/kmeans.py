@@ -19,7 +19,7 @@ from relaxwl._memory import check_memory
 from relaxwl._progress import report
 from relaxwl._validation import ParameterError, check_choice, check_integer
 from relaxwl.clustering import _compiled as compiled
-from relaxwl.clustering._compiled import BLOCK, N_PIVOTS, CenterSide, Costs, Nearest, RowSide, spread_seeds
+from relaxwl.clustering._compiled import BLOCK, N_PIVOTS, TIE, CenterSide, Costs, Nearest, RowSide
 from relaxwl.clustering.barycenter import SOLVERS, better_centers
 from relaxwl.costs.codebook import UniformCosts
 from relaxwl.distances.pairwise import paired_distances
@@ -434,15 +434,25 @@ def _suggesting(
 
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> TreeRows:
-    """Draw rows one after the other, in proportion to their weight times their distance to those drawn before."""
-    uniforms, seeds = rng.random(k), np.empty(k, np.int64)
-    n_drawn = spread_seeds(
-        search.measures.arrays, search.embeddings(SEEDING_PIVOTS), weights, uniforms, search.costs, search.margin,
-        seeds, np.empty(len(weights)),
-    )  # fmt: skip
-    if n_drawn < k:  # every row left coincides with a seed or has no weight
-        left = np.setdiff1d(np.arange(len(weights)), seeds[:n_drawn])
-        seeds[n_drawn:] = left[: k - n_drawn]
+    """Draw rows one after the other, in proportion to their weight times their distance to those drawn before.
+
+    A row is compared with the newest seed alone, and only where no pivot says that an older one is as near.
+    """
+    embeddings, roots = search.embeddings(SEEDING_PIVOTS), search.rows.roots
+    distances, seeds = np.ones(len(weights)), list[int]()
+    for uniform in rng.random(k).tolist():
+        reached = np.cumsum(weights * distances)
+        if not reached[-1] > 0:  # every row left coincides with a seed or has no weight
+            left = np.setdiff1d(np.arange(len(weights)), seeds)
+            seeds += left[: k - len(seeds)].tolist()
+            break
+        seeds.append(int(np.searchsorted(reached, min(uniform * reached[-1], np.nextafter(reached[-1], 0)), "right")))
+        known = np.full(len(weights), np.inf) if len(seeds) == 1 else distances
+        gaps = np.abs(embeddings - embeddings[seeds[-1]]).max(axis=1, initial=0.0) - search.margin
+        near = np.flatnonzero(search.ground.roots[roots, roots[seeds[-1]]] + gaps <= known * (1.0 - TIE))
+        pairs = np.column_stack([near, np.full(len(near), seeds[-1])])
+        known[near] = np.minimum(known[near], paired_distances(search.measures, search.measures, pairs, search.ground))
+        distances = known
     return search.rows.take(np.sort(seeds)).measures()
 
 
