@@ -166,26 +166,14 @@ NEXT = 1 << 62
 
 
 @njit(nogil=True, cache=True)
-def core_numbers(indptr, indices):
-    """Return int64 (n_nodes,): the largest c such that a node is in a subgraph whose nodes all have c neighbors in it.
+def peel_cores(indptr, indices, left, order, begin, place):
+    """Lower the degrees ``left`` to core numbers: the largest c such that a node has c neighbors in a subgraph of such.
 
-    Nodes are taken away in ascending order of what is left of their degrees; ``order`` keeps them sorted by it, and
-    ``begin[d]`` is where those of degree d begin. Linear in the number of edges.
+    Nodes are taken away in ascending order of what is left of their degrees; ``order`` keeps them sorted by it,
+    ``place`` says where in it a node is, and ``begin[d]`` where those of degree d begin. All four are written. Linear
+    in the number of edges.
     """
-    n_nodes = len(indptr) - 1
-    left = indptr[1:] - indptr[:-1]
-    most = 0 if n_nodes == 0 else left.max()
-    begin = np.zeros(most + 2, np.int64)
-    for node in range(n_nodes):
-        begin[left[node] + 1] += 1
-    for degree in range(most + 1):
-        begin[degree + 1] += begin[degree]
-    filled, order, place = begin[:-1].copy(), np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    for node in range(n_nodes):
-        place[node] = filled[left[node]]
-        order[place[node]] = node
-        filled[left[node]] += 1
-    for position in range(n_nodes):
+    for position in range(len(order)):
         node = order[position]
         for entry in range(indptr[node], indptr[node + 1]):
             other = indices[entry]
@@ -197,7 +185,6 @@ def core_numbers(indptr, indices):
                 order[first], place[other] = other, first
                 begin[degree] = first + 1
                 left[other] -= 1
-    return left
 
 
 @njit(nogil=True, cache=True)

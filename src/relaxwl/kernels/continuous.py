@@ -22,7 +22,7 @@ from relaxwl._progress import report
 from relaxwl._validation import ParameterError, as_seed, check_choice, check_integer, warn_user
 from relaxwl.clustering.kmeans import NumberOfClusters, cluster_rules, number_of_clusters
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order
 from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _compiled as compiled
@@ -573,7 +573,10 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     work = np.arange(graphs.n_nodes + 1) + np.concatenate([[0], np.cumsum(degrees[indices])])[indptr]
     cuts = np.unique(np.searchsorted(work, np.arange(CHUNK_WALKS, work[-1], CHUNK_WALKS)))
     bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_nodes)].tolist(), graphs.n_nodes]
-    cores = compiled.core_numbers(indptr, indices)
+    cores, (order, begin) = degrees.copy(), counting_order(degrees, int(degrees.max(initial=0)) + 1)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    compiled.peel_cores(indptr, indices, cores, order, begin, place)
 
     def compute(span: tuple[int, int]) -> None:
         first = np.searchsorted(graphs.offsets, span[0], side="right") - 1
