@@ -6,10 +6,6 @@ from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartition
 from relaxwl.distances.transport import GroundCost
 
 __all__ = [
-    "GroundCost",
-    "IdentityPartitioner",
-    "KMeansPartitioner",
-    "Partitioner",
-    "WassersteinKMeans",
+    "GroundCost", "IdentityPartitioner", "KMeansPartitioner", "Partitioner", "WassersteinKMeans",
     "transport_barycenter",
-]
+]  # fmt: skip

@@ -93,19 +93,9 @@ class GraphCollection(Sequence["Graph"]):
     """
 
     __slots__ = (
-        "directed",
-        "edge_attributes",
-        "edge_codes",
-        "edge_vocabulary",
-        "given",
-        "indices",
-        "indptr",
-        "names",
-        "node_attributes",
-        "node_codes",
-        "node_vocabulary",
-        "offsets",
-    )
+        "directed", "edge_attributes", "edge_codes", "edge_vocabulary", "given", "indices", "indptr", "names",
+        "node_attributes", "node_codes", "node_vocabulary", "offsets",
+    )  # fmt: skip
 
     offsets: Int64
     indptr: Int64

@@ -9,14 +9,6 @@ from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, Sta
 from relaxwl.kernels.baselines.wwl import WassersteinWL
 
 __all__ = [
-    "GradualWL",
-    "GraphletSampling",
-    "OddSth",
-    "PersistentWL",
-    "ShortestPath",
-    "StatisticsForestClassifier",
-    "StatisticsForestRegressor",
-    "VertexEdgeHistogram",
-    "WLOptimalAssignment",
-    "WassersteinWL",
-]
+    "GradualWL", "GraphletSampling", "OddSth", "PersistentWL", "ShortestPath", "StatisticsForestClassifier",
+    "StatisticsForestRegressor", "VertexEdgeHistogram", "WLOptimalAssignment", "WassersteinWL",
+]  # fmt: skip
