@@ -704,46 +704,36 @@ class Graph:
     (Graph(3 nodes, 2 edges), [0, 2])
     """
 
-    __slots__ = ("_collection", "_index")
+    __slots__ = ("collection", "index")
 
     def __init__(self, collection: GraphCollection, index: int) -> None:
-        self._collection = collection
-        self._index = index
-
-    @property
-    def collection(self) -> GraphCollection:
-        """The collection that this graph belongs to."""
-        return self._collection
-
-    @property
-    def index(self) -> int:
-        """Position of this graph in its collection."""
-        return self._index
+        self.collection = collection
+        self.index = index
 
     @property
     def name(self) -> str | None:
         """Name of the graph, or None."""
-        return None if self._collection.names is None else self._collection.names[self._index]
+        return None if self.collection.names is None else self.collection.names[self.index]
 
     @property
     def _start(self) -> int:
-        return int(self._collection.offsets[self._index])
+        return int(self.collection.offsets[self.index])
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
-        return int(self._collection.offsets[self._index + 1]) - self._start
+        return int(self.collection.offsets[self.index + 1]) - self._start
 
     @property
     def n_edges(self) -> int:
         """Number of edges, or arcs."""
-        first, last = self._collection.indptr[[self._start, self._start + self.n_nodes]]
-        return int(last - first) // self._collection._entries_per_edge
+        first, last = self.collection.indptr[[self._start, self._start + self.n_nodes]]
+        return int(last - first) // self.collection._entries_per_edge
 
     @property
     def directed(self) -> bool:
         """Whether the edges are arcs."""
-        return self._collection.directed
+        return self.collection.directed
 
     @property
     def edges(self) -> Int32:
@@ -753,16 +743,16 @@ class Graph:
     @property
     def node_labels(self) -> list[Label] | None:
         """Label values of the nodes, or None for an unlabeled graph."""
-        vocabulary = self._collection.node_vocabulary
+        vocabulary = self.collection.node_vocabulary
         if vocabulary is None:
             return None
-        codes = self._collection.node_codes[self._start : self._start + self.n_nodes]
+        codes = self.collection.node_codes[self._start : self._start + self.n_nodes]
         return [vocabulary[code] for code in codes.tolist()]
 
     @property
     def edge_labels(self) -> list[Label] | None:
         """Label values of the edges, aligned with :attr:`edges`, or None."""
-        codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
+        codes, vocabulary = self.collection.edge_codes, self.collection.edge_vocabulary
         if codes is None or vocabulary is None:
             return None
         return [vocabulary[code] for code in codes[self._entries()[1]].tolist()]
@@ -770,13 +760,13 @@ class Graph:
     @property
     def node_attributes(self) -> Float64 | None:
         """Attribute vectors of the nodes, shape (n_nodes, d), or None."""
-        values = self._collection.node_attributes
+        values = self.collection.node_attributes
         return None if values is None else values[self._start : self._start + self.n_nodes]
 
     @property
     def edge_attributes(self) -> Float64 | None:
         """Attribute vectors of the edges, aligned with :attr:`edges`, or None."""
-        values = self._collection.edge_attributes
+        values = self.collection.edge_attributes
         return None if values is None else values[self._entries()[1]]
 
     def neighbors(self, node: int) -> Int32:
@@ -792,7 +782,7 @@ class Graph:
         int32 array
             Numbers of the neighbors.
         """
-        return self._collection.indices[self._span(node)] - np.int32(self._start)
+        return self.collection.indices[self._span(node)] - np.int32(self._start)
 
     def node_label(self, node: int) -> Label | None:
         """Return the label of a node.
@@ -808,8 +798,8 @@ class Graph:
             The label; None if the graph is unlabeled.
         """
         self._span(node)
-        vocabulary = self._collection.node_vocabulary
-        return None if vocabulary is None else vocabulary[self._collection.node_codes[self._start + node]]
+        vocabulary = self.collection.node_vocabulary
+        return None if vocabulary is None else vocabulary[self.collection.node_codes[self._start + node]]
 
     def edge_labels_of(self, node: int) -> list[Label] | None:
         """Return the labels of the edges of a node, aligned with :meth:`neighbors`.
@@ -824,7 +814,7 @@ class Graph:
         list or None
             The labels; None if edges are unlabeled.
         """
-        codes, vocabulary = self._collection.edge_codes, self._collection.edge_vocabulary
+        codes, vocabulary = self.collection.edge_codes, self.collection.edge_vocabulary
         if codes is None or vocabulary is None:
             return None
         return [vocabulary[code] for code in codes[self._span(node)].tolist()]
@@ -837,7 +827,7 @@ class Graph:
         GraphCollection
             The collection.
         """
-        return self._collection[[self._index]]
+        return self.collection[[self.index]]
 
     def to_networkx(self) -> "networkx.Graph":
         """Return a networkx graph with nodes 0..n-1 and ``label`` and ``attributes`` where there are any.
@@ -867,13 +857,13 @@ class Graph:
 
     def _span(self, node: int) -> slice:
         if not 0 <= node < self.n_nodes:
-            raise IndexError(f"node {node} is out of range: graph {self._index} has {self.n_nodes} nodes")
-        first, last = self._collection.indptr[self._start + node : self._start + node + 2]
+            raise IndexError(f"node {node} is out of range: graph {self.index} has {self.n_nodes} nodes")
+        first, last = self.collection.indptr[self._start + node : self._start + node + 2]
         return slice(int(first), int(last))
 
     def _entries(self) -> tuple[Int32, Int64]:
         """Return the edges with the smaller node (of arcs, the tail) first, and the adjacency entry of each."""
-        collection, start, stop = self._collection, self._start, self._start + self.n_nodes
+        collection, start, stop = self.collection, self._start, self._start + self.n_nodes
         degrees = np.diff(collection.indptr[start : stop + 1])
         sources = np.repeat(np.arange(self.n_nodes, dtype=np.int32), degrees)
         first = int(collection.indptr[start])

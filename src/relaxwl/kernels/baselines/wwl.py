@@ -314,5 +314,4 @@ def _uniform_transport(costs: Float64) -> float:
     ground[:n, n:-1] = costs
     # A row sends m units and a column receives n of them: whole flows.
     points, masses = np.arange(n + m, dtype=np.int32), np.repeat([float(m), float(n)], [n, m])
-    distance: float = pair_distance(points[:n], masses[:n], points[n:], masses[n:], ground, np.inf)
-    return distance / (n * m)
+    return float(pair_distance(points[:n], masses[:n], points[n:], masses[n:], ground, np.inf) / (n * m))
