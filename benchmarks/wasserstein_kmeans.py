@@ -163,10 +163,7 @@ def growth(sizes: list[int], n_jobs: int) -> None:
             rows, ground=ground, check=False
         )
         times.append((time.perf_counter() - start) / (kmeans.n_iter_ + 1))
-        print(
-            f"  {n_rows:>9} rows: {times[-1]:8.3f} s a round, {times[-1] / n_rows * 1e6:6.1f} µs a row",
-            flush=True,
-        )
+        print(f"  {n_rows:>9} rows: {times[-1]:8.3f} s a round, {times[-1] / n_rows * 1e6:6.1f} µs a row", flush=True)
     exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     print(f"  exponent {exponent:.2f} (brute force: 1.5)")
 

@@ -8,7 +8,7 @@ from places import SOURCE, TESTS
 
 # Modules that no test imports, and why.
 UNTESTED = {
-    "kernels/baselines/_compiled.py": "a few functions for each baseline, tried by its oracle in the baseline's tests",
+    "kernels/baselines/_compiled.py": "a few functions for each baseline, tried by its oracle in the baseline's tests"
 }
 # Folders of tests that mirror none of the package, and what they look at instead.
 APART = {

@@ -35,12 +35,7 @@ def is_watched() -> bool:
 
 
 def report(
-    verbose: int,
-    message: str,
-    *values: object,
-    level: int = 1,
-    share: float | None = None,
-    since: float | None = None,
+    verbose: int, message: str, *values: object, level: int = 1, share: float | None = None, since: float | None = None
 ) -> None:
     """Tell what was done, if ``verbose`` is at least ``level``: in the open bar, or as a line of the log.
 

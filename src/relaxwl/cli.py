@@ -148,10 +148,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add(commands: Any, name: str, run: str, summary: str, details: str, example: str) -> argparse.ArgumentParser:
     """Add a command with the options that all commands have."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}. {details}",
-        epilog=f"example: {example}",
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}. {details}", epilog=f"example: {example}"
     )
     parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

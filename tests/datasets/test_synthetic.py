@@ -160,12 +160,7 @@ def test_a_number_that_is_no_multiple_of_four(n_graphs):
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    level=st.sampled_from(LEVELS),
-    low=st.integers(20, 60),
-    extra=st.integers(0, 20),
-    seed=st.integers(0, 2**32),
-)
+@given(level=st.sampled_from(LEVELS), low=st.integers(20, 60), extra=st.integers(0, 20), seed=st.integers(0, 2**32))
 def test_any_size_gives_simple_graphs_with_the_counts_drawn(level, low, extra, seed):
     graphs, y = make_egonets(8, level, n_nodes=(low, low + extra), twins=True, random_state=seed)
     assert is_simple_and_symmetric(graphs)

@@ -117,8 +117,7 @@ def test_edges_listed_once_and_self_loops(tmp_path):
 
 def test_several_columns_of_labels_become_tuples(tmp_path):
     files = toy(
-        node_labels="1, 2\n1, 1\n0, 9\n1, 2\n0, 9\n-1, 10\n",
-        edge_labels="2,0\n2,0\n1,5\n1,5\n1,4\n1,4\n2,0\n2,0\n",
+        node_labels="1, 2\n1, 1\n0, 9\n1, 2\n0, 9\n-1, 10\n", edge_labels="2,0\n2,0\n1,5\n1,5\n1,4\n1,4\n2,0\n2,0\n"
     )
     graphs, _ = load_tu(write(tmp_path, files))
     assert graphs.node_vocabulary == ((-1, 10), (0, 9), (1, 1), (1, 2))

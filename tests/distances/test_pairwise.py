@@ -14,12 +14,7 @@ from relaxwl import _memory
 from relaxwl.costs import EditCost
 from relaxwl.datasets import load_tu
 from relaxwl.distances import pairwise
-from relaxwl.distances.pairwise import (
-    level_distances,
-    paired_distances,
-    row_distances,
-    tree_distances,
-)
+from relaxwl.distances.pairwise import level_distances, paired_distances, row_distances, tree_distances
 from relaxwl.distances.transport import GroundCost, check_ground
 from relaxwl.distances.tree import tree_edit_distance
 from relaxwl.graphs import GraphCollection

@@ -13,12 +13,7 @@ import naive
 from relaxwl.costs import EditCost
 from relaxwl.datasets.tu import load_tu
 from relaxwl.distances.pairwise import tree_distances
-from relaxwl.distances.tree import (
-    Edit,
-    EditScript,
-    tree_edit_distance,
-    tree_edit_mapping,
-)
+from relaxwl.distances.tree import Edit, EditScript, tree_edit_distance, tree_edit_mapping
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 from strategies import (

@@ -120,10 +120,7 @@ def test_tasks_that_end_in_any_order(client, tmp_path, graphs):
         client.run(resume)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["refine_part", "merge", "assign_chunk", "spread"],
-)
+@pytest.mark.parametrize("name", ["refine_part", "merge", "assign_chunk", "spread"])
 def test_a_worker_killed_in_a_task(client, tmp_path, graphs, name):
     def poison():
         import os

@@ -48,9 +48,7 @@ def cycles_and_paths(n_graphs=24):
 @pytest.mark.filterwarnings("ignore")
 @each_check
 @pytest.mark.parametrize(
-    "estimator",
-    [*KERNELS, WassersteinKMeans(), KMeansPartitioner()],
-    ids=lambda estimator: type(estimator).__name__,
+    "estimator", [*KERNELS, WassersteinKMeans(), KMeansPartitioner()], ids=lambda estimator: type(estimator).__name__
 )
 def test_scikit_learns_own_checks(estimator, check):
     if check == "check_estimators_unfitted" and isinstance(estimator, KMeansPartitioner):

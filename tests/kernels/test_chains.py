@@ -7,15 +7,7 @@ from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartition
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import blank_distances, level_bytes, paired_distances, row_distances, tree_distances
 from relaxwl.distances.transport import GroundCost
-from relaxwl.kernels.chains import (
-    Assignment,
-    Encoder,
-    _Assigned,
-    _covering,
-    apply_chain,
-    center_costs,
-    fit_chain,
-)
+from relaxwl.kernels.chains import Assignment, Encoder, _Assigned, _covering, apply_chain, center_costs, fit_chain
 from relaxwl.kernels.levels import Encoded, Whole, largest_distance
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -129,12 +121,7 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
     data = encoded(random_graphs(10))
     kinds = iter(
-        [
-            IdentityPartitioner(),
-            IdentityPartitioner(),
-            KMeansPartitioner(WassersteinKMeans(3)),
-            IdentityPartitioner(),
-        ]
+        [IdentityPartitioner(), IdentityPartitioner(), KMeansPartitioner(WassersteinKMeans(3)), IdentityPartitioner()]
     )
     fitted = chain(data, 3, True, lambda: next(kinds))
     assert [level.lower.distances is None for level, _ in fitted[:-1]] == [False, False, True]

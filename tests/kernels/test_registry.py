@@ -101,10 +101,7 @@ def test_seeds_and_threads_reach_the_kernels_that_know_them():
 def test_tanimoto_by_name_is_the_kernel_with_that_similarity(name):
     named = get_kernel(f"{name}-tanimoto").make(random_state=0)
     given = get_kernel(name).make(random_state=0, similarity="tanimoto")
-    np.testing.assert_array_equal(
-        named.fit_kernel_matrix(small_graphs()),
-        given.fit_kernel_matrix(small_graphs()),
-    )
+    np.testing.assert_array_equal(named.fit_kernel_matrix(small_graphs()), given.fit_kernel_matrix(small_graphs()))
 
 
 def test_the_choice_of_depths_can_be_restricted():

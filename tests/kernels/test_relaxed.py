@@ -405,11 +405,7 @@ def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
     [
         (Returning(lambda rows: np.zeros(1, int)), ValueError, "Returning.fit must return one whole number for each"),
         (Returning(lambda rows: np.zeros(len(rows))), ValueError, "Returning.fit must return one whole number"),
-        (
-            Returning(lambda rows: np.full(len(rows), 4)),
-            ValueError,
-            "fit returned cluster numbers from 4 to 4",
-        ),
+        (Returning(lambda rows: np.full(len(rows), 4)), ValueError, "fit returned cluster numbers from 4 to 4"),
         (Returning(lambda rows: np.full(len(rows), -1)), ValueError, "cluster numbers from -1"),
         (
             Returning(zeros, lambda rows: "centers"),

@@ -22,10 +22,7 @@ def _all_similarities(kernel, metric, graphs, queries):
 @pytest.mark.parametrize("metric", ["tanimoto", "cosine"])
 @pytest.mark.parametrize(
     "kernel",
-    [
-        WeisfeilerLehman(2, depth_weights=[1.0, 0.5, 2.0]),
-        RelaxedWeisfeilerLehman(2, 3, max_iter=0, random_state=0),
-    ],
+    [WeisfeilerLehman(2, depth_weights=[1.0, 0.5, 2.0]), RelaxedWeisfeilerLehman(2, 3, max_iter=0, random_state=0)],
 )
 def test_nearest_are_those_of_the_whole_matrix(kernel, metric, graphs):
     index = GraphIndex(kernel, metric=metric).fit(graphs[:40])

@@ -318,11 +318,7 @@ class EditCost:
     _edges: EdgeAttributes | None
 
     def __init__(
-        self,
-        relabel: float = 1.0,
-        insert_delete: float = 1.0,
-        edge_relabel: float = 1.0,
-        edge_blank: float = 0.0,
+        self, relabel: float = 1.0, insert_delete: float = 1.0, edge_relabel: float = 1.0, edge_blank: float = 0.0
     ) -> None:
         rule = UniformRule(check_number("relabel", relabel), check_number("insert_delete", insert_delete))
         vars(self).update(vars(EditCost._of(rule, edge_relabel, edge_blank)))
@@ -339,12 +335,7 @@ class EditCost:
 
     @classmethod
     def from_matrix(
-        cls,
-        labels: Iterable[Label],
-        matrix: ArrayLike,
-        *,
-        edge_relabel: float = 1.0,
-        edge_blank: float = 0.0,
+        cls, labels: Iterable[Label], matrix: ArrayLike, *, edge_relabel: float = 1.0, edge_blank: float = 0.0
     ) -> EditCost:
         """Return costs given as a matrix over the labels and, last, the blank.
 
@@ -698,11 +689,7 @@ class EditCost:
             )
         return costs
 
-    def codebook(
-        self,
-        attributes: ArrayLike | Sketch,
-        random_state: RandomState = None,
-    ) -> Codebook:
+    def codebook(self, attributes: ArrayLike | Sketch, random_state: RandomState = None) -> Codebook:
         """Quantize attribute vectors of nodes into codes.
 
         Parameters

@@ -359,10 +359,7 @@ class GraphCollection(Sequence["Graph"]):
         for attributes in (self.node_attributes, self.edge_attributes):
             # Adding 0 turns -0.0 into 0.0: the two are equal, so their bytes must be.
             digest.update(b"none|" if attributes is None else (attributes + 0.0).tobytes() + b"|")
-        for codes, vocabulary in (
-            (self.node_codes, self.node_vocabulary),
-            (self.edge_codes, self.edge_vocabulary),
-        ):
+        for codes, vocabulary in ((self.node_codes, self.node_vocabulary), (self.edge_codes, self.edge_vocabulary)):
             if codes is None or vocabulary is None:
                 digest.update(b"unlabeled|")
                 continue

@@ -57,9 +57,7 @@ def refuse_names(names: Names, what: str) -> None:
 
 
 def conventional_names(
-    names: Names,
-    nodes: list[tuple[int, Callable[[str], int]]],
-    edges: list[tuple[int, Callable[[str], int]]],
+    names: Names, nodes: list[tuple[int, Callable[[str], int]]], edges: list[tuple[int, Callable[[str], int]]]
 ) -> Names:
     """Fill in ``label`` and ``attributes`` where the caller names nothing and the graphs have them.
 

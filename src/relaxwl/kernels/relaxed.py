@@ -27,13 +27,7 @@ from relaxwl.kernels.counting import Counter, Counts, join_counts
 from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, check_base, fit_counter, refined
 from relaxwl.kernels.model_schema import check_levels
 from relaxwl.unfolding import TreeRows
-from relaxwl.unfolding.encoding import (
-    EdgeEncoding,
-    RootEncoding,
-    attributes_of,
-    check_edge_labels,
-    edge_attributes_of,
-)
+from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding, attributes_of, check_edge_labels, edge_attributes_of
 
 Result = TypeVar("Result")
 

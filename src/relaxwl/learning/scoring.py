@@ -128,11 +128,7 @@ SCORES = (
     Score("log_loss", "log loss", "classification", False, _log_loss),
     Score("rmse", "RMSE", "regression", False, _rmse),
     Score(
-        "mae",
-        "MAE",
-        "regression",
-        False,
-        lambda y, p, weight: metrics.mean_absolute_error(y, p, sample_weight=weight),
+        "mae", "MAE", "regression", False, lambda y, p, weight: metrics.mean_absolute_error(y, p, sample_weight=weight)
     ),
     Score("r2", "R²", "regression", True, _r2),
     Score("spearman", "Spearman correlation", "regression", True, _spearman),

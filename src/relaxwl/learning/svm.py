@@ -87,13 +87,7 @@ def submatrix(gram: Float64, rows: Int64, columns: Int64, scale: float) -> Float
 
 
 def score_path(
-    gram: Float64,
-    y: Int64,
-    fit: Int64,
-    held_out: Int64,
-    scale: float,
-    C: Sequence[float],
-    solver: str = "path",
+    gram: Float64, y: Int64, fit: Int64, held_out: Int64, scale: float, C: Sequence[float], solver: str = "path"
 ) -> PathScores:
     """Fit on ``fit`` with every C (ascending) and count the correct predictions on ``held_out``.
 

@@ -81,11 +81,7 @@ def test_seeds():
 def test_tiny_graphs_yield_themselves():
     graphs = GraphCollection.from_edges([(0, []), (1, []), (2, [(0, 1)]), (2, [])])
     kernel = GraphletSampling(n_samples=10, random_state=0).fit(graphs)
-    assert kernel.get_feature_names_out().tolist() == [
-        "1 node, 0 edges",
-        "2 nodes, 0 edges",
-        "2 nodes, 1 edge: 0–1",
-    ]
+    assert kernel.get_feature_names_out().tolist() == ["1 node, 0 edges", "2 nodes, 0 edges", "2 nodes, 1 edge: 0–1"]
     assert kernel.transform(graphs).toarray().tolist() == [[0, 0, 0], [10, 0, 0], [0, 0, 10], [0, 10, 0]]
 
 
