@@ -679,7 +679,8 @@ class CountKernel(TransformerMixin, GraphKernel):
                 if by_depth and divide:
                     divide(own, *sizes)
                     own *= self._weights(len(x))[start]
-                totals[similarity] = totals[similarity] + own if similarity in totals else own
+                if totals.setdefault(similarity, own) is not own:
+                    totals[similarity] += own
                 if (similarity, depth) in wanted:
                     cut = totals[similarity] if depth + 1 == n_depths else totals[similarity].copy()
                     if divide and not by_depth:
