@@ -108,7 +108,7 @@ def test_a_file_of_another_kind_is_no_results_file(dataset, tmp_path, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert ["line 1: left out" in lines[0], "line 3: left out" in lines[2]] == [True, True]
     assert "480 lines were left out" in lines[3]
-    assert "holds no results" in lines[4]
+    assert "has no results" in lines[4]
     assert len(lines) == 5
     assert not page.exists()
 
@@ -153,7 +153,7 @@ def test_random_and_scaffold_splits_have_tables_of_their_own(table, tmp_path, ca
 def test_scaffolds_need_molecules(tmp_path, capsys):
     command = ["benchmark", "egonets-1", "--splits", "scaffold:2", "--out", str(tmp_path / "results")]
     assert main(command) == 2
-    assert "egonets-1 is no table of molecules" in capsys.readouterr().err
+    assert "egonets-1 is not a table of molecules" in capsys.readouterr().err
 
 
 def test_several_targets_are_rows_with_their_mean(tmp_path, capsys):
