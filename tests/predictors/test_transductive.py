@@ -7,6 +7,7 @@ from sklearn.base import clone
 from relaxwl import GraphClassifier
 from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import cross_validate
+from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.transductive import TransductiveClassifier
 
 QUICK = GraphClassifier(effort="quick", random_state=0)
@@ -33,13 +34,13 @@ def test_folds_do_not_depend_on_those_before():
 @pytest.mark.slow
 def test_evaluation_fits_kernels_once_or_in_each_fold(monkeypatch):
     fitted = []
-    original = GraphClassifier._fit_blocks
+    original = KernelBlocks.fit
 
-    def counting(self, graphs):
-        fitted.append(len(graphs))
-        return original(self, graphs)
+    def counting(self, objects, *arguments):
+        fitted.append(len(objects))
+        return original(self, objects, *arguments)
 
-    monkeypatch.setattr(GraphClassifier, "_fit_blocks", counting)
+    monkeypatch.setattr(KernelBlocks, "fit", counting)
     settings = {"n_folds": 2, "n_repeats": 1}
     together = cross_validate(QUICK, GRAPHS, NAMES, **settings).cell("data", "GraphClassifier")
     assert fitted == [40]
