@@ -170,7 +170,9 @@ def table(records, kind):
     repetitions = Counter(key[:2] for key in records.cells if key[2] == kind)
     for name in sets:
         planned = 3 if kind == "nested" and len(read(name)[0]) <= MANY_GRAPHS else 1
-        numbers = [round(accuracies[method][name], 1) if name in accuracies[method] else None for method in shown]
+        numbers = [
+            round(accuracies[method][name] + 1e-9, 1) if name in accuracies[method] else None for method in shown
+        ]
         best = max(number for number in numbers if number is not None)
         texts = []
         for method, number in zip(shown, numbers, strict=True):
@@ -183,7 +185,9 @@ def table(records, kind):
     complete = [name for name in sets if all(name in accuracies[method] for method in ranked)]
     ranks = None
     if complete and len(ranked) > 1:
-        places = np.array([rankdata([-round(accuracies[method][name], 1) for method in ranked]) for name in complete])
+        places = np.array(
+            [rankdata([-round(accuracies[method][name] + 1e-9, 1) for method in ranked]) for name in complete]
+        )
         n, k = places.shape
         p_value = float(friedmanchisquare(*places.T).pvalue) if n > 1 and k > 2 else float("nan")
         critical = float(studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
