@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from relaxwl import GraphCollection
+from relaxwl import GraphCollection, as_collection
 from relaxwl.graphs import GraphError
 from relaxwl.graphs.building import CollectionBuilder, both_ways, check_clean, clean_adjacency, reversed_arcs, symmetric
 from small_graphs import BONDS, collection, random_graphs
@@ -384,3 +384,13 @@ def test_symmetric_arcs_have_counterparts(arcs, completed):
 def test_symmetric_arcs_carry_the_same_both_ways(values, expected):
     arcs = as_array([(0, 1), (1, 2), (1, 0), (2, 1)])
     assert symmetric(arcs, np.array(values), N_NODES) == expected
+
+
+def test_a_graph_without_edges_says_nothing_about_labels_of_others():
+    empty, labeled_nodes = (0, [], [], []), (2, [(0, 1), (1, 0)], ["b", "a"])
+    for graphs in ([empty, labeled_nodes], [labeled_nodes, empty]):
+        found = as_collection(graphs)
+        assert found.n_edges == 1
+        assert found.edge_vocabulary is None
+        assert found.node_vocabulary == ("a", "b")
+    assert as_collection([empty]).edge_vocabulary == ()

@@ -199,8 +199,9 @@ class CollectionBuilder:
                 joined[name] = np.concatenate(filled)
             elif filled:
                 joined[name] = [value for column in filled for value in column]
-            else:  # nothing to label, though perhaps some word that it would be labeled
-                joined[name] = next((column for column in columns if column is not None), None)
+            else:  # nothing is labeled; where there is nothing to label, perhaps some word that it would be
+                named = (column for column in columns if column is not None and name not in self._reference)
+                joined[name] = next(named, None)
         pairs = np.concatenate(shifted) if shifted else np.empty((0, 2), np.int64)
         given = {name for name, values in joined.items() if values is not None}
         warn_of_dropped(pairs, int(offsets[-1]), self._directed)
