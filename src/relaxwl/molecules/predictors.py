@@ -157,7 +157,7 @@ class MoleculePredictor(GraphPredictor):
         views = [view for name in chosen for view in made[name]]
         views += [extra_view()] if objects.extra is not None else []
         if large:
-            notes = ["left out of the linear model: R-WL*, which adds little to WL on molecules"] if without else []
+            notes = ["R-WL*, which adds little to WL on molecules"] if without else []
             return views, [NO_MATRICES.format(self.things), *notes]
         n_kernels = sum(len(view.blocks) for view in views)
         check_memory(
