@@ -10,7 +10,8 @@ from clustering.search_cases import CENTERS, N_POINTS, ROWS, UNITS, make_centers
 from clustering_rows import tree_rows
 from relaxwl.clustering import _compiled as compiled
 from relaxwl.clustering import kmeans as nearest_module
-from relaxwl.clustering.kmeans import Search
+from relaxwl.clustering.kmeans import Search, nearest
+from relaxwl.costs.codebook import UniformCosts
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import level_distances, row_distances
 from relaxwl.distances.transport import GroundCost
@@ -87,3 +88,22 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
     exact = row_distances(sample, others, GroundCost(ground, costs))
     assert (bounds <= exact).all()
     assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
+
+
+def test_the_search_is_exact_among_more_points_than_the_center_bound_takes():
+    rng = np.random.default_rng(0)
+    # Three edge labels and 2,000 node labels: 6,000 points, of which the oracle sees the few that rows use.
+    n_labels, edges = 2_000, np.array([[0, 0.5, 1, 0.5], [0.5, 0, 1, 0.5], [1, 1, 0, 0.5], [0.5, 0.5, 0.5, 0]])
+    ground = GroundCost(UniformCosts(n_labels, 1.0, 1.0), UniformCosts(2, 1.0, 1.0), edges)
+    assert ground.n_points > compiled.MANY_POINTS
+    used = np.sort(rng.choice(ground.n_points, 9, replace=False))
+    content = [
+        (int(rng.integers(2)), {int(point): int(rng.integers(1, 4)) for point in rng.choice(9, rng.integers(5), False)})
+        for _ in range(50)
+    ]
+    wide = [(root, {int(used[point]): mass for point, mass in kinds.items()}) for root, kinds in content]
+    labels, distances = nearest(tree_rows(wide, ground.n_points), tree_rows(wide[:12], ground.n_points), ground)
+    small = ground.between(np.append(used, ground.n_points), np.append(used, ground.n_points))
+    expected = naive.nearest_centers(content, content[:12], small, np.asarray(ground.roots))
+    np.testing.assert_array_equal(labels, expected[0])
+    np.testing.assert_allclose(distances, expected[1], atol=1e-9)

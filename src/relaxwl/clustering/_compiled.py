@@ -9,7 +9,8 @@ transport problem in which the lighter side is filled up at ⊥:
 
 1. *row side*: each mass of the row goes to the center as if it were alone (`fill_tables`), which is a sum of rows of a
    table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centers, in single precision.
-2. *center side*, for centers that are left: each mass of the center comes from the nearest point of the row.
+2. *center side*, for centers that are left, unless there are very many points: each mass of the center comes from the
+   nearest point of the row.
 3. the exact distance, abandoned when it exceeds the best one so far.
 """
 
@@ -391,6 +392,8 @@ def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, enter
 BLOCK = 16
 # Pivots of the first bound, which one sweep over the centers serves together.
 N_PIVOTS = 4
+# From so many points on there is no bound of the center side, which looks at all of them for each row.
+MANY_POINTS = 1 << 12
 # A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
 ROUNDING = 2.0**-23
 # The largest number that bounds reach, and a number that what single precision cannot hold adds up to: costs are scaled
@@ -699,7 +702,8 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
     values = np.empty(k, np.float64)
     vectors, indices, tables = make_scratch(max(widest_row(centers.indptr), widest_row(rows.indptr[start : stop + 1])))
     blank = blank_point(costs.ground)
-    nearest = np.empty(blank + 1, np.float64)
+    is_few = blank < MANY_POINTS
+    nearest = np.empty(blank + 1 if is_few else 0, np.float64)
     root, total, n_lighter = -1, -1.0, 0
     for row in range(start, stop):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
@@ -725,13 +729,13 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
                 # Whatever the best distance is, what fills up the last block is beyond it.
                 limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
                 size = list_candidates(bounds, minima, limit, candidates)
-                if size > 0:
+                if size > 0 and is_few:
                     fill_nearest(begin, end, rows.points, costs.ground, nearest)
                 for place in range(size):
                     center = candidates[place]
                     value = max(float(bounds[center]) - VANISHING, 0.0) / slack
                     allowed = _allowance(best, label, center_side.numbers[center], center_side.gap)
-                    if value <= allowed:
+                    if value <= allowed and is_few:
                         bound = nearest_bound(nearest, total, center, centers, center_side.totals[center], costs.ground)
                         value = max(value, point_cost(costs.roots, root, centers.roots[center]) + bound)
                     if value <= allowed:
