@@ -4,12 +4,14 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from places import SOURCE
 from platforms import linux, posix
 from relaxwl.cli import main
 from running import COMMAND, heed_interrupts, run
@@ -29,9 +31,20 @@ def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
         ),
         (["report", str(link), "-o", str(dataset / "TINY_A.txt")], "is read and would be replaced"),
         ([*base, str(tmp_path / "x"), "--apply", str(tmp_path / "x")], "is read and would be replaced"),
+        ([*base, str(tmp_path / "x.npz"), "--model", str(tmp_path / "X.npz")], "two results would be written to"),
+        ([*base, str(dataset / "TINY_A.txt")], "TINY_A.txt is read and would be replaced"),
+        (["fit", "folder", "--labels", f"{link}:y", "-o", str(link)], "link is read and would be replaced"),
+        (["fit", "folder", "--labels", str(link), "-o", str(link)], "link is read and would be replaced"),
+        (["predict", str(link), "x", "-o", "y.csv", "--page", str(link)], "link is read and would be replaced"),
+        (["predict", "m.rwl", "x", "-o", "y.csv", "--page", "Y.csv"], "two results would be written to Y.csv"),
+        (["predict", "m.rwl", "x", "-o", "y.csv", "--page", "no/y.html"], "the folder"),
     ):
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
+    base[-1:] = ["--output", str(dataset / "TINY_features.npz")]  # a new file in the folder that is read
+    (dataset / "TINY_features.npz").touch()
+    assert main([*base, "--kernel", "wl", "--depth", "1"]) == 0
+    (dataset / "TINY_features.npz").unlink()
 
 
 @linux
@@ -236,3 +249,38 @@ def test_ctrl_c_while_libraries_are_imported_leaves_no_traceback(tmp_path):
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
     assert "interrupted" in done.stderr
+
+
+BARE = """
+import os, sys
+sys.modules.update(dict.fromkeys(["fcntl", "grp", "pwd", "resource", "termios", "tty", "pty"]))
+from relaxwl.cli import main
+os.chdir(sys.argv[2])
+for line in sys.argv[1].splitlines():
+    code = main([*line.split(), "--quiet"])
+    assert code == 0, (line, code)
+"""
+COMMANDS = """datasets convert TINY TINY.parquet
+features TINY -o features.npz --kernel wl --model kernel.rwl
+kernel TINY -o gram.npz --apply kernel.rwl
+fit TINY -o model.rwl --effort quick
+predict model.rwl TINY -o answers.csv --page answers.html
+neighbors model.rwl TINY
+distance TINY --nodes 0:0 1:0 --svg mapping.svg
+explain TINY -o explorer.html --depth 1
+benchmark TINY --kernels wl --folds 3 --repeats 1 --out results
+report results -o report.html
+shard TINY -o shards --graphs-per-shard 10
+fit shards -o of_shards.rwl"""
+
+
+@pytest.mark.slow
+def test_commands_need_no_modules_of_unix(dataset, tmp_path):
+    """Without locks of files, users and terminals all commands work, and no two files differ by case alone."""
+    shutil.copytree(dataset, tmp_path / "TINY")
+    command = [sys.executable, "-c", BARE, COMMANDS, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-5000:]
+    names = [str(path.relative_to(tmp_path)).casefold() for path in tmp_path.rglob("*")]
+    assert len(set(names)) == len(names) > 20

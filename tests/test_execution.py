@@ -202,6 +202,49 @@ def test_children_forked_while_threads_fit_and_compile_end():
     assert done.returncode == 0, done.stderr[-5000:]
 
 
+SPAWNED = """
+import multiprocessing
+import joblib
+import numpy as np
+from concurrent.futures import ProcessPoolExecutor
+from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl.datasets import make_egonets
+
+def fitted(n_jobs):
+    graphs, _ = make_egonets(12, random_state=0)
+    return RelaxedWeisfeilerLehman(1, 1, n_clusters=3, random_state=0, n_jobs=n_jobs).fit_transform(graphs).toarray()
+
+def answer(task):
+    model, graphs = task
+    return model.predict_proba(graphs) if hasattr(model, "predict_proba") else model.transform(graphs).toarray()
+
+if __name__ == "__main__":
+    graphs, y = make_egonets(24, n_nodes=20, random_state=0)
+    kernels = WeisfeilerLehman(2), RelaxedWeisfeilerLehman(1, 1, n_clusters=3, random_state=0)
+    models = [kernel.fit(graphs) for kernel in kernels]
+    models.append(GraphClassifier(effort="quick", random_state=0).fit(graphs, y))
+    tasks = [(model, graphs[:6]) for model in models]
+    expected = [*map(answer, tasks), fitted(1), fitted(1)]
+    found = [joblib.Parallel(2, backend="loky")(joblib.delayed(answer)(task) for task in tasks) + expected[-2:]]
+    for method in ("spawn", "forkserver"):
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+            found.append([*pool.map(answer, tasks), *pool.map(fitted, [1, 2])])
+    for results in found:
+        assert all(np.array_equal(one, other) for one, other in zip(expected, results, strict=True))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a server that forks")
+def test_processes_that_are_spawned_give_the_same_results(tmp_path):
+    script = tmp_path / "spawned.py"
+    script.write_text(SPAWNED)
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-5000:]
+
+
 # -------- time limits of blocks
 
 

@@ -1,7 +1,9 @@
 """The package as a whole: its names are there, and come when they are used."""
 
+import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -31,3 +33,13 @@ def test_the_version_is_the_same_everywhere():
     assert relaxwl.__version__ == relaxwl._version.__version__
     assert f"version: {relaxwl.__version__}\n" in (root / "CITATION.cff").read_text("utf-8")
     assert f"## {relaxwl.__version__} " in (root / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_no_names_differ_by_case_alone():
+    """Files of the repository, and pages of the documentation, which are called as what they describe."""
+    root = SOURCE.parents[1]
+    folders = [root / name for name in ("src", "tests", "docs", "examples", "benchmarks")]
+    files = [str(path) for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts]
+    pages = re.findall(r"^ +(relaxwl\.[\w.]+|[\w.]+)$", (root / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
+    for names in (files, pages):
+        assert not [name for name, count in Counter(map(str.casefold, names)).items() if count > 1]

@@ -97,16 +97,19 @@ def _fail(error: Exception) -> int:
 
 def _check_files(arguments: argparse.Namespace) -> None:
     """Find out before the work, not after it, that its result cannot be written, or would replace what is read."""
-    outputs = [path for name in ("output", "model", "svg") if (path := getattr(arguments, name, None))]
+    outputs = [path for name in ("output", "model", "svg", "page") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
     read = ("dataset", "source", "apply", "results", "model_file", "splits")
     inputs = [value for name in read if isinstance(value := getattr(arguments, name, None), str)]
     inputs += getattr(arguments, "dataset", []) if isinstance(getattr(arguments, "dataset", None), list) else []
+    if labels := getattr(arguments, "labels", None):  # FILE or FILE:COLUMN
+        inputs.append(labels if Path(labels).is_file() else labels.rpartition(":")[0])
     for number, path in enumerate(outputs):
-        if any(_same(path, other) for other in outputs[:number]):
+        # Names that differ by case alone are one file on many systems.
+        if any(_same(path, other) or _same(path.casefold(), other.casefold()) for other in outputs[:number]):
             raise UserError(f"two results would be written to {path}; name a file for each")
-        if any(_same(path, other) for other in inputs):
+        if any(_same(path, other) or _is_part(path, other) for other in inputs):
             raise UserError(f"{path} is read and would be replaced by the result; name another file to write")
     folder = getattr(arguments, "out", None)
     if folder is not None:
@@ -118,6 +121,13 @@ def _same(one: str, other: str) -> bool:
     if Path(one).exists() and Path(other).exists():
         return Path(one).is_file() and Path(one).samefile(other)
     return Path(one).resolve() == Path(other).resolve()
+
+
+def _is_part(file: str, folder: str) -> bool:
+    """Say whether a file that is there is read as a part of the data set or of the results in a folder."""
+    path, endings = Path(file), (".txt", ".graphml", ".gml", ".edgelist", ".json", ".jsonl")
+    in_folder = Path(folder).is_dir() and path.is_file() and path.parent.samefile(folder)
+    return in_folder and path.suffix.lower() in endings
 
 
 class _Parser(argparse.ArgumentParser):

@@ -18,7 +18,7 @@ def test_datasets_stats_and_list(dataset, capsys):
 
 
 def test_datasets_are_converted_there_and_back(dataset, tmp_path, capsys):
-    targets = [tmp_path / name for name in ("TINY.parquet", "TINY.zip")]
+    targets = [tmp_path / name for name in ("TINY.Parquet", "TINY.ZIP")]
     for source, target in itertools.pairwise([dataset, *targets]):
         assert main(["datasets", "convert", str(source), str(target)]) == 0
     first, last = read_tu(dataset), read_tu(targets[-1])

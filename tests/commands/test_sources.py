@@ -148,6 +148,7 @@ def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
     [
         (("net_5,", "net_6,"), "classes.csv:shape", "line 9: 'net_6' occurs twice"),
         (("net_5,", "net_50,"), "classes.csv:shape", r"classes.csv has no row for the graph 'net_5' of .*nets"),
+        (("net_5,", "NET_5,"), "classes.csv:shape", r"classes.csv has no row for the graph 'net_5' of .*nets"),
         (("file,", "net_x,a,1\nfile,"), "classes.csv:shape", "has no column 'shape' after its first"),
         (("size\n", "size\nnet_0,ring,1\n"), "classes.csv:shape", r"line 2: there is no graph 'net_0' in .*nets"),
         (("", ""), "classes.csv:file", "has no column 'file' after its first"),

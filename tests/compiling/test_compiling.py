@@ -288,6 +288,35 @@ def test_machine_code_that_others_may_write_is_not_loaded(tmp_path, plain):
     assert not trace.exists()
 
 
+@needs_modes
+@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="needs root, who can give files away")
+def test_machine_code_that_others_own_is_not_loaded(tmp_path, monkeypatch, caplog):
+    """Another user owns the index, the machine code, the folder, or one above it: nothing of it is read."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "kept"))
+    trace = tmp_path / "executed"
+
+    def compiled():
+        distrust.cache_clear()
+
+        @njit(cache=True)
+        def twice(value):
+            return 2 * value
+
+        return twice(3), twice.stats.cache_path
+
+    assert compiled()[1] is not None
+    (index,), (code,) = ((tmp_path / "kept").rglob(ending) for ending in ("*.nbi", "*.nbc"))
+    index.write_bytes(b"cos\nsystem\n(S'touch " + str(trace).encode() + b"'\ntR.")
+    for path in (index, code, index.parent, index.parent.parent):
+        os.chown(path, 65534, 65534)
+        assert compiled() == (6, None)
+        os.chown(path, 0, 0)
+        assert f"compiled in each process ({path} belongs to another user)" in caplog.text
+        assert not trace.exists()
+    compiled()  # the user's own again: this is what the check is there for
+    assert trace.exists()
+
+
 COMPILED = sorted(SOURCE.rglob("*_compiled.py"))
 ALLOWED = {"heapq", "math", "numba", "numpy", "typing"}
 # Other compiled code, and the decorator that compiles it.

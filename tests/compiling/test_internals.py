@@ -217,6 +217,21 @@ def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
     assert time.monotonic() - start > 0.2
 
 
+def test_without_locks_of_files_nobody_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(internals, "fcntl", None)  # as on Windows
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+
+    def compiled():
+        @njit(cache=True)
+        def twice(value):
+            return 2 * value
+
+        assert twice(3) == 6
+        return sum(twice.stats.cache_hits.values())
+
+    assert [compiled(), compiled()] == [0, 1]
+
+
 def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -47,7 +47,7 @@ def run_stats(arguments: Namespace, console: Console) -> None:
 
 def run_convert(arguments: Namespace, console: Console) -> None:
     """Write a data set as a Parquet file, or in TU layout as a zip file."""
-    ending = Path(arguments.output).suffix
+    ending = Path(arguments.output).suffix.lower()
     if ending not in (".parquet", ".zip"):
         raise UserError(f"{arguments.output}: the target must end in .parquet or .zip")
     source = open_source(arguments.source, arguments, console)

@@ -246,7 +246,7 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         reading_options(arguments, TU, name)
         console.note(f"{name} is not a local file or folder; looking it up in the TU collection and its cache")
         path = download_tu(name)
-    is_parquet = path.suffix == ".parquet"
+    is_parquet = path.suffix.lower() == ".parquet"
     if is_parquet or graph_files(path):
         kind = "a Parquet file" if is_parquet else FOLDER
         options = reading_options(arguments, kind, name, remembered)

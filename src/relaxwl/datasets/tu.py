@@ -515,7 +515,7 @@ def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets |
     (GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels), array([0, 1]))
     """
     target = Path(path)
-    if target.suffix != ".zip":
+    if target.suffix.lower() != ".zip":
         raise ValueError(f"cannot write {target}: the name of a TU data set must end in .zip")
     name = target.stem
     notes: list[str] = []

@@ -220,7 +220,7 @@ class ShardWriter:
 
     def _write(self, n_graphs: int) -> None:
         graphs, y = self._taken(n_graphs)
-        name = f"part-{len(self._manifest.parts):06d}.npz"
+        name = _part_name(len(self._manifest.parts))
         with atomic_write(self.folder / name) as file:
             # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
             np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
@@ -655,9 +655,6 @@ def _checked(manifest: Manifest) -> Manifest:
         raise ValueError("target or directed has a value that is not allowed")
     if manifest.writer is not None and not isinstance(manifest.writer, str):
         raise ValueError("writer must be a text")
-    twice = len(parts) - len({part.name for part in parts})
-    if twice:
-        raise ValueError(f"{twice} of its parts have the name of another")
     return replace(
         manifest,
         parts=tuple(parts),
@@ -669,11 +666,12 @@ def _checked(manifest: Manifest) -> Manifest:
 def _check_part(part: dict[str, Any], index: int) -> None:
     for name, most in (("n_graphs", MAX_NODES), ("n_nodes", MAX_NODES), ("n_edges", MAX_EDGES)):
         check_integer(f"{name} of part {index}", part[name], 0, most)
-    for name in ("name", "sha256"):
-        if not isinstance(part[name], str):
-            raise ValueError(f"{name} of part {index} must be a text")
-    if part["name"] != Path(part["name"]).name:
-        raise ValueError(f"part {index} must be a file of the folder itself, not {part['name']!r}")
+    if part["name"] != _part_name(index) or not isinstance(part["sha256"], str):
+        raise ValueError(f"part {index} must be {_part_name(index)}, with its checksum")
+
+
+def _part_name(index: int) -> str:
+    return f"part-{index:06d}.npz"
 
 
 def _labels(values: Any) -> Vocabulary | None:
