@@ -24,6 +24,7 @@ RUNS = {
     "report": "relaxwl report results -o report.html",
     "explain": "relaxwl explain egonets-1 --depth 2 -o explorer.html",
 }
+COMMON = ("help", "json", "quiet", "debug", "seed", "jobs")
 INTRODUCTION = """# Command line
 
 `relaxwl COMMAND --help` shows inputs, outputs and an example of each command. Results are written to standard output,
@@ -49,10 +50,11 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpar
 def page(name: str, parser: argparse.ArgumentParser, output: str | None) -> str:
     """Return a command's page in Markdown."""
     description, example = parser.description or "", (parser.epilog or "").removeprefix("example: ")
+    description = description.replace("%%", "%")
     parts = [f"# relaxwl {name}", description]
     if output is not None:
         parts += ["```console", f"$ {RUNS[name]}\n{output.rstrip()}", "```"]
-    if example:
+    if example and (output is None or example != RUNS[name]):
         parts += [f"{'Another example' if output is not None else 'Example'}:", "```sh", example, "```"]
     parts += ["## Arguments", _arguments(parser)]
     text = "\n\n".join(parts) + "\n"
@@ -61,7 +63,8 @@ def page(name: str, parser: argparse.ArgumentParser, output: str | None) -> str:
 
 def _arguments(parser: argparse.ArgumentParser) -> str:
     lines = []
-    for action in parser._actions:
+    # Arguments of the command first, then those that all commands have.
+    for action in sorted(parser._actions, key=lambda action: action.dest in COMMON):
         if isinstance(action, argparse._SubParsersAction) or action.help == argparse.SUPPRESS:
             continue
         lines.append(f"`{_invocation(action)}`\n: {(action.help or '').replace('%%', '%')}\n")

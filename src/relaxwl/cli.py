@@ -230,6 +230,7 @@ def _report(commands: Any) -> None:
     option("results", help="folder or results.jsonl of a benchmark")
     option("-o", "--output", default="report.html", help="the page (default: report.html)")
     option("--title", default="Graph kernels compared", help="headline of the page")
+    option("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse)")
     option("--explorer", metavar="PAGE", help="link to a page that 'relaxwl explain' made")
 
 

@@ -224,7 +224,7 @@ def test_a_held_out_estimate_stands_beside_the_quick_one(tmp_path, capsys):
 def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
     model, table = str(tmp_path / "model.rwl"), str(tmp_path / "predictions.csv")
     assert main(["fit", "egonets-1", "-o", model, "--effort", "quick", "--quiet"]) == 0
-    assert "largest class" in capsys.readouterr().out
+    assert "majority class" in capsys.readouterr().out
     page = str(tmp_path / "effects.html")
     assert main(["predict", model, "egonets-1", "-o", table, "--page", page, "--page-graphs", "2", "--quiet"]) == 0
     said = capsys.readouterr().out

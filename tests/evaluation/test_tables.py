@@ -99,14 +99,16 @@ def test_a_single_repetition_has_no_spread():
     for form in ("text", "markdown", "latex"):
         assert "± 0.00" not in table.render(form)
         assert r"$\pm$ 0.00" not in table.render(form)
-        assert "spread needs more than one" in table.render(form)
+        assert "from a single repetition" in table.render(form)
     assert "standard deviation" not in " ".join(table.notes)
 
 
 def test_other_scores_than_the_accuracy():
     errors = [[0.25, 0.75], [0.5, 1.5]]
     records = [
-        replace(record, key=key(kernel=kernel), accuracy=None, scores={"rmse": error, "r2": 1 - error})
+        replace(
+            record, key=key(kernel=kernel), accuracy=None, targets=[1.0, 3.0], scores={"rmse": error, "r2": 1 - error}
+        )
         for kernel, pair in zip(("a", "b"), errors, strict=True)
         for record, error in zip(repetitions((1.0, 1.0)), pair, strict=True)
     ]
@@ -117,6 +119,7 @@ def test_other_scores_than_the_accuracy():
     assert [row[1].text for row in explained.rows] == ["0.500", "0.000"]
     assert [row[1].bold for row in explained.rows] == [True, False]
     assert "Share of the variance" in str(explained)
+    assert "Mean predictor: EGO-1 1.000" in str(table)
     with pytest.raises(KeyError, match="no score 'mae' in the results; there are: rmse, r2"):
         results_table(Results(records), metric="mae")
 
@@ -147,14 +150,14 @@ def test_given_folds_spread_over_folds_and_say_so():
     table = results_table(Results(repetitions((1.0, 0.5), (1.0, 0.0), settings=given)))
     assert table.rows[0][1].text == "62.50 ± 37.50"
     assert "2 given test parts (folds.json 12345678; inductive)" in table.notes[0]
-    assert "between test parts" in table.notes[1]
+    assert "over test parts" in table.notes[1]
 
 
 def test_only_numbers_of_several_repetitions_have_a_spread():
     results = Results([*repetitions((1.0, 0.5), (0.5, 0.5)), *repetitions((0.5, 1.0), kernel="sp")])
     table = results_table(results)
     assert [row[1].text for row in table.rows] == ["62.50 ± 12.50", "75.00"]
-    assert "spread needs more than one" in " ".join(table.notes)
+    assert "Numbers without ± are from a single repetition" in " ".join(table.notes)
     assert "standard deviation" in " ".join(table.notes)
 
 

@@ -61,7 +61,7 @@ def test_report_says_what_was_tried_beside_the_largest_class(fitted):
     assert report.chosen in [one.name for one in report.tried]
     text = str(report)
     assert "36 graphs, 4 classes" in text
-    assert "largest class" in text
+    assert "majority class" in text
     assert "<- chosen" in text
     assert report.baseline == pytest.approx(np.bincount(Y[TRAIN]).max() / 36)
     assert report.chosen in ("all", "all + structure", "relaxed", "coarse", "broad", "exact")

@@ -41,7 +41,7 @@ def test_report_and_weights(fitted):
     report = fitted.report_
     assert report.score < 0.5 * report.baseline
     assert "RMSE" in str(report)
-    assert "mean of the others" in str(report)
+    assert "mean predictor" in str(report)
     assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine", "structure"}
     assert set(fitted._blocks.names) == {block for block, weight in fitted.kernel_weights_.items() if weight > 0}
     assert fitted.novelty(GRAPHS[TEST]).shape == (12,)

@@ -18,9 +18,9 @@ FOUND = NodeEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
 
 def test_the_page_says_what_there_is():
     page = render_effects([FOUND], report=REPORT, novelty=[1.2], truth=["bad"])
-    assert "Graph 0: class good &amp; new, decision 0.5 (known: bad); novelty 1.20, so this is a guess" in page
+    assert "Graph 0: class good &amp; new, decision 0.5 (true: bad); novelty 1.20, unlike the training graphs" in page
     assert "80.0 %" in page
-    assert "60.0 %</strong>largest class <span>baseline" in page
+    assert "60.0 %</strong>majority class <span>baseline" in page
     assert "do not add up" in page
     assert "&lt;C&gt;" in page
     assert "<C>" not in page
@@ -39,8 +39,8 @@ def test_numbers_that_add_up(tmp_path):
     assert found.rest == pytest.approx(0.25)
     write_effects([found], tmp_path / "page.html", truth=[1.5], title="Numbers")
     page = (tmp_path / "page.html").read_text()
-    assert "Graph 0: 1.25 (known: 1.5)" in page
-    assert "nodes add up" in page
+    assert "Graph 0: 1.25 (true: 1.5)" in page
+    assert "nodes add up to the value" in page
     assert "do not add up" not in page
 
 
@@ -63,11 +63,22 @@ def test_molecules_stand_with_their_clusters(tmp_path):
     write_effects(found, tmp_path / "page.html", title="Small & few", novelty=[0.125, 2.0], truth=["<soluble>", None])
     page = (tmp_path / "page.html").read_text()
     assert "<title>Small &amp; few" in page
-    assert "<h2>CCO: 0.5 (known: &lt;soluble&gt;); novelty 0.12</h2>" in page
-    assert "<h2>CC#N: class soluble, decision 0.5 (known: None); novelty 2.00, so this is a guess</h2>" in page
+    assert "<h2>CCO: 0.5 (true: &lt;soluble&gt;); novelty 0.12</h2>" in page
+    assert "<h2>CC#N: class soluble, decision 0.5 (true: None); novelty 2.00, unlike the training graphs</h2>" in page
     assert page.count("<figure") == 3
     assert '<th scope="col">atom</th>' in page
     assert "lowers the value by 0.25 (depth 1)" in page
+
+
+def test_nodes_are_shown_by_their_names():
+    plain = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])])[0]
+    found = NodeEffects(plain, "new", 0.5, np.array([0.4, -0.2, 0.0]))
+    page = render_effects([found], node_names=[["A<", 7, "C"]])
+    assert '<th scope="row">A&lt;</th><td>+0.4</td>' in page
+    assert ">7</text>" in page
+    assert ">label<" not in page
+    with pytest.raises(ValueError, match=r"node_names\[0\] must have 3 names, not 2"):
+        render_effects([found], node_names=[["a", "b"]])
 
 
 def test_negligible_effects_are_left_out_and_descriptors_and_neighbors_named():
@@ -76,7 +87,7 @@ def test_negligible_effects_are_left_out_and_descriptors_and_neighbors_named():
     found = NodeEffects(GRAPH, 0.5, 0.5, effects, _find_columns=lambda: columns)
     page = render_effects([found], neighbors=[[(0.125, "near & far")]])
     assert "e-12" not in page
-    assert "Descriptors of the whole molecule carry this prediction" in page
+    assert "Descriptors of the whole molecule have the largest effects" in page
     assert "<td>+1.5</td><td>-0.9</td>" in page
     assert "TPSA" not in page
     assert '<th scope="row">0.125</th><td>near &amp; far</td>' in page

@@ -102,7 +102,22 @@ def test_kernels_that_tie_are_all_named():
     tied = [*repetitions((1.0, 0.5), kernel="wl", title="WL"), *repetitions((0.5, 1.0), kernel="sp", title="SP")]
     worse = repetitions((0.5, 0.5), kernel="gs", title="GS")
     text = " ".join(Checker(render_report(Results([*tied, *worse]))).text)
-    assert "75.0 % WL and SP  best on EGO-1; largest class" in text
+    assert "75.0 % WL and SP  best on EGO-1; majority-class baseline" in text
+
+
+def test_regression_is_shown_by_its_score():
+    records = [
+        replace(record, accuracy=None, parameters={}, targets=[1.0, 3.0], scores={"rmse": 0.5, "mae": 0.25})
+        for record in repetitions((1.0, 0.5), (0.5, 0.5), settings=SETTINGS | {"task": "regression"})
+    ]
+    page = render_report(Results([*records, described()]))
+    text = " ".join(Checker(page).text)
+    assert "RMSE in 2 repetitions" in text
+    assert "0.500 wl  best on EGO-1; mean predictor 1.000" in text
+    assert "%" not in text
+    for absent in ("accuracy", "classifier", "classes", "Chosen parameters"):
+        assert absent not in text
+    assert "<h2>MAE</h2>" in render_report(Results(records), metric="mae")
 
 
 def test_links_to_the_explorer():

@@ -131,7 +131,11 @@ def run_report(arguments: Namespace, console: Console) -> None:
     if not results.datasets:
         raise UserError(f"{path} has no results; 'relaxwl benchmark … --out DIR' makes them")
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
-    write_report(results, output, title=arguments.title, reference=reference, explorer=explorer)
+    metric = arguments.scoring
+    for record in results.folds if metric is not None else []:
+        if metric not in record.scores and (metric != "accuracy" or record.accuracy is None):
+            raise UserError(f"--scoring {metric}: {path} has no such score of {record.title}")
+    write_report(results, output, title=arguments.title, reference=reference, explorer=explorer, metric=metric)
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
 
 

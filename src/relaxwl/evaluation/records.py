@@ -176,9 +176,16 @@ class Cell:
 
     @property
     def chance(self) -> float:
-        """Share of the most frequent class among all test graphs: what answering without looking would reach."""
-        counts = Counter(target for record in self.records for target in record.targets)
-        return max(counts.values(), default=0) / max(counts.total(), 1)
+        """Score of the majority-class baseline, or RMSE of the mean predictor; NaN for other scores."""
+        targets = [target for record in self.records for target in record.targets]
+        if self.metric == "rmse":
+            return float(np.std(np.asarray(targets, np.float64)))
+        most = max(Counter(targets).values(), default=0) / max(len(targets), 1)
+        return most if self.metric == "accuracy" else float("nan")
+
+    def written(self, value: float, digits: int = 1) -> str:
+        """Return a value of the score as pages show it: accuracies in percent."""
+        return f"{100 * value:.{digits}f} %" if self.metric == "accuracy" else f"{value:.{DIGITS}f}"
 
     @property
     def percent(self) -> float:

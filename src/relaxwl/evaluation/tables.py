@@ -40,6 +40,7 @@ METRICS = {
     "nlpd": ("NLPD", "Mean negative log predictive density (less is better)"),
     "coverage": ("Coverage", "Share of the targets within predicted intervals of 95 %"),
 }
+BASELINES = {"accuracy": "majority-class baseline", "rmse": "mean predictor"}
 # What stands in the place of an accuracy that there is not.
 MARKS = {"out of time": "–", "out of memory": "×"}
 NOT_THERE = "–"
@@ -332,24 +333,24 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell], metric: str) -> tup
         notes.append(f"{METRICS[metric][1]}, {what} {span} {of}; the best is marked")
         if given:
             notes.append(
-                "The deviation is that between test parts, as those who publish folds report it: several times that of "
-                "repeated cross-validations, which measures how much the mean over all graphs moves"
+                "The standard deviation is over test parts, as usual for published folds. It is several times that "
+                "over repeated cross-validations, which is the variation of the mean over all graphs"
             )
-    if metric == "accuracy" and finished:
-        shares = {cell.dataset: f"{cell.dataset} {100 * cell.chance:.1f} %" for cell in finished}
-        notes.append(f"Majority-class baseline: {', '.join(shares.values())}")
+    if metric in BASELINES and finished:
+        shares = {cell.dataset: f"{cell.dataset} {cell.written(cell.chance)}" for cell in finished}
+        notes.append(f"{BASELINES[metric].capitalize()}: {', '.join(shares.values())}")
     # What an estimator chose within the training graphs is noted if its kernels have met all graphs.
     by_itself = (record for record in results.folds if record.inner_accuracy is None and not record.parameters)
     alone = dict.fromkeys(record.title for record in by_itself)
     if alone and results.folds[0].settings["protocol"] == "transductive":
-        notes.append(f"{', '.join(alone)}: fitted on the training graphs of each fold alone, as all that predict are")
+        notes.append(f"{', '.join(alone)}: fitted on the training graphs of each fold, as all predictors are")
     if 1 in counts and not (results.folds and given):
-        notes.append("Numbers without ± come from a single repetition: their spread needs more than one")
+        notes.append("Numbers without ± are from a single repetition")
     notes += [f"{mark} {cause}" for cause, mark in MARKS.items() if any(cell.given_up == cause for cell in shown)]
     if any(not cell.finished and not cell.given_up for cell in shown):
         notes.append(f"{UNFINISHED} not finished")
     if len(counts) > 1:
-        notes.append("Not all repetitions are finished: the means rest on different numbers of them")
+        notes.append("Not all repetitions are finished: means are over different numbers of repetitions")
     unconverged = sum(record.n_unconverged for record in results.folds)
     if unconverged:
         total = sum(record.n_fits for record in results.folds)

@@ -66,7 +66,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     kernel_weights_ : dict
         Weight of each block of kernels.
     report_ : FitReport
-        Settings tried and chosen, with their cross-validated scores and that of the largest class; print it.
+        Settings tried and chosen, with their cross-validated scores and that of the majority-class baseline; print it.
 
     See Also
     --------
@@ -82,7 +82,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     >>> model.predict(graphs[40:]).shape, model.predict_proba(graphs[40:]).shape
     ((20,), (20, 4))
     >>> model.report_.baseline_name
-    'largest class'
+    'majority class'
     """
 
     def __init__(
@@ -298,7 +298,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         weights = self._target_weights(target, None)
         shares = np.bincount(target.values, weights) / (len(target.values) if weights is None else weights.sum())
         constant = np.tile(shares, (len(target.values), 1))
-        return f"{len(shares)} classes", score(target.values, constant, weights), "largest class"
+        return f"{len(shares)} classes", score(target.values, constant, weights), "majority class"
 
     def _probabilities(self, X: Any, extra: Any) -> list[Float64]:
         """Return the probabilities of each target's classes."""

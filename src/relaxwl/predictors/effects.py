@@ -1,6 +1,6 @@
 """Effects of nodes, and of clusters of nodes, on a prediction: its change when their counts are removed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -152,7 +152,9 @@ class NodeEffects:
         """
         return [] if self._find_columns is None else self._find_columns()[:k]
 
-    def to_svg(self, title: str | None = None, strongest: float | None = None) -> str:
+    def to_svg(
+        self, title: str | None = None, strongest: float | None = None, node_names: Sequence[str] | None = None
+    ) -> str:
         """Draw the graph, or the molecule, each node in the color of its effect: orange raises ``value``, blue lowers.
 
         Parameters
@@ -161,13 +163,15 @@ class NodeEffects:
             Text for screen readers.
         strongest : float, optional
             The effect with the strongest color; by default the strongest of these.
+        node_names : sequence of str, optional
+            Names that are drawn into the nodes of a graph without labels, where they fit.
 
         Returns
         -------
         str
             The picture.
         """
-        return self._picture(self.effects, strongest, title)
+        return self._picture(self.effects, strongest, title, node_names)
 
     def to_html(self, k: int = N_SHOWN) -> str:
         """Draw the graph beside the clusters with the largest effects: their nodes, and their centers as trees.
@@ -210,13 +214,21 @@ class NodeEffects:
             lit[list(one.nodes)] = np.sign(one.effect)
             verb = "raises" if one.effect > 0 else "lowers"
             center = f"<p>{escape(one.text)}</p>" if one.tree is None else one.tree.to_svg(N_TREE_NODES, collapse=True)
+            if self.graph.node_labels is None:  # then trees have the label 0 throughout
+                center = center.replace(">0</text>", "></text>")
             figures.append(
                 f'<figure style="margin:0">{self._picture(lit, 1.0)}{center}'
                 f"<figcaption>{verb} the value by {abs(one.effect):.2g} (depth {one.depth})</figcaption></figure>"
             )
         return figures
 
-    def _picture(self, effects: Float64, strongest: float | None, title: str | None = None) -> str:
+    def _picture(
+        self,
+        effects: Float64,
+        strongest: float | None,
+        title: str | None = None,
+        node_names: Sequence[str] | None = None,
+    ) -> str:
         largest = strongest or float(np.abs(effects).max(initial=0.0)) or 1.0
         if self.molecule is not None:
             # Without the line that only a file needs.
@@ -226,7 +238,7 @@ class NodeEffects:
         return drawing.graph_svg(
             self.graph.n_nodes,
             [(a, b) for a, b in self.graph.edges.tolist()],
-            labels=None if self.graph.node_labels is None else [str(label) for label in self.graph.node_labels],
+            labels=node_names if self.graph.node_labels is None else [str(label) for label in self.graph.node_labels],
             highlight={int(node): float(np.clip(effects[node] / largest, -1, 1)) for node in np.sort(lit)},
             max_nodes=MAX_DRAWN_NODES,
             title=title,

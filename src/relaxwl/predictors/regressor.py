@@ -204,7 +204,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
         y = target.values
         left_out_mean = (y.sum() - y) / max(len(y) - 1, 1)
-        return f"targets from {y.min():.4g} to {y.max():.4g}", score(y, left_out_mean), "mean of the others"
+        return f"targets from {y.min():.4g} to {y.max():.4g}", score(y, left_out_mean), "mean predictor"
 
     def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
         mean = self._heads[number].predict(*arrays).mean

@@ -29,7 +29,7 @@ class FitReport:
     greater_is_better : bool
         Whether larger scores are better.
     baseline : float
-        The same score of a constant prediction: the largest class, or the mean.
+        The same score of the majority-class baseline, or of the mean predictor.
     baseline_name : str
         Name of the constant prediction.
     kernels : tuple of str

@@ -1,4 +1,4 @@
-"""One self-contained page that shows what single nodes, or atoms, do to predictions."""
+"""One self-contained page with the effects of nodes, or atoms, on predictions."""
 
 import os
 from collections.abc import Sequence
@@ -18,18 +18,15 @@ NEGLIGIBLE = 0.01
 # The clusters of larger graphs are many, and their pictures show little.
 MAX_CLUSTERED = 60
 LEAD = (
-    "The effect of a node, or atom, is how much the decision for the predicted class, or the predicted number, falls "
-    "when it is not counted. Orange ones speak for the prediction, blue ones against it; the stronger the color, the "
-    "stronger the effect, on one scale for the page. Beside small graphs stand the clusters of alike neighborhoods "
-    "that did most, with their nodes and their centers."
+    "The effect of a node, or atom, is the decrease of the decision value of the predicted class, or of the predicted "
+    "number, when the node is not counted. Orange nodes raise the value, blue nodes lower it; the intensity of the "
+    "color is the size of the effect, on one scale for all graphs of this page. For small graphs, the clusters of "
+    "similar neighborhoods with the largest effects are shown with their nodes and centers."
 )
-ADDS_UP = (
-    "The effects of a graph's nodes add up: together with what a graph without any node would get, they are the value "
-    "above the picture."
-)
+ADDS_UP = "The effects of all nodes and the value of a graph without nodes add up to the value in the heading."
 DOES_NOT_ADD_UP = (
-    "The effects of a graph's nodes do not add up to the value above the picture: the kernels are normalized or "
-    "compare by minima, so a node's part depends on the others."
+    "The effects do not add up to the value in the heading: the kernels are normalized or compare counts by minima, "
+    "so the effect of a node depends on the other nodes."
 )
 
 
@@ -43,7 +40,8 @@ def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], 
     path : path
         The file, for instance ``effects.html``.
     **options
-        ``title``, ``report``, ``novelty``, ``truth`` and ``neighbors``, as in ``relaxwl.reports.render_effects``.
+        ``title``, ``report``, ``novelty``, ``truth``, ``neighbors`` and ``node_names``, as in
+        ``relaxwl.reports.render_effects``.
 
     See Also
     --------
@@ -69,13 +67,14 @@ def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], 
 def render_effects(
     effects: Sequence[NodeEffects],
     *,
-    title: str = "What nodes do to predictions",
+    title: str = "Effects of nodes on predictions",
     report: FitReport | None = None,
     novelty: Sequence[float] | None = None,
     truth: Sequence[Any] | None = None,
     neighbors: Sequence[Sequence[tuple[float, str]]] | None = None,
+    node_names: Sequence[Sequence[Any]] | None = None,
 ) -> str:
-    """Return the page as text; it needs no other file, no network and no script.
+    """Return the page of effects as text: self-contained HTML without scripts.
 
     Parameters
     ----------
@@ -91,6 +90,9 @@ def render_effects(
         The true classes or values.
     neighbors : sequence of lists of (distance, name), optional
         The nearest training objects of each, from the predictor's ``kneighbors``.
+    node_names : sequence of sequences, optional
+        Names of the nodes of each graph, shown instead of their numbers, such as ``[list(g) for g in graphs]`` for
+        networkx graphs.
 
     Returns
     -------
@@ -111,19 +113,24 @@ def render_effects(
     >>> page.count("<section>")
     2
     """
-    for name, values in (("novelty", novelty), ("truth", truth), ("neighbors", neighbors)):
+    given = {"novelty": novelty, "truth": truth, "neighbors": neighbors, "node_names": node_names}
+    for name, values in given.items():
         if values is not None and len(values) != len(effects):
             raise ValueError(f"{name} must have one entry for each of {len(effects)} graphs, not {len(values)}")
+    for place, (one, names) in enumerate(zip(effects, node_names or (), strict=False)):
+        if len(names) != one.graph.n_nodes:
+            raise ValueError(f"node_names[{place}] must have {one.graph.n_nodes} names, not {len(names)}")
     strongest = max((float(np.abs(one.effects).max(initial=0.0)) for one in effects), default=0.0)
     sections = []
     for place, one in enumerate(effects):
         words = _name(place, one) + ": " + _said(one.prediction)
         words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision {one.value:.3g}"
         if truth is not None:
-            words += f" (known: {_said(truth[place], name='')})"
+            words += f" (true: {_said(truth[place], name='')})"
         if novelty is not None:
-            words += f"; novelty {novelty[place]:.2f}" + (", so this is a guess" if novelty[place] > 1 else "")
-        sections.append(_section(words, _name(place, one), one, strongest, neighbors[place] if neighbors else ()))
+            words += f"; novelty {novelty[place]:.2f}" + (", unlike the training graphs" if novelty[place] > 1 else "")
+        names = list(map(str, node_names[place] if node_names else range(one.graph.n_nodes)))
+        sections.append(_section(words, names, one, strongest, neighbors[place] if neighbors else ()))
     kinds = {one.adds_up for one in effects}
     lead = [LEAD, *([ADDS_UP] if True in kinds else []), *([DOES_NOT_ADD_UP] if False in kinds else [])]
     return pages.report(title, " ".join(lead), _tiles(report) + "".join(sections))
@@ -144,7 +151,7 @@ def _said(value: Any, name: str = "class ") -> str:
 
 
 def _tiles(report: FitReport | None) -> str:
-    """Say how good the model is, with the score of who does not look at the graphs beside it."""
+    """Return the score of the model and that of the baseline."""
     if report is None:
         return ""
     score, chance = (report.number(value).strip() for value in (report.score, report.baseline))
@@ -153,36 +160,39 @@ def _tiles(report: FitReport | None) -> str:
         f"<li><strong>{escape(chance)}</strong>{escape(report.baseline_name)} <span>baseline</span></li>"
     )
     return (
-        f'<ul class="findings">{tiles}</ul><details><summary>What was tried</summary>'
+        f'<ul class="findings">{tiles}</ul><details><summary>Settings tried</summary>'
         f"<pre>{escape(str(report))}</pre></details>"
     )
 
 
 def _section(
-    words: str, name: str, found: NodeEffects, strongest: float, neighbors: Sequence[tuple[float, str]]
+    words: str, names: list[str], found: NodeEffects, strongest: float, neighbors: Sequence[tuple[float, str]]
 ) -> str:
     """Draw an object; name its strongest nodes, clusters and descriptors, and its nearest training objects."""
     labels, node = found.graph.node_labels, "node" if found.molecule is None else "atom"
     columns = found.columns()
     least = NEGLIGIBLE * max([strongest, *(abs(one.effect) for one in columns)])
-    picture = found.to_svg(
-        f"{name}, {found.graph.n_nodes} {node}s, colored by their effects on the prediction", strongest
-    )
+    title = f"{words}; {found.graph.n_nodes} {node}s, colored by their effects on the prediction"
+    picture = found.to_svg(title, strongest, names)
     listed = [place for place in found.strongest(N_STRONGEST).tolist() if abs(found.effects[place]) > least]
     heads = (node, "effect") if labels is None else (node, "label", "effect")
     texts = [[] if labels is None else [shortened(str(labels[place]))] for place in listed]
-    rows = [(place, *text, f"{found.effects[place]:+.3g}") for place, text in zip(listed, texts, strict=True)]
+    rows = [
+        (shortened(names[place]), *text, f"{found.effects[place]:+.3g}")
+        for place, text in zip(listed, texts, strict=True)
+    ]
     table = html_table(heads, rows) if rows else f"<p>No {node} changes the prediction noticeably.</p>"
-    figures = [f"<figure>{picture}<figcaption>The strongest effects</figcaption>{table}</figure>"]
+    figures = [f"<figure>{picture}<figcaption>Largest effects</figcaption>{table}</figure>"]
     figures += found.cluster_figures(least=least) if found.graph.n_nodes <= MAX_CLUSTERED else []
     shown = [(one.name, f"{one.deviation:+.2g}", f"{one.effect:+.3g}") for one in columns if abs(one.effect) > least]
     if shown:
         carried = abs(columns[0].effect) > float(np.abs(found.effects).max(initial=0.0))
-        said = "Descriptors of the whole molecule carry this prediction" if carried else "Descriptors"
-        heads = ("descriptor", "standard deviations from the mean", "effect")
+        said = "Descriptors of the whole molecule have the largest effects" if carried else "Descriptors"
+        heads = ("descriptor", "z-score", "effect")
+        said += "; z-score: standard deviations from the mean of the training molecules"
         figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(heads, shown)}</figure>")
     if neighbors:
         near = [(f"{distance:.3f}", called) for distance, called in neighbors]
-        said = f"The nearest training {'graphs' if found.molecule is None else 'molecules'}"
+        said = f"Nearest training {'graphs' if found.molecule is None else 'molecules'}"
         figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(('distance', 'name'), near)}</figure>")
     return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'

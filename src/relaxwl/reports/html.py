@@ -12,13 +12,19 @@ from urllib.parse import quote
 from relaxwl._progress import html_table
 from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.tables import Column, Table, TableCell, dataset_table, results_table, runtime_table
+from relaxwl.evaluation.tables import (
+    BASELINES,
+    METRICS,
+    Column,
+    Table,
+    TableCell,
+    dataset_table,
+    results_table,
+    runtime_table,
+)
 from relaxwl.reports import pages, plots
 
-FITTED_ON = {
-    "transductive": "all graphs, never on their classes",
-    "inductive": "the training graphs of each fold alone",
-}
+FITTED_ON = {"transductive": "all graphs, without their targets", "inductive": "the training graphs of each fold"}
 # Tables with more columns are set closer, so that they fit on a screen.
 MAX_COLUMNS = 9
 # What an address on the web may consist of, besides letters and digits; escapes in it stay what they are.
@@ -35,6 +41,7 @@ def write_report(
     title: str = "Graph kernels compared",
     reference: Reference | None = None,
     explorer: str | None = None,
+    metric: str | None = None,
 ) -> None:
     """Write tables and plots of results to a self-contained HTML file.
 
@@ -52,6 +59,9 @@ def write_report(
     explorer : str, optional
         An explorer page (see :func:`relaxwl.reports.write_explorer`) to link to: its path, relative to this page, or an
         address that begins with http.
+    metric : str, optional
+        Another score than the accuracy (in regression: than ``"rmse"``); see
+        :meth:`relaxwl.evaluation.Results.cell`.
 
     See Also
     --------
@@ -72,7 +82,7 @@ def write_report(
     ...     Path(folder, "report.html").exists()
     True
     """
-    pages.write(path, render_report(results, title=title, reference=reference, explorer=explorer))
+    pages.write(path, render_report(results, title=title, reference=reference, explorer=explorer, metric=metric))
 
 
 def render_report(
@@ -81,6 +91,7 @@ def render_report(
     title: str = "Graph kernels compared",
     reference: Reference | None = None,
     explorer: str | None = None,
+    metric: str | None = None,
 ) -> str:
     """Return the report as a page that needs no other file and no network.
 
@@ -88,7 +99,7 @@ def render_report(
     ----------
     results : Results
         The results.
-    title, reference, explorer
+    title, reference, explorer, metric
         As in :func:`write_report`.
 
     Returns
@@ -110,18 +121,18 @@ def render_report(
     parts = results.split()
     if not parts:
         raise ValueError("there are no results to report; run an evaluation first")
-    body = [_part(part, number, len(parts), reference) for number, part in enumerate(parts, 1)]
+    body = [_part(part, number, len(parts), reference, metric) for number, part in enumerate(parts, 1)]
     repetitions = max((record.repetition + 1 for record in results.folds), default=0)
-    counts = ((len(results.kernels), "graph kernel"), (len(results.datasets), "data set"), (repetitions, "repetition"))
+    counts = ((len(results.kernels), "method"), (len(results.datasets), "data set"), (repetitions, "repetition"))
     kernels, datasets, runs = (f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
     n_folds = _settings(results)["n_folds"]
-    lead = (
-        f"{kernels} on {datasets}: accuracy of a support vector machine in {runs} of {n_folds}-fold cross-validation."
-    )
+    shown = " and ".join(dict.fromkeys(METRICS[metric or part.metric][0] for part in parts))
+    shown = shown if shown.isupper() else shown[0].lower() + shown[1:]
+    lead = f"{kernels} on {datasets}: {shown} in {runs} of {n_folds}-fold cross-validation."
     link = ""
     if explorer is not None:  # a file beside the page, or a page on the web
         address = quote(explorer, safe=URL_CHARACTERS if explorer.startswith(("http://", "https://")) else "/")
-        link = f'<p><a href="{escape(address)}">See what the relaxed kernel sees: the explorer page</a></p>\n'
+        link = f'<p><a href="{escape(address)}">Explorer page: the clusters of the relaxed kernel</a></p>\n'
     times = sorted(record.finished_at for record in results.folds)
     provenance = f"Results computed from {times[0]} to {times[-1]}." if times else ""
     return pages.report(title, lead, "\n".join(body), explorer=link, provenance=provenance)
@@ -131,10 +142,12 @@ def _settings(results: Results) -> dict[str, Any]:
     return next(record.settings for record in results if hasattr(record, "settings"))
 
 
-def _part(results: Results, number: int, n_parts: int, reference: Reference | None) -> str:
+def _part(results: Results, number: int, n_parts: int, reference: Reference | None, metric: str | None) -> str:
     """Return the sections about one run."""
     settings, datasets = _settings(results), results.datasets
-    cells = {name: [results.cell(name, kernel) for kernel in results.kernels] for name in datasets}
+    metric = metric or results.metric
+    title, baseline = METRICS[metric][0], BASELINES.get(metric, "")
+    cells = {name: [results.cell(name, kernel, metric) for kernel in results.kernels] for name in datasets}
     finished = {name: [cell for cell in cells[name] if cell.finished] for name in datasets}
     tiles: list[str] = []
     figures: list[str] = []
@@ -142,24 +155,22 @@ def _part(results: Results, number: int, n_parts: int, reference: Reference | No
         best = best_cells(finished[name])
         if best:
             titles = " and ".join(cell.title for cell in best)
+            score, chance = best[0].written(best[0].mean), f"; {baseline} {best[0].written(best[0].chance)}"
             tiles.append(
-                f"<li><strong>{100 * best[0].mean:.1f} %</strong>{escape(titles)} <span>best on {escape(name)}; "
-                f"largest class {100 * best[0].chance:.1f} %</span></li>"
+                f"<li><strong>{score}</strong>{escape(titles)} <span>best on {escape(name)}"
+                f"{chance if baseline else ''}</span></li>"
             )
-            # Accuracies in words, for those who do not see the picture.
-            shown = [(cell, f" ± {100 * cell.std:.1f}" if cell.has_spread else "") for cell in finished[name]]
-            words = ", ".join(f"{cell.title} {100 * cell.mean:.1f} %{spread}" for cell, spread in shown)
-            name_of_figure = f"f{number}-{len(figures) + 1}"
-            figures.append(
-                _figure(name_of_figure, f"Accuracy on {name}: {words}", plots.accuracy_figure, results, name)
-            )
-    accuracy = _table(results_table(results, reference))
+            # Scores in words, for screen readers.
+            shown = [(cell, f" ± {cell.written(cell.std)}" if cell.has_spread else "") for cell in finished[name]]
+            words = ", ".join(f"{cell.title} {cell.written(cell.mean)}{spread}" for cell, spread in shown)
+            figure, said = f"f{number}-{len(figures) + 1}", f"{title} on {name}: {words}"
+            figures.append(_figure(figure, said, plots.accuracy_figure, results, name, metric))
+    scores = _table(results_table(results, reference if metric == "accuracy" else None, metric))
     if any(figures):
         repeated = any(cell.has_spread for name in datasets for cell in finished[name])
-        accuracy += _grid(figures) + (
-            f'<p class="note">{"Bars show one standard deviation over repetitions. " if repeated else ""}The dotted '
-            "line is what always answering with the most frequent class would reach.</p>"
-        )
+        notes = ["Bars show one standard deviation over repetitions."] * repeated
+        notes += [f"The dotted line is the {baseline}."] if baseline else []
+        scores += _grid(figures) + (f'<p class="note">{" ".join(notes)}</p>' if notes else "")
     rows = [
         (TableCell(results.title(kernel)), *(TableCell(_most_chosen(cells[name][place])) for name in datasets))
         for place, kernel in enumerate(results.kernels)
@@ -168,24 +179,33 @@ def _part(results: Results, number: int, n_parts: int, reference: Reference | No
     chosen = Table("Chosen parameters", (Column("kernel"), *map(Column, datasets)), tuple(rows), (note,))
     seconds = "Seconds for the Gram matrices of each kernel on each data set"
     drawn = _figure(f"f{number}-runtime", seconds, plots.runtime_figure, results) if results.folds else ""
-    described = results.dataset_records.values()
+    described = dataset_table(results)
+    if results.metric == "rmse":  # targets are no classes
+        columns, cut = [c for c in described.columns if c.title != "classes"], lambda row: (*row[:2], *row[3:])
+        described = Table(described.title, tuple(columns), tuple(map(cut, described.rows)), described.notes)
     versions = dict.fromkeys(", ".join(map(" ".join, record.versions.items())) for record in results.folds)
-    entries = {
-        "protocol": f"{settings['protocol']}: kernels are fitted on {FITTED_ON[settings['protocol']]}",
-        "outer folds": f"{settings['n_folds']}, stratified and shuffled, the same for all kernels",
+    given = settings.get("splits")
+    of_kernels = {
         "inner folds": f"{settings['inner_folds']}, within the training part, for kernel parameters and C together",
         "C": ", ".join(map(_penalty, settings["C"])),
         "depths": ", ".join(map(str, settings["depths"] or ["all that each kernel offers"])),
         "classifier": "support vector machine (SVC) on the Gram matrix, scaled to mean diagonal 1 in training",
+    }
+    has_kernels = any(record.parameters for record in results.folds) or not results.folds
+    drawing = f"given ({given})" if given else "shuffled" if results.metric == "rmse" else "stratified and shuffled"
+    entries = {
+        "protocol": f"{settings['protocol']}: kernels are fitted on {FITTED_ON[settings['protocol']]}",
+        "outer folds": f"{settings['n_folds']}, {drawing}, the same for all kernels",
+        **(of_kernels if has_kernels else {}),
         "seed": str(settings["random_state"]),
         "versions": "; ".join(versions),
     }
     items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in entries.items())
     sections = {
-        "Accuracy": accuracy,
-        "What was chosen": _table(chosen),
+        title: scores,
+        "Chosen parameters": _table(chosen) if has_kernels else "",
         "Runtime": _table(runtime_table(results)) + _grid([drawn]),
-        "Data sets": _table(dataset_table(described)) if described else "",
+        "Data sets": _table(described) if described.rows else "",
         "Protocol": f"<dl>{items}</dl>",
     }
     prefix = f"Run {number} ({settings['protocol']}): " if n_parts > 1 else ""

@@ -20,7 +20,7 @@ import numpy as np
 
 from relaxwl._storage import atomic_write
 from relaxwl.evaluation.results import Results
-from relaxwl.evaluation.tables import Ranks
+from relaxwl.evaluation.tables import BASELINES, METRICS, Ranks
 from relaxwl.explanation import Explanation
 from relaxwl.learning.scoring import get_score
 
@@ -76,11 +76,11 @@ def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
 
 
 @_styled
-def accuracy_figure(results: Results, dataset: str) -> Figure:
-    """Draw the kernels' accuracies on one data set, with error bars of one standard deviation, best at the top.
+def accuracy_figure(results: Results, dataset: str, metric: str | None = None) -> Figure:
+    """Draw the scores of the kernels on one data set, with error bars of one standard deviation, best at the top.
 
-    A dotted line marks what always answering with the most frequent class would reach. Relaxed kernels stand out.
-    Kernels with a single repetition have no bar.
+    A dotted line marks the majority-class baseline, or in regression the RMSE of the mean predictor. Relaxed kernels
+    are highlighted. Kernels with a single repetition have no bar.
 
     Parameters
     ----------
@@ -88,40 +88,44 @@ def accuracy_figure(results: Results, dataset: str) -> Figure:
         The results of :func:`relaxwl.evaluation.cross_validate`.
     dataset : str
         Name of the data set.
+    metric : str, optional
+        Another score than the accuracy (in regression: than ``"rmse"``); see
+        :meth:`relaxwl.evaluation.Results.cell`.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure.
     """
-    cells = [results.cell(dataset, kernel) for kernel in results.kernels]
-    cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: cell.mean)
+    cells = [results.cell(dataset, kernel, metric) for kernel in results.kernels]
+    cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: -cell.rank)
     _require(cells, f"no finished results on {dataset}")
+    scale, title = (100, "accuracy, %") if cells[0].metric == "accuracy" else (1, METRICS[cells[0].metric][0])
     figure, axes = _figure(4.6, 0.9 + 0.33 * len(cells))
     for row, cell in enumerate(cells):
         color = EMPHASIS if is_relaxed(cell.kernel) else PLAIN
         marker = "D" if is_relaxed(cell.kernel) else "o"
-        spread = 100 * cell.std if cell.has_spread else None
+        spread = scale * cell.std if cell.has_spread else None
         axes.errorbar(
-            100 * cell.mean, row, xerr=spread, fmt=marker, color=color, markersize=6, capsize=3, linewidth=1.6
+            scale * cell.mean, row, xerr=spread, fmt=marker, color=color, markersize=6, capsize=3, linewidth=1.6
         )
-        axes.annotate(
-            f"{100 * cell.mean:.1f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9
-        )
-    axes.axvline(100 * cells[0].chance, color=INK, linewidth=1, linestyle=":", alpha=0.6)
+        text = cell.written(cell.mean).removesuffix(" %")
+        axes.annotate(text, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+    if cells[0].metric in BASELINES:
+        axes.axvline(scale * cells[0].chance, color=INK, linewidth=1, linestyle=":", alpha=0.6)
     axes.set_yticks(range(len(cells)), [verbatim(cell.title) for cell in cells])
     axes.set_ylim(-0.6, len(cells) - 0.4)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_title(verbatim(dataset))
-    axes.set_xlabel("accuracy, %")
+    axes.set_xlabel(title)
     return figure
 
 
 @_styled
 def runtime_figure(results: Results) -> Figure:
-    """Draw how long each kernel's Gram matrices take on each data set, on a logarithmic scale.
+    """Draw the seconds for the Gram matrices of each kernel on each data set, on a logarithmic scale.
 
     Parameters
     ----------
@@ -136,6 +140,8 @@ def runtime_figure(results: Results) -> Figure:
     cells = {(k, d): results.cell(d, k) for k in results.kernels for d in results.datasets}
     timed = {place: cell for place, cell in cells.items() if cell.records}
     _require(timed, "no finished results")
+    from matplotlib.ticker import LogLocator, NullLocator
+
     kernels = [kernel for kernel in results.kernels if any(place[0] == kernel for place in timed)]
     figure, axes = _figure(5.4, 1.5 + 0.36 * len(kernels) + 0.2 * ((len(results.datasets) - 1) // 3))
     for number, dataset in enumerate(results.datasets):
@@ -153,7 +159,9 @@ def runtime_figure(results: Results) -> Figure:
     axes.set_yticks(range(len(kernels)), [verbatim(titles[kernel]) for kernel in reversed(kernels)])
     axes.set_ylim(-0.6, len(kernels) - 0.4)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(visible=True)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("seconds for the Gram matrices of all settings, once")
