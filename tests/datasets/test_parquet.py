@@ -141,6 +141,25 @@ def test_errors(tmp_path):
         read_parquet(tmp_path / "new", color=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("node_feat", [[1.0], [2.0], [3.0], [4.0]]),
+        ("node_feat", [1.0, 2.0, 3.0, 4.0]),
+        ("node_feat", []),
+        ("edge_attr", [[1.0], [2.0]]),
+    ],
+)
+def test_attributes_are_not_cut_anew(tmp_path, name, values):
+    """Two nodes with four numbers have two each only where the file says so."""
+    row = {"edge_index": [[0], [1]], "num_nodes": 2, name: values}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "x.parquet")
+    with pytest.raises(
+        ValueError, match=r"x\.parquet .*graph 0: attributes of shape \(\d, ?1?\) where \d nodes or edges"
+    ):
+        read_parquet(tmp_path / "x.parquet")
+
+
 def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
     path = tmp_path / "crafted.parquet"
     edge = {"edge_index": [[0], [1]], "num_nodes": 2}

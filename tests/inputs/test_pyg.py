@@ -209,6 +209,8 @@ def test_pyg_batches_and_data_sets():
         (FakeData([[], []], 2, x=[1, 2], z=[1]), {"node_attributes": ["x", "z"]}, "do not fit together"),
         (FakeData([[0, 0, 1], [1, 1, 0]], 2, edge_attr=[1, 2, 1]), {}, "listed twice with different attributes"),
         (FakeData([[0, 1], [1, 2]], 3), {"directed": False}, "the graph is directed"),
+        (SimpleNamespace(edge_index=[[], []], x=[[1], [2, 3]]), {}, "cannot be read: .*inhomogeneous"),
+        (SimpleNamespace(edge_index=[[], []], num_nodes=1, z=5), {"node_label": "z"}, "cannot be read"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*dropped")
@@ -260,7 +262,7 @@ def test_rows_are_named_by_their_columns():
     assert as_collection(ROWS).names is None
 
 
-@pytest.mark.parametrize("number", [3.5, [1, 2], []])
+@pytest.mark.parametrize("number", [3.5, [1, 2], [], "2", 1e30, 2**70, np.inf, True, 2j, {"a": 1}])
 def test_num_nodes_must_be_an_integer(number):
     with pytest.raises(GraphError, match="num_nodes must be an integer"):
         as_collection([{"edge_index": np.empty((2, 0), int), "num_nodes": number}])

@@ -34,7 +34,14 @@ def unbatched(items: Sequence[Any]) -> list[Any]:
 def read_pyg(graphs: list[Any], names: Names) -> GraphCollection:
     """Read the tensors of each object."""
     unread: dict[str, set[str]] = {"node": set(), "edge": set()}
-    parts = [_parts(graph, names, index, unread) for index, graph in enumerate(graphs)]
+    parts = []
+    for index, graph in enumerate(graphs):
+        try:
+            parts.append(_parts(graph, names, index, unread))
+        except GraphError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:  # of NumPy, about values that are no arrays
+            raise GraphError(index, f"cannot be read: {error}") from None
     warn_of_unread(names, names, unread["node"], unread["edge"])
     called = (common_names([getattr(graph, key, None) for graph in graphs]) for key in ("name", "id"))
     return build(parts, names).with_names(next((found for found in called if found is not None), None))
@@ -144,7 +151,7 @@ def _node_count(graph: Any, index: int) -> int:
     count = getattr(graph, "num_nodes", None)
     if count is not None:
         number = as_array(count).reshape(-1)  # hubs keep it as a list of one
-        if len(number) != 1 or number[0] % 1:
+        if len(number) != 1 or number.dtype.kind not in "iuf" or not abs(number[0]) < 2**63 or number[0] % 1:
             raise GraphError(index, f"num_nodes must be an integer, not {count!r}")
         return int(number[0])
     for name in DEFAULTS["node"]:
@@ -191,6 +198,6 @@ def as_array(values: Any) -> Any:
     if "bfloat16" in str(getattr(values, "dtype", "")):  # NumPy has no such type
         values = values.float()
     array = values.numpy() if hasattr(values, "numpy") else np.asarray(values)
-    if array.dtype == object:  # rows that pandas keeps as arrays within an array
+    if array.dtype == object and array.ndim:  # rows that pandas keeps as arrays within an array
         array = np.array([np.asarray(row) for row in array])
     return array
