@@ -234,6 +234,12 @@ def test_no_folder_of_shards(tmp_path):
         ("indptr", lambda a: a * 1000, "indptr must ascend"),
         ("offsets", lambda a: a[:-1], "offsets must ascend"),
         ("node_codes", lambda a: a + 10**9, "node_codes must lie"),
+        ("node_codes", None, "part-000000.npz is damaged: node_codes are missing"),
+        ("node_attributes", lambda a: np.ones((21, 2)), "node attributes of the part and of the manifest differ"),
+        ("node_attributes", lambda a: np.full((21, 1), np.inf), "attributes must be finite"),
+        ("edge_vocabulary", lambda a: as_bytes(["s"]), "edge_codes are missing"),
+        ("node_vocabulary", lambda a: as_bytes([1, True, "b", ["x", 0], ["x", 1]]), "distinct and in order"),
+        ("node_vocabulary", lambda a: as_bytes(["a", "b", ["x", 0], ["x", 0.0], ["x", 1]]), "distinct and in order"),
         ("node_vocabulary", lambda a: a[:-1], "is damaged"),
         ("node_vocabulary", lambda a: as_bytes(["a", "a", "b", ["x", 0], ["x", 1]]), "distinct and in order"),
         ("node_vocabulary", lambda a: np.frombuffer(b"[" * 10**5, np.uint8), "is damaged"),
@@ -265,11 +271,14 @@ def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labeled, name, v
 
 def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labeled):
     write(tmp_path, labeled)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    manifest["parts"][0]["n_graphs"] += 1
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ShardError, match="the manifest says something else"):
-        ShardedCollection.open(tmp_path)[0]
+    content = (tmp_path / "manifest.json").read_text()
+    for old, new, message in (
+        ('"n_graphs": 7', '"n_graphs": 8', "the manifest says something else"),
+        ('"n_node_attributes": null', '"n_node_attributes": 1048576', "differ in number"),
+    ):
+        (tmp_path / "manifest.json").write_text(content.replace(old, new, 1))
+        with pytest.raises(ShardError, match=message):
+            ShardedCollection.open(tmp_path)[0]
 
 
 def test_a_sample_is_drawn_in_order(tmp_path):

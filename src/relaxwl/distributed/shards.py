@@ -501,6 +501,9 @@ class ShardedCollection(Sequence[GraphCollection]):
         arrays = self._load(part)
         try:
             present: dict[str, Any] = {name: _typed(name, arrays[name]) for name in ARRAYS if name in arrays}
+            for kind in ("node", "edge"):
+                if f"{kind}_vocabulary" in arrays and f"{kind}_codes" not in arrays:
+                    raise ValueError(f"{kind}_codes are missing")
             graphs = GraphCollection(
                 **present,
                 directed=self.manifest.directed,
@@ -624,6 +627,8 @@ def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
         if n_carriers == 0:
             values[f"{kind}_codes"] = None if known is None else np.empty(0, np.int32)
             values[f"{kind}_attributes"] = None if width is None else np.empty((0, width))
+        elif width != (None if values[f"{kind}_attributes"] is None else values[f"{kind}_attributes"].shape[1]):
+            raise ValueError(f"{kind} attributes of the part and of the manifest differ in number")
         elif (own is None) != (known is None):
             raise ValueError(f"{kind} labels are in the part or in the manifest, but not in both")
         elif own is not None:

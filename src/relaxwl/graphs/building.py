@@ -547,6 +547,8 @@ def check_clean(graphs: Any) -> None:
     ascend = (sources[1:] > sources[:-1]) | (targets[1:] > targets[:-1])
     if not ascend.all() or (sources == targets).any():
         raise ValueError("neighbors must ascend, without loops and repetitions")
+    if any(part is not None and np.isinf(part).any() for part in (graphs.node_attributes, graphs.edge_attributes)):
+        raise ValueError("attributes must be finite")
     if graphs.directed:
         return
     back_indptr, back_indices, order = reversed_arcs(graphs.indptr, graphs.indices)
