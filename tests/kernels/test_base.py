@@ -232,8 +232,8 @@ def test_similarities_of_minima_share_them(monkeypatch, normalize):
     counts = kernel.fit_prepare(graphs)
     settings = [{"similarity": similarity} for similarity in SIMILARITIES]
     alone = [kernel.compare(counts, None, [setting])[0] for setting in settings]
-    calls, gram = [], base.gram
-    monkeypatch.setattr(base, "gram", lambda *arguments: calls.append(arguments[2]) or gram(*arguments))
+    calls, products = [], base.Products
+    monkeypatch.setattr(base, "Products", lambda *arguments: calls.append(arguments[2]) or products(*arguments))
     for one, other in zip(kernel.compare(counts, None, settings), alone, strict=True):
         np.testing.assert_array_equal(one, other)
     assert calls == ([False] * 3 + [True] * 3 if normalize == "depth" else [False, True])

@@ -8,6 +8,9 @@ import numpy as np
 from relaxwl._compiling import njit
 from relaxwl.unfolding._compiled import counting_order
 
+# Numbers of a row of products that are added up together.
+TILE = 512
+
 
 class Compressed(NamedTuple):
     """A sparse matrix by rows (or by columns): of line ``i`` the entries ``indptr[i]`` to ``indptr[i + 1] - 1``."""
@@ -94,11 +97,11 @@ def add_products(start, stop, a, firsts, columns, minimum, out):
     """Add, for the rows ``start`` to ``stop - 1`` of a sparse A, the sums over shared columns of a·b (or min(a, b)).
 
     A is `Compressed` by rows, B by columns. ``firsts`` int64 (n_entries,) says where to begin in the column of each
-    entry of A: at the column's begin for A × B, at the entry itself for the upper triangle of A × A. Writes
-    ``out[start:stop]``.
+    entry of A: at the column's begin for A × B, at the entry itself for the upper triangle of A × A. ``out`` has a
+    row for each of these rows.
     """
     for row in range(start, stop):
-        target = out[row]
+        target = out[row - start]
         for entry in range(a.indptr[row], a.indptr[row + 1]):
             value = a.data[entry]
             end = columns.indptr[a.indices[entry] + 1]
@@ -111,21 +114,27 @@ def add_products(start, stop, a, firsts, columns, minimum, out):
 
 
 @njit(nogil=True, cache=True)
-def add_dense_minima(start, stop, a, b, symmetric, out):
-    """Add Σ_c min(a[row, c], b[c, other]) to ``out[row, other]`` for rows ``start`` to ``stop - 1``.
+def add_dense(start, stop, a, b, first, minimum, out):
+    """Add Σ_c a[row, c]·b[c, other] (or min) to ``out[row - start, other]``, rows ``start`` to ``stop - 1`` of A.
 
-    ``a`` (n, m) holds the rows, ``b`` (m, n') the columns. With ``symmetric`` only ``other >= row`` is computed.
+    A is `Compressed` by rows, ``b`` (m, n') dense; columns are ``other >= first``. Entries are >= 0 for minima. Two
+    entries of A at a time are added to a part of a row that stays in the cache.
     """
-    for row in range(start, stop):
-        first = row if symmetric else 0
-        target = out[row, first:]
-        for column in range(a.shape[1]):
-            value = a[row, column]
-            if value == 0:
-                continue
-            others = b[column, first:]
-            for other in range(len(others)):
-                target[other] += min(value, others[other])
+    for left in range(first, b.shape[1], TILE):
+        right = min(left + TILE, b.shape[1])
+        for row in range(start, stop):
+            target = out[row - start, left:right]
+            last = a.indptr[row + 1] - 1
+            for entry in range(a.indptr[row], last + 1, 2):
+                second = min(entry + 1, last)  # of an odd number the last counts nothing the second time
+                value, other_value = a.data[entry], a.data[second] if second > entry else 0.0
+                line, other_line = b[a.indices[entry], left:right], b[a.indices[second], left:right]
+                if minimum:
+                    for place in range(right - left):
+                        target[place] += min(value, line[place]) + min(other_value, other_line[place])
+                else:
+                    for place in range(right - left):
+                        target[place] += value * line[place] + other_value * other_line[place]
 
 
 @njit(nogil=True, cache=True)

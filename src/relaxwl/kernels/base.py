@@ -18,7 +18,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.gram import divide_by_lengths, divide_by_unions, gram, self_similarities
+from relaxwl.kernels.gram import Products, by_rows, divide_by_lengths, divide_by_unions, self_similarities
 from relaxwl.kernels.levels import Whole
 from relaxwl.kernels.persistence import load_model, save_model
 from relaxwl.kernels.unary import step_names, unary_code, unary_steps
@@ -479,7 +479,7 @@ class CountKernel(TransformerMixin, GraphKernel):
                 raise ValueError(f"the kernel was fitted to depth {last}; {depth} needs another fit")
         found: dict[tuple[str, int], Float64] = {}
         for minimum in (False, True):  # intersection and Tanimoto similarity are the same minima, divided differently
-            keys = [key for key in wanted if (key[0] != "dot") == minimum]
+            keys = list(dict.fromkeys(key for key in wanted if (key[0] != "dot") == minimum))
             found |= self._grams(x, y, keys, minimum) if keys else {}
         return [found[key] for key in wanted]
 
@@ -663,30 +663,43 @@ class CountKernel(TransformerMixin, GraphKernel):
         by_depth, depths = self.normalize == "depth", {depth for _, depth in wanted}
         names, n_depths = list(dict.fromkeys(similarity for similarity, _ in wanted)), max(depths) + 1
         by_size = divide_by_lengths if self.normalize else None
-        totals: dict[str, Float64] = {}
-        own_x, own_y = np.zeros(1), np.zeros(1)
-        found = {}
         step = 1 if by_depth or len(depths) > 1 else n_depths
+        parts = []
         for start in range(0, n_depths, step):
-            part, depth = slice(start, start + step), start + step - 1
-            joined = [self._joined(counts, part, minimum=minimum) for counts in ([x] if y is None else [x, y])]
-            matrix = gram(joined[0].matrix, None if y is None else joined[1].matrix, minimum, self.n_jobs)
+            joined = [
+                self._joined(counts, slice(start, start + step), minimum=minimum)
+                for counts in ([x] if y is None else [x, y])
+            ]
+            products = Products(joined[0].matrix, None if y is None else joined[1].matrix, minimum)
             sizes = self_similarities(joined[0], minimum), self_similarities(joined[-1], minimum)
-            own_x, own_y = own_x + sizes[0], own_y + sizes[1]
-            for similarity in names:
-                divide = divide_by_unions if similarity == "tanimoto" else by_size
-                own = matrix if similarity == names[-1] else matrix.copy()
-                if by_depth and divide:
-                    divide(own, *sizes)
-                    own *= self._weights(len(x))[start]
-                if totals.setdefault(similarity, own) is not own:
-                    totals[similarity] += own
-                if (similarity, depth) in wanted:
-                    cut = totals[similarity] if depth + 1 == n_depths else totals[similarity].copy()
-                    if divide and not by_depth:
-                        divide(cut, own_x, own_y)
-                    found[similarity, depth] = cut
-        return found
+            parts.append((start + step - 1, products, *sizes))
+
+        def blocks(start: int, stop: int) -> list[Float64]:
+            """Return some rows of each matrix, those of equal sums together."""
+            first = start if y is None else 0
+            totals: dict[str, Float64] = {}
+            own_x, own_y = np.zeros(stop - start), np.zeros(parts[0][3].shape[0] - first)
+            found = {}
+            for depth, products, sizes_x, sizes_y in parts:
+                block, sizes = products.rows(start, stop), (sizes_x[start:stop], sizes_y[first:])
+                own_x, own_y = own_x + sizes[0], own_y + sizes[1]
+                for similarity in names:
+                    divide = divide_by_unions if similarity == "tanimoto" else by_size
+                    own = block if similarity == names[-1] else block.copy()
+                    if by_depth and divide:
+                        divide(own, *sizes)
+                        own *= self._weights(len(x))[depth]
+                    if totals.setdefault(similarity, own) is not own:
+                        totals[similarity] += own
+                    if (similarity, depth) in wanted:
+                        cut = totals[similarity] if depth + 1 == n_depths else totals[similarity].copy()
+                        if divide and not by_depth:
+                            divide(cut, own_x, own_y)
+                        found[similarity, depth] = cut
+            return [found[key] for key in wanted]
+
+        n, n_other = x[0].matrix.shape[0], None if y is None else y[0].matrix.shape[0]
+        return dict(zip(wanted, by_rows(blocks, len(wanted), n, n_other, self.n_jobs), strict=True))
 
 
 def descendants(kind: Any) -> list[Any]:

@@ -4,12 +4,14 @@ Columns that many graphs share are multiplied densely (BLAS, or a vectorized min
 a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehman kernel occur in one graph alone.
 """
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from relaxwl._execution import map_chunks, spans
-from relaxwl.graphs.arrays import Float64, Int64, counting_order, mirror
+from relaxwl.graphs.arrays import Float64, Int64, counting_order
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import Counts
 
@@ -28,39 +30,61 @@ def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs
     >>> gram(counts).tolist(), gram(counts, minimum=True).tolist()
     ([[5.0, 2.0], [2.0, 2.0]], [[3.0, 1.0], [1.0, 2.0]])
     """
-    symmetric = b is None
-    other = a if b is None else b
-    in_a, in_b = (np.bincount(matrix.indices, minlength=a.shape[1]) for matrix in (a, other))
-    frequent = in_a.astype(float) * in_b > DENSE_SHARE**2 * a.shape[0] * other.shape[0]
-    out = _dense_part(a, other, frequent, symmetric, minimum, n_jobs)
-    sparse_a = _without(a, frequent)
-    sparse_b = sparse_a if symmetric else _without(other, frequent)
-    columns, order = _columns(sparse_b)
-    firsts = columns.indptr[sparse_a.indices]
-    if symmetric:  # an entry begins with itself
-        firsts[order] = np.arange(len(order))
-    arguments = compressed(sparse_a), firsts, columns, minimum, out
-    map_chunks(lambda span: _compiled.add_products(*span, *arguments), spans(len(out), ROWS_PER_TASK), n_jobs)
-    if symmetric:
-        mirror(out)
-    return out
+    products = Products(a, b, minimum)
+    return by_rows(lambda *span: [products.rows(*span)], 1, a.shape[0], None if b is None else b.shape[0], n_jobs)[0]
 
 
-def _dense_part(
-    a: csr_array, b: csr_array, frequent: NDArray[np.bool_], symmetric: bool, minimum: bool, n_jobs: int | None
-) -> Float64:
-    """Return the products over the frequent columns (the upper triangle at least, if symmetric)."""
-    columns = np.flatnonzero(frequent)
-    if not len(columns):
-        return np.zeros((a.shape[0], b.shape[0]))
-    dense_a = a[:, columns].toarray()
-    dense_b = dense_a if symmetric else b[:, columns].toarray()
-    if not minimum:
-        return np.asarray(dense_a @ dense_b.T)
-    out = np.zeros((a.shape[0], b.shape[0]))
-    arguments = dense_a, np.ascontiguousarray(dense_b.T), symmetric, out
-    map_chunks(lambda span: _compiled.add_dense_minima(*span, *arguments), spans(len(out), ROWS_PER_TASK), n_jobs)
-    return out
+def by_rows(
+    blocks: Callable[[int, int], Iterable[Float64]], n_matrices: int, n: int, n_other: int | None, n_jobs: int | None
+) -> list[Float64]:
+    """Return matrices that are computed together, some rows at a time, so that what is in between stays in the cache.
+
+    ``blocks(start, stop)`` returns these rows of each matrix (n, n_other). With ``n_other=None`` matrices are symmetric
+    (n, n), and the columns from ``start`` on are returned.
+    """
+    found = [np.empty((n, n if n_other is None else n_other)) for _ in range(n_matrices)]
+
+    def fill(span: tuple[int, int]) -> None:
+        start, stop = span
+        for matrix, block in zip(found, blocks(start, stop), strict=True):
+            if n_other is None:
+                matrix[start:stop, start:] = block
+                matrix[stop:, start:stop] = block[:, stop - start :].T
+            else:
+                matrix[start:stop] = block
+
+    map_chunks(fill, spans(n, ROWS_PER_TASK), n_jobs)
+    return found
+
+
+class Products:
+    """Sums over shared columns of a·b, or min(a, b), between the rows of two sparse matrices; see :func:`gram`."""
+
+    def __init__(self, a: csr_array, b: csr_array | None = None, minimum: bool = False) -> None:
+        self.is_symmetric, self.minimum = b is None, minimum
+        other = a if b is None else b
+        in_a, in_b = (np.bincount(matrix.indices, minlength=a.shape[1]) for matrix in (a, other))
+        frequent = in_a.astype(float) * in_b > DENSE_SHARE**2 * a.shape[0] * other.shape[0]
+        columns = np.flatnonzero(frequent)
+        self._frequent = compressed(csr_array(a[:, columns]))
+        self._others = np.ascontiguousarray(other[:, columns].toarray().T)
+        sparse = _without(a, frequent)
+        self._columns, order = _columns(sparse if b is None else _without(b, frequent))
+        self._sparse, self._firsts = compressed(sparse), self._columns.indptr[sparse.indices]
+        if b is None:  # an entry begins with itself
+            self._firsts[order] = np.arange(len(order))
+
+    def rows(self, start: int, stop: int) -> Float64:
+        """Return some rows of the matrix; if it is symmetric, their columns from ``start`` on."""
+        first = start if self.is_symmetric else 0
+        out = np.zeros((stop - start, self._others.shape[1]))
+        _compiled.add_dense(start, stop, self._frequent, self._others, first, self.minimum, out)
+        _compiled.add_products(start, stop, self._sparse, self._firsts, self._columns, self.minimum, out)
+        block = out[:, first:]
+        if self.is_symmetric:
+            corner = np.triu(block[:, : len(block)])
+            block[:, : len(block)] = corner + np.triu(corner, 1).T
+        return block
 
 
 def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
@@ -124,8 +148,7 @@ def divide_by_lengths(matrix: Float64, squares_x: Float64, squares_y: Float64) -
     A graph of length 0 (no nodes, or no weight) stays at 0 with everything.
     """
     lengths_x, lengths_y = (np.where(squares > 0, np.sqrt(squares), 1.0) for squares in (squares_x, squares_y))
-    for row, length in zip(matrix, lengths_x, strict=True):
-        row /= length * lengths_y
+    matrix /= lengths_x[:, None] * lengths_y
 
 
 def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
@@ -137,15 +160,7 @@ def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
     The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where
     the minima m and 1 / (a + b) are positive semidefinite, and so are products and sums of such matrices.
     """
-    for row, total in zip(minima, sums_x, strict=True):
-        unions = total + sums_y - row
-        np.divide(row, unions, out=row, where=unions > 0)
-        np.minimum(row, 1.0, out=row)  # fractional weights round
-
-
-def tanimoto(x: Counts, y: Counts | None = None, n_jobs: int | None = None) -> Float64:
-    """Return the Tanimoto similarities between counts, where what was not met in fitting adds to Σ max."""
-    sums_x = self_similarities(x, minimum=True)
-    matrix = gram(x.matrix, None if y is None else y.matrix, minimum=True, n_jobs=n_jobs)
-    divide_by_unions(matrix, sums_x, sums_x if y is None else self_similarities(y, minimum=True))
-    return matrix
+    unions = sums_x[:, None] + sums_y
+    unions -= minima
+    minima /= np.maximum(unions, np.finfo(np.float64).tiny, out=unions)
+    np.minimum(minima, 1.0, out=minima)  # fractional weights round

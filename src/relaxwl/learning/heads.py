@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, spans, time_limit
 from relaxwl._progress import report
 from relaxwl._validation import ParameterError
 from relaxwl.learning.choosing import (
@@ -37,6 +37,7 @@ from relaxwl.learning.choosing import (
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
 from relaxwl.learning.linear import FeatureRows, MemoryRows, Task, fit_models
 from relaxwl.learning.scoring import Score, get_score
+from relaxwl.learning.svm import ROWS_AT_ONCE, submatrix
 from relaxwl.learning.voting import OneVsOneSVM
 
 Float64 = NDArray[np.float64]
@@ -171,11 +172,11 @@ class Head:
         return head
 
 
-def average(blocks: Blocks, parts: Mapping[str, float]) -> Float64:
-    """Return the sum of some blocks, each divided by a number."""
-    total = np.zeros_like(next(iter(blocks.values())))
-    for name, number in parts.items():
-        total += blocks[name] / number
+def average(blocks: Blocks, parts: Mapping[str, float], out: Float64 | None = None) -> Float64:
+    """Return the sum of some blocks, each divided by a number; some rows at a time, which stay in the cache."""
+    total = np.empty_like(next(iter(blocks.values()))) if out is None else out
+    for start, stop in spans(len(total), ROWS_AT_ONCE):
+        total[start:stop] = sum(blocks[name][start:stop] / number for name, number in parts.items())
     return total
 
 
@@ -198,12 +199,13 @@ class KernelSVM(Head):
         averages = options.averages or {"all": dict.fromkeys(blocks, len(blocks))}
         folds = inner_folds(codes, options.seed, groups=options.groups)
         scores: list[Scores] = []
+        gram: Float64 | None = None
         for place, (name, parts) in enumerate(averages.items() if folds else (), 1):
             if scores and options.deadline.remaining() == 0:
                 limit = options.deadline.seconds
                 self.left_out.append(f"choice of {name}: the time limit of {limit:g} s was reached")
                 continue
-            gram = average(blocks, parts)
+            gram = average(blocks, parts, gram)
             scores.append(score_kernel(name, gram, codes, folds, self.metric, weights, options.n_jobs))
             details = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
             report(options.verbose, "%s: %s %.4g with C = %g", *details, share=options.share(place / len(averages)))
@@ -215,11 +217,11 @@ class KernelSVM(Head):
         self.tried = tuple(Trial(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
         self.chosen, self.penalty = best.name, best.penalty
         self.parts = dict(averages[best.name])
-        gram = average(blocks, self.parts)
+        gram = average(blocks, self.parts, gram)
 
         def fitted(train: Int64) -> OneVsOneSVM:
             own = None if weights is None else weights[train]
-            model = OneVsOneSVM.of(fit_svc(gram[np.ix_(train, train)], codes[train], self.penalty, own))
+            model = OneVsOneSVM.of(fit_svc(submatrix(gram, train, train, 1.0), codes[train], self.penalty, own))
             return replace(model, support=train[model.support])
 
         n_classes = int(codes.max()) + 1

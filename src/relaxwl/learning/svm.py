@@ -20,11 +20,13 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from relaxwl._execution import spans
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning import _compiled
 
@@ -32,6 +34,8 @@ from relaxwl.learning import _compiled
 SOLVERS = ("path", "libsvm")
 MAX_ITERATIONS = 10**6
 TOLERANCE = 1e-3
+# Rows of Gram matrices that are copied together, so that copies of copies stay in the cache.
+ROWS_AT_ONCE = 64
 
 
 class QuietSVC(SVC):
@@ -79,10 +83,11 @@ def training_scale(diagonal: Float64) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-def submatrix(gram: Float64, rows: Int64, columns: Int64, scale: float) -> Float64:
+def submatrix(gram: Float64, rows: Int64, columns: Int64, scale: float, dtype: Any = np.float64) -> NDArray[Any]:
     """Return a scaled copy of the chosen rows and columns."""
-    part = gram.take(rows, axis=0).take(columns, axis=1)
-    part *= scale
+    part = np.empty((len(rows), len(columns)), dtype)
+    for start, stop in spans(len(rows), ROWS_AT_ONCE):
+        part[start:stop] = scale * gram.take(rows[start:stop], axis=0).take(columns, axis=1)
     return part
 
 
@@ -112,7 +117,7 @@ def _path_predictions(
     for a, b in itertools.combinations(range(len(classes)), 2):
         pair = fit[(y[fit] == classes[a]) | (y[fit] == classes[b])]
         signs = np.where(y[pair] == classes[a], 1.0, -1.0)
-        training = submatrix(gram, pair, pair, scale).astype(np.float32)
+        training = submatrix(gram, pair, pair, scale, np.float32)
         path, biases, fitted, unconverged = _compiled.solution_path(
             training, signs, penalties, TOLERANCE, MAX_ITERATIONS
         )

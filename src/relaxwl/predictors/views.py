@@ -16,7 +16,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
-from relaxwl.kernels.gram import gram
+from relaxwl.kernels.gram import Products, by_rows
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Vectors that the typical distance is taken from.
@@ -134,14 +134,10 @@ class CountView:
     def matrices(self, x: list[Counts], y: list[Counts] | None = None) -> list[Float64]:
         """Return the Gram matrix of each setting."""
         of_kernel = [setting for setting in self.settings if "decay" not in setting]
+        decays = [setting["decay"] for setting in self.settings if "decay" in setting]
         found = iter(self.kernel.compare(x, y, of_kernel))
-        shared: Any = None
-        if len(of_kernel) < len(self.settings):
-            shared = _shared_histograms(x, y, self.kernel.n_jobs)
-        return [
-            next(found) if "decay" not in setting else np.exp(-setting["decay"] * (1.0 - shared))
-            for setting in self.settings
-        ]
+        decayed = iter(_decayed(x, y, decays, self.kernel.n_jobs) if decays else ())
+        return [next(decayed if "decay" in setting else found) for setting in self.settings]
 
     def own(self, x: list[Counts]) -> list[Float64]:
         """Return the similarity of each object with itself, for each setting."""
@@ -316,16 +312,20 @@ def _without_pairs(counter: Any, graph: GraphCollection, ids: Int32, n_jobs: int
     return Counts(counts.matrix, np.repeat(whole.unknown_squares, n), np.repeat(whole.unknown_sums, n))
 
 
-def _shared_histograms(x: list[Counts], y: list[Counts] | None, n_jobs: int | None) -> Float64:
-    """Return the share of two graphs' histograms that they have in common, on average over the depths."""
-    total: Any = 0.0
-    for depth, part in enumerate(x):
-        other = None if y is None else _shares(y[depth])
-        total = total + gram(_shares(part), other, minimum=True, n_jobs=n_jobs)
-    shared: Float64 = total / len(x)
-    if y is None:
-        np.fill_diagonal(shared, 1.0)
-    return shared
+def _decayed(x: list[Counts], y: list[Counts] | None, decays: list[float], n_jobs: int | None) -> list[Float64]:
+    """Return exp(−λ·D) for each λ; 1 − D is the share of histograms in common, on average over the depths."""
+    products = [
+        Products(_shares(part), None if y is None else _shares(y[depth]), minimum=True) for depth, part in enumerate(x)
+    ]
+
+    def blocks(start: int, stop: int) -> list[Float64]:
+        distances = np.asarray(1.0 - sum(part.rows(start, stop) for part in products) / len(products))
+        if y is None:
+            np.fill_diagonal(distances, 0.0)
+        return [np.exp(-decay * distances) for decay in decays]
+
+    n_other = None if y is None else y[0].matrix.shape[0]
+    return by_rows(blocks, len(decays), x[0].matrix.shape[0], n_other, n_jobs)
 
 
 def _shares(counts: Counts) -> csr_array:
