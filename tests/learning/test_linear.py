@@ -49,6 +49,25 @@ def test_squared_hinges_make_support_vector_machines():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "square"])
+def test_features_of_one_row_are_joined_and_no_model_differs(loss):
+    # 40 features of single rows, several of some rows, and one that no row has.
+    single, rows = np.zeros((50, 41)), RNG.integers(0, 20, 40)
+    single[rows, np.arange(40)] = RNG.normal(size=40)
+    dense, wanted = np.hstack([single, DENSE]), task(loss, SIGNS, NUMBERS if loss == "square" else -SIGNS)
+    joined = MemoryRows(csr_array(dense))
+    assert joined.n_features == DENSE.shape[1] + len(np.unique(rows))
+    found = joined.expand(fit_models(joined, wanted, 0.5, [0, -2]))
+    for place, fold in enumerate((0, -2)):
+        own = WEIGHTS * (fold != FOLDS)
+        for model, target in zip(found[place], wanted.targets.T, strict=True):
+            values = dense @ model[:-1] + model[-1]
+            gaps = target - values if loss == "square" else np.maximum(1 - target * values, 0) * target
+            # At the minimum the gradient of the objective vanishes.
+            np.testing.assert_allclose(model[:-1], dense.T @ (own * gaps), atol=1e-5)
+            assert abs(own @ gaps) < 1e-5
+
+
+@pytest.mark.parametrize("loss", ["hinge", "square"])
 def test_parts_and_threads_change_nothing(monkeypatch, loss):
     features, wanted = csr_array(DENSE), task(loss, SIGNS, -SIGNS)
     whole = fit_models(MemoryRows(features), wanted, 1.0, [0, 1, 2])

@@ -141,6 +141,10 @@ class ShardRows:
         found = [self._tasks.submit("values", _applied, values_of, features, shared) for features in self._features]
         return np.concatenate(self._tasks.gather(found))
 
+    def expand(self, coefficients: Float64) -> Float64:
+        """Return coefficients as they are: no features are joined."""
+        return coefficients
+
     def _summed(
         self, name: str, function: Callable[..., Any], join: Callable[..., Any], own: Sequence[Any], *arguments: Any
     ) -> Any:

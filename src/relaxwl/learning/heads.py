@@ -485,8 +485,8 @@ class Linear(Head):
         self.chosen = best or list(penalties)[len(penalties) // 2]
         self.tried = tuple(trials) or (Trial(self.chosen, float("nan")),)
         start = None if models is None else models.mean(axis=0, keepdims=True)
-        final = fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)[0]
-        of_folds = found if models is None else models
+        final = rows.expand(fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)[0])
+        of_folds = rows.expand(found if models is None else models)
         self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
         self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
         return values

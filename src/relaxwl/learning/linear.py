@@ -104,11 +104,19 @@ class FeatureRows(Protocol):
     def values(self, coefficients: Float64) -> Float64:
         """Return the sums that the features of all rows make: (n_rows, n_models)."""
 
+    def expand(self, coefficients: Float64) -> Float64:
+        """Return coefficients (..., n_features + 1) as those of the features that predictions have."""
+
 
 class MemoryRows:
-    """A sparse matrix in memory, in chunks of rows that do not depend on the number of threads."""
+    """A sparse matrix in memory, in chunks of rows that do not depend on the number of threads.
+
+    Of many labels most features are those of a single row. The gradient of such coefficients is a multiple of the row's
+    values, so that one coefficient, along these values, stands for all of them: joined, they are one feature.
+    """
 
     def __init__(self, features: csr_array, n_jobs: int | None = None) -> None:
+        features, self._places, self._factors = _join_features_of_one_row(features)
         self.n_features = features.shape[1]
         self._spans = spans(features.shape[0], ROWS_AT_ONCE)
         whole = len(self._spans) == 1
@@ -134,6 +142,27 @@ class MemoryRows:
         """Return the sums that the features of all rows make: (n_rows, n_models)."""
         found = map_chunks(lambda chunk: values_of(chunk, coefficients), self._chunks, self._n_jobs)
         return np.concatenate([np.zeros((0, len(coefficients))), *found])
+
+    def expand(self, coefficients: Float64) -> Float64:
+        """Return coefficients (..., n_features + 1) as those of the features that predictions have."""
+        return np.concatenate([coefficients[..., self._places] * self._factors, coefficients[..., -1:]], axis=-1)
+
+
+def _join_features_of_one_row(features: csr_array) -> tuple[csr_array, Int64, Float64]:
+    """Return fewer features, and of each old one the new one it is part of and its share; unused ones have none."""
+    n_features = features.shape[1]
+    n_uses = np.bincount(features.indices, minlength=n_features)
+    single = n_uses[features.indices] == 1
+    columns, values = features.indices[single], features.data[single].astype(np.float64)
+    rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))[single]
+    own, rows = np.unique(rows, return_inverse=True)
+    lengths = np.sqrt(np.bincount(rows, np.square(values), minlength=len(own)))
+    is_shared = n_uses > 1
+    places, factors = np.maximum(np.cumsum(is_shared) - 1, 0), is_shared.astype(np.float64)
+    places[columns], factors[columns] = int(is_shared.sum()) + rows, values / lengths[rows]
+    shape = n_features, int(is_shared.sum()) + len(own)
+    joining = csr_array((factors.astype(features.dtype), places, np.arange(n_features + 1)), shape=shape)
+    return csr_array(features @ joining) if shape[1] < n_features else features, places, factors
 
 
 def add_losses(parts: Sequence[tuple[Float64, Float64]]) -> tuple[Float64, Float64]:
