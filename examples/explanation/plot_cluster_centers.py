@@ -40,7 +40,7 @@ plt.show()
 farthest = trees[int(np.argmax(distances))]
 mapping = relaxwl.tree_edit_mapping(farthest, center)
 print(mapping.describe())
-Path("cluster_centers_farthest.svg").write_text(mapping.to_svg(), encoding="utf-8")
+_ = Path("cluster_centers_farthest.svg").write_text(mapping.to_svg(), encoding="utf-8")
 
 # %%
 # **Summary.** Each column of the feature matrix belongs to a cluster, and each cluster has a center that can be

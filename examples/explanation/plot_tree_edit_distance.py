@@ -37,7 +37,7 @@ print(mapping.script())
 # Dashed lines join nodes that are mapped to each other. Yellow nodes are relabeled, red ones deleted, blue ones
 # inserted.
 
-Path("tree_edit_distance.svg").write_text(mapping.to_svg(), encoding="utf-8")
+_ = Path("tree_edit_distance.svg").write_text(mapping.to_svg(), encoding="utf-8")
 
 # %%
 # Edit costs can be given as a matrix. Here relabeling between N and O costs 0.25.

@@ -31,7 +31,8 @@ def make_graph(kind: int) -> nx.Graph:
 
 
 y = np.array([0, 1] * 50)
-graphs = relaxwl.as_collection([make_graph(kind) for kind in y], node_label="label", node_attributes="size")
+trees = [make_graph(kind) for kind in y]
+graphs = relaxwl.as_collection(trees, node_label="label", node_attributes="size")
 print(graphs)
 
 # %%
@@ -41,7 +42,7 @@ print(graphs)
 structure = relaxwl.as_collection([(graph.n_nodes, graph.edges, None) for graph in graphs])
 settings = {
     "structure": (structure, None),
-    "labels": (graphs, None),
+    "labels": (relaxwl.as_collection(trees, node_label="label", node_attributes=[]), None),
     "labels and\nattributes": (graphs, relaxwl.EditCost.from_attributes(blank=1.0, n_codes=16)),
 }
 scores = {}

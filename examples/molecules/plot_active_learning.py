@@ -3,7 +3,7 @@ Active learning: selecting the next measurements
 ================================================
 
 Among 400 polymers the ten strongest are sought with few measurements. A Gaussian process on a graph kernel predicts
-the strength of the polymers that were not measured, with standard stds. The polymers with the largest expected
+the strength of the polymers that were not measured, with standard deviations. The polymers with the largest expected
 improvement are measured next.
 """
 

@@ -20,12 +20,13 @@ Bounds = tuple[float, float] | str
 class GraphKernel(Kernel):
     """Graph kernel for scikit-learn's Gaussian processes, with an amplitude and a weight for each depth.
 
-    The covariance of two graphs is ``amplitude`` times the mean, by ``depth_weights``, of the graph kernel cut at each
-    depth from 0 on. Amplitude and weights are hyperparameters with gradients; add a ``WhiteKernel`` for noise.
+    The covariance of two graphs is ``amplitude`` times the weighted mean (``depth_weights``) of the graph kernel
+    truncated at each depth from 0 on. Amplitude and weights are hyperparameters with gradients; add a ``WhiteKernel``
+    for noise.
 
-    The graphs of the first call fit the graph kernel: those that ``GaussianProcessRegressor.fit`` was given. They are
-    counted once, and their matrices of each depth are kept, so that a step of the optimization only sums them up, and
-    a prediction counts the new graphs alone.
+    The graph kernel is fitted on the graphs of the first call, those passed to ``GaussianProcessRegressor.fit``. Their
+    matrices of each depth are cached, so that a step of the optimization only sums them, and a prediction transforms
+    only the new graphs.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class GraphKernel(Kernel):
     amplitude : float
         Variance of the values of a graph.
     depth_weights : float or array (max_depth + 1,)
-        Weight of the kernel cut at each depth; only their ratios matter.
+        Weight of the kernel truncated at each depth; only ratios matter.
     amplitude_bounds, depth_weights_bounds : pair of float or "fixed"
         Bounds of the hyperparameters.
 
@@ -83,7 +84,7 @@ class GraphKernel(Kernel):
 
     @property
     def requires_vector_input(self) -> bool:
-        """False: graphs are no vectors."""
+        """False, because graphs are not vectors."""
         return False
 
     def is_stationary(self) -> bool:
@@ -98,7 +99,7 @@ class GraphKernel(Kernel):
 
     @property
     def theta(self) -> Float64:
-        """The logarithms of the hyperparameters that are free; one weight for all depths counts as one for each."""
+        """Logarithms of the free hyperparameters; a single depth weight is expanded to one weight per depth."""
         values = {
             "amplitude": np.array([self.amplitude]),
             "depth_weights": np.broadcast_to(np.asarray(self.depth_weights, np.float64), self._depths),

@@ -21,17 +21,17 @@ from relaxwl.kernels.base import CountKernel
 
 
 def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
-    """Return the features of all graphs as a Dask array of sparse blocks, one a shard; none is computed yet.
+    """Return the features of all graphs as a lazy Dask array, one sparse block per shard.
 
-    ``compute()`` runs on the current client and joins the blocks; ``to_delayed()`` gives them one by one. The same
-    numbers as ``kernel.transform(shards.to_collection())``, bit for bit.
+    ``compute()`` runs on the current client and joins the blocks; ``to_delayed()`` returns them separately. The result
+    equals ``kernel.transform(shards.to_collection())`` bit for bit.
 
     Parameters
     ----------
     kernel : fitted kernel with explicit features
         It is sent to the workers once.
     shards : ShardedCollection
-        In a folder that all workers can read.
+        Shards in a folder that all workers can read.
 
     Returns
     -------
@@ -69,17 +69,17 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
 
 
 def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> Any:
-    """Return what a fitted model predicts for all graphs as a Dask array, one block a shard; nothing is computed yet.
+    """Return the predictions of a fitted model for all graphs as a lazy Dask array, one block per shard.
 
     Parameters
     ----------
     model : fitted model
-        A :class:`relaxwl.GraphClassifier`, a pipeline that begins with a kernel, or anything that takes graphs: fitted
-        to :meth:`ShardedCollection.sample`, for instance. It is sent to the workers once.
+        A :class:`relaxwl.GraphClassifier`, a pipeline that begins with a kernel, or another model for graphs, fitted
+        for instance to :meth:`ShardedCollection.sample`. It is sent to the workers once.
     shards : ShardedCollection
-        In a folder that all workers can read.
+        Shards in a folder that all workers can read.
     method : str
-        Which of its methods to call, such as ``"predict_proba"``.
+        Method of the model to call, such as ``"predict_proba"``.
 
     Returns
     -------
@@ -127,21 +127,22 @@ def _predictions(model: Any, method: str, graphs: Any) -> NDArray[Any]:
 def transform_to_files(
     kernel: CountKernel, shards: ShardedCollection, folder: str | os.PathLike[str], *, client: Any = None
 ) -> list[Path]:
-    """Write the features of each shard to a file ``features-….npz`` (as of ``scipy.sparse.save_npz``) in a folder.
+    """Write the features of each shard to a file ``features-….npz`` in the format of ``scipy.sparse.save_npz``.
 
-    Files that are there are kept: a run that was stopped goes on. So the folder must be of this kernel and these shards
-    alone.
+    Existing files are kept, so that an interrupted run can be resumed. Use a separate folder for each kernel and
+    collection.
 
     Parameters
     ----------
     kernel : fitted kernel with explicit features
         It is sent to the workers once.
     shards : ShardedCollection
-        In a folder that all workers can read.
+        Shards in a folder that all workers can read.
     folder : path
-        Made if it is not there. All workers must be able to write to it.
+        Created if it does not exist. All workers must be able to write to it.
     client : dask.distributed.Client, optional
-        Client that runs the tasks, a task a shard; without one, in this process, a shard at a time.
+        Client that runs the tasks, one per shard; without a client, shards are processed one after the other in this
+        process.
 
     Returns
     -------

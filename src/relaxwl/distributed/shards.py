@@ -140,15 +140,16 @@ class Manifest:
 
 
 class ShardWriter:
-    """Writer of graphs into a folder of shards, as they come.
+    """Writer of graphs into a folder of shards.
 
     Parameters
     ----------
     folder : path
-        Made if it is not there. One that a stopped writer left is gone on with: ``n_written`` says how many graphs are
-        in it, which the caller leaves out. Of two that write at the same time, the first stops with an error.
+        Created if it does not exist. The folder of an interrupted writer is continued: ``n_written`` is the number of
+        graphs in it, which the caller skips. If two writers use a folder at the same time, the first one stops with an
+        error.
     graphs_per_shard : int
-        Graphs of each part but the last. What a worker holds at a time is a few parts: some 10^5 to 10^6 nodes each
+        Number of graphs of each shard but the last. A worker holds a few shards at a time; 10^5 to 10^6 nodes per shard
         are a good size.
 
     See Also
@@ -183,11 +184,11 @@ class ShardWriter:
 
     @property
     def n_written(self) -> int:
-        """Number of graphs that are safely in the folder."""
+        """Number of graphs that are stored in the folder."""
         return sum(part.n_graphs for part in self._manifest.parts)
 
     def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
-        """Add graphs behind those before, with their targets if they have any.
+        """Append graphs, with their targets if there are any.
 
         Parameters
         ----------
@@ -269,8 +270,8 @@ class ShardWriter:
 class ShardedCollection(Sequence[GraphCollection]):
     """Graphs in a folder of shards; a sequence of shards, each a :class:`relaxwl.GraphCollection`.
 
-    Make one by :meth:`open`; write one by :class:`ShardWriter` or ``relaxwl shard``. A slice has the chosen shards.
-    Nothing is read before it is asked for, and every part that is read is compared with its checksum.
+    Open a folder with :meth:`open`; write one with :class:`ShardWriter` or ``relaxwl shard``. A slice contains the
+    selected shards. Shards are read lazily, and their checksums are verified.
 
     Parameters
     ----------
@@ -401,7 +402,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         Parameters
         ----------
         n_graphs : int
-            Number of graphs; all, if there are fewer.
+            Number of graphs, or all if there are fewer.
         random_state : int or Generator
             Seeds the draw.
 
@@ -453,7 +454,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         Returns
         -------
         context manager
-            It gives the features of all shards (``ShardRows``), for linear models.
+            It returns the features of all shards (``ShardRows``), for linear models.
         """
         from relaxwl.distributed.learning import fit_features
 

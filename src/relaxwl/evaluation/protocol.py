@@ -207,10 +207,10 @@ def cross_validate(
 ) -> Results:
     """Evaluate graph kernels by nested, stratified, repeated cross-validation with a support vector machine.
 
-    Estimators that take graphs and predict (``fit(graphs, y)``, ``predict(graphs)``, perhaps ``predict_proba``) may
-    stand beside the kernels; they see the training graphs of a fold alone, whatever the protocol. ``GraphClassifier``
-    (``"auto"``) keeps to the protocol: in the transductive one its kernels are fitted on all graphs, without classes,
-    and it chooses, calibrates and learns on the training graphs of a fold.
+    Estimators with ``fit(graphs, y)``, ``predict(graphs)`` and optionally ``predict_proba`` can be evaluated together
+    with kernels; they are fitted on the training graphs of a fold only, under both protocols. ``GraphClassifier``
+    (``"auto"``) follows the protocol: in the transductive protocol its kernels are fitted on all graphs, without
+    classes, and selection, calibration and training use the training graphs of a fold.
 
     Parameters
     ----------
@@ -219,35 +219,35 @@ def cross_validate(
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : sequence of n_graphs classes, or numbers for regression
-        Classes are numbers or strings. No kernel ever sees them.
+        Classes (numbers or strings) or numeric targets. Kernels are fitted without them.
     protocol : {"transductive", "inductive"}, optional
-        Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold alone (the default
-        with ``splits``).
+        Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold (the default with
+        ``splits``).
     task : {"classification", "regression"}
-        Kind of ``y``. Regression needs estimators that predict by themselves.
+        Kind of ``y``. Regression needs predictors instead of kernels.
     splits : path, list or str, optional
-        Folds to use instead of a cross-validation: a JSON file in the form of Errica et al. (or its content), whose
-        validation parts choose parameters; ``"random:20"``, 20 random test parts of a fifth; or ``"scaffold:5"``.
+        Folds to use instead of a cross-validation: a JSON file in the format of Errica et al. (or its content), whose
+        validation parts are used for model selection; ``"random:20"``, 20 random test parts of 20 %; or
+        ``"scaffold:5"``.
     groups : sequence, optional
-        For ``"scaffold:5"``: the group of each graph, such as its molecule's scaffold; groups are not torn apart.
-        Copies of a molecule (graphs from SMILES) are kept together by all folds that are drawn.
+        For ``"scaffold:5"``: the group of each graph, such as the scaffold of its molecule; groups are never split.
+        Copies of a molecule (graphs from SMILES) are always in the same fold.
     n_folds, n_repeats, inner_folds : int
-        Outer folds, repetitions with other folds and reseeded kernels (by default 5, and 1 with ``splits``), inner
-        folds for the choice of parameters.
+        Number of outer folds, of repetitions with new folds and reseeded kernels (by default 5, and 1 with ``splits``),
+        and of inner folds for model selection.
     C : sequence of float
         Candidate penalties of the support vector machine; the kernel is scaled to mean diagonal 1.
     depths : sequence of int, optional
-        Restrict the choice among settings with a ``max_depth`` to these; by default all that the registry names, or
-        that an estimator offers.
+        Depths (``max_depth``) to choose from; by default those of the registry or of the estimator.
     solver : {"path", "libsvm"}
-        Solver of the SVMs that choose parameters: our own compiled path of C values, or LIBSVM, with which anybody
-        can check a table against scikit-learn alone. The SVM that predicts a fold is always LIBSVM.
+        Solver of the SVMs in model selection: a compiled solver for a path of C values, or LIBSVM, which gives the same
+        table with scikit-learn. Test folds are always predicted with LIBSVM.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int
         Seed of folds and kernels. Folds are the same for all kernels.
     time_limit : float, optional
-        Seconds that a repetition of a kernel may take; beyond, the kernel is recorded as out of time.
+        Limit in seconds for one repetition of a kernel; a kernel that takes longer is recorded as out of time.
     store : ResultStore or path, optional
         Storage of the records. Records of the same data, settings and kernels are not computed again.
     dataset : str
@@ -258,7 +258,7 @@ def cross_validate(
     Returns
     -------
     Results
-        The records of this evaluation, whether computed now or found in the store.
+        The records of this evaluation, computed now or read from the store.
 
     See Also
     --------

@@ -94,12 +94,12 @@ class Results(Sequence[Record]):
 
     @property
     def datasets(self) -> list[str]:
-        """Names of the evaluated data sets, in the order in which they came."""
+        """Names of the evaluated data sets, in order of appearance."""
         return _unique(record.key.dataset for record in self._evaluated())
 
     @property
     def kernels(self) -> list[str]:
-        """Names of the evaluated kernels, in the order in which they came."""
+        """Names of the evaluated kernels, in order of appearance."""
         return _unique(record.key.kernel for record in self._evaluated())
 
     @property
@@ -113,7 +113,7 @@ class Results(Sequence[Record]):
         Parameters
         ----------
         dataset, kernel : str, optional
-            Names; all are taken where there is none.
+            Names; by default all.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Results(Sequence[Record]):
         ]
 
     def require_one_run(self) -> None:
-        """Refuse records of runs that differ in settings, data or version.
+        """Raise an error if the records come from runs that differ in settings, data or version.
 
         Raises
         ------
@@ -203,8 +203,8 @@ class Results(Sequence[Record]):
         dataset : str
             Name of the data set.
         kernel : str
-            Name of the kernel (``"rwl-star"``), or its title as tables print it (``"R-WL*"``). Where it was evaluated
-            on other data sets alone, the cell is empty.
+            Name of the kernel (``"rwl-star"``), or its title as tables print it (``"R-WL*"``). The cell is empty if the
+            kernel was evaluated on other data sets only.
         metric : str, optional
             The score: ``"accuracy"``, ``"balanced_accuracy"``, ``"mcc"``, and for predictors ``"roc_auc"``,
             ``"average_precision"``, ``"log_loss"``; in regression ``"rmse"``, ``"mae"``, ``"r2"``, ``"spearman"``,
@@ -295,7 +295,7 @@ class Results(Sequence[Record]):
         Returns
         -------
         array (n_repetitions, n_graphs)
-            The predictions. Where folds were given, graphs may be tested twice or never; a row then has an entry for
+            The predictions. With given folds, graphs may be tested several times or never; a row then has one entry for
             each test.
         """
         rows = []
@@ -326,16 +326,15 @@ def _complete_repetitions(folds: Iterable[FoldRecord]) -> dict[int, list[FoldRec
 
 
 class ResultStore:
-    """An append-only file of records: one JSON object a line.
+    """An append-only file of records, one JSON object per line.
 
-    Each batch is appended with one write that is forced to the disk, so a run that was killed leaves whole lines behind
-    and resumes after an interruption. A torn or damaged line is named in a warning and ignored: its record is
-    computed again.
+    Each batch is appended with one write that is flushed to disk, so that an interrupted run leaves complete lines and
+    can be resumed. Damaged lines are ignored with a warning, and their records are computed again.
 
     Parameters
     ----------
     path : path
-        The file; it need not exist, its folder must.
+        The file; it may not exist yet, but its folder must.
 
     See Also
     --------
@@ -356,7 +355,7 @@ class ResultStore:
             raise FileNotFoundError(f"cannot keep results in {self.path}: the folder {self.path.parent} does not exist")
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write records, all in one write, and wait until the disk has them.
+        """Append records in one write and flush them to disk.
 
         Parameters
         ----------
@@ -376,11 +375,10 @@ class ResultStore:
             os.fsync(file.fileno())
 
     def load(self) -> Results:
-        """Read all records; of two for the same fold the first counts.
+        """Read all records; duplicates of a fold are ignored.
 
-        A line that is no record (the last, if the machine went down while it was written) or does not match its
-        checksum is left out with a warning that names it; of many, as in a file of another kind, the first are named
-        and the others counted.
+        Lines that are not records (such as an incomplete last line) or do not match their checksum are ignored with a
+        warning that names the first ones and counts the others.
 
         Returns
         -------

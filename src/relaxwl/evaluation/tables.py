@@ -151,18 +151,18 @@ def results_table(
     metric: str | None = None,
     mean: bool = False,
 ) -> Table:
-    """Return the accuracies: a row for each kernel, a column for each data set.
+    """Return the scores: one row per kernel, one column per data set.
 
     Parameters
     ----------
     results : Results
-        Records of one run; of several runs take :meth:`Results.split`.
+        Records of one run; use :meth:`Results.split` for several runs.
     reference : mapping, optional
-        Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, to stand in a column beside ours.
+        Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, shown in additional columns.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`Results.cell`.
     mean : bool
-        A row for each data set and the mean over them instead, a column for each kernel, as for several targets.
+        Transpose the table and add the mean over the data sets, as for several targets.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def results_table(
 
 
 def runtime_table(results: Results) -> Table:
-    """Return the runtimes: for each kernel and data set the seconds to compute all Gram matrices once.
+    """Return the seconds for computing all Gram matrices once, for each kernel and data set.
 
     Parameters
     ----------
@@ -423,9 +423,9 @@ class Ranks:
 
 
 def compare(results: Results, dataset: str, kernel: str, other: str, metric: str | None = None) -> Comparison:
-    """Compare two kernels on a data set by the corrected paired t-test over the folds that both were tested on.
+    """Compare two kernels on a data set by the corrected paired t-test over shared folds.
 
-    A positive difference says that ``kernel`` has the higher score.
+    A positive difference means that ``kernel`` has the higher score.
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def compare(results: Results, dataset: str, kernel: str, other: str, metric: str
     dataset, kernel, other : str
         Names of the data set and of the two kernels.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`Results.cell`.
 
     Returns
     -------
@@ -483,16 +483,16 @@ def corrected_p_value(differences: Sequence[float] | np.ndarray, test_share: flo
 
 
 def significance_table(results: Results, metric: str | None = None) -> Table:
-    """Return, for each data set, how every kernel compares with the best: difference and p-value, Holm-corrected.
+    """Return difference and Holm-corrected p-value of each kernel against the best one of each data set.
 
-    The best is marked. It was chosen by the same scores, so the p-values are rather too small than too large.
+    The best kernel is marked. It is selected by the same scores, so p-values tend to be too small.
 
     Parameters
     ----------
     results : Results
         Records of one run.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`Results.cell`.
 
     Returns
     -------
@@ -558,7 +558,7 @@ def mean_ranks(results: Results, metric: str | None = None) -> Ranks:
     results : Results
         Records of one run.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see :meth:`Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`Results.cell`.
 
     Returns
     -------

@@ -88,35 +88,35 @@ def explain(
     """Find the clusters of neighborhoods that separate the classes, or are associated with a number.
 
     Every feature of the kernel counts the nodes of one cluster, and a linear model gives it a weight for each class.
-    Clusters are ranked by what they add to the distance between the mean scores of the classes, times the share of
-    their variance that the classes explain: a cluster that is clearly of one class comes before a merely frequent one.
-    Whether a cluster separates the classes better than chance is checked on its counts alone, by permuting the classes,
-    and corrected for the number of clusters; clusters that fail come last.
+    Clusters are ranked by their contribution to the distance between the mean scores of the classes, times the share of
+    their variance that the classes explain, so that specific clusters come before frequent ones. Significance is tested
+    on the counts of a cluster by permuting the classes, with a correction for the number of clusters; clusters that are
+    not significant come last.
 
-    Where ``y`` holds numbers, weights are those of a ridge regression, a cluster's share is what it adds to the
-    covariance of prediction and number, and the check against chance is on correlations; the graphs below and above
-    the median stand for two classes in all that is told and drawn.
+    For numeric ``y``, weights are those of a ridge regression, the share of a cluster is its contribution to the
+    covariance of prediction and target, and the test is on correlations; in summaries and drawings, graphs below and
+    above the median are two classes.
 
     Parameters
     ----------
     kernel : RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman
-        The kernel, with ``base="subtree"``. Centers of the last are single nodes with a description in the units of the
-        data: "degree 12, 30 triangles, core 5". One that is not fitted is cloned and fitted on the graphs.
+        The kernel, with ``base="subtree"``. Centers of ``ContinuousWeisfeilerLehman`` are single nodes with a
+        description in the units of the data: "degree 12, 30 triangles, core 5". A kernel that is not fitted is cloned
+        and fitted on the graphs.
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : array-like (n_graphs,)
-        Their classes, at least two; or numbers.
+        The classes (at least two) or numbers.
     model : fitted linear model, optional
-        Its ``coef_`` must belong to ``kernel.transform(graphs)``; a ``OneVsRestClassifier`` of linear models will do
-        too.
-        By default a support vector machine, one class against the rest, is fitted on these features, its C chosen by
-        5-fold cross-validation; its accuracy is that of nested cross-validation. For numbers: a linear regression.
+        A model of ``kernel.transform(graphs)`` with ``coef_``, or a ``OneVsRestClassifier`` of linear models. By
+        default a support vector machine, one class against the rest, is fitted on these features, with C selected by
+        5-fold cross-validation and its accuracy estimated by nested cross-validation; for numbers, a ridge regression.
     task : {"classification", "regression"}, optional
-        Kind of ``y``; by default numbers if most of them occur once, or if they are many and have fractions.
+        Kind of ``y``; by default regression if most values occur once, or if there are many values with fractions.
     n_permutations : int
-        Permutations in the check against chance; p-values cannot be smaller than 1 / (this + 1).
+        Number of permutations of the test; p-values are at least 1 / (n_permutations + 1).
     significance : float
-        Clusters with at most this p-value count as better than chance.
+        Clusters with at most this p-value are significant.
     random_state : int
         Seeds permutations and folds.
 

@@ -228,7 +228,7 @@ class Explanation:
     model : LinearWeights
         Weights and, if it was fitted here, accuracy of the linear model.
     clusters : tuple of ClusterEvidence
-        All clusters that occur: those better than chance first; within these and within the others by ``importance``.
+        All clusters that occur: significant ones first, both parts ordered by ``importance``.
     levels : tuple of ClusterLevel
         The clusters of each depth and partition.
     features : csr_array
@@ -236,12 +236,12 @@ class Explanation:
     counts : csr_array
         Number of nodes of each graph in each cluster.
     significance : float
-        Largest p-value of clusters that count as better than chance.
+        Largest p-value of significant clusters.
     n_permutations : int
-        Number of permutations in the check against chance.
+        Number of permutations of the test.
     target : ExplainedTarget
-        Classes or numbers, as they were given; for numbers ``classes`` are a lower and a higher half, and scores are
-        the distance above the number between them.
+        Classes or numbers, as given; for numbers ``classes`` are a lower and an upper half, and scores are differences
+        from the value between them.
 
     See Also
     --------
@@ -288,7 +288,7 @@ class Explanation:
 
     @property
     def quality(self) -> str:
-        """Accuracy of the linear model on held-out graphs beside that of chance, in words; empty if unknown."""
+        """Accuracy of the linear model on held-out graphs and that of the baseline, in words; empty if unknown."""
         if self.model.r2 is not None:
             explained = f"{100 * self.model.r2:.0f} % of the variance of held-out graphs"
             return f"A linear model on them explains {explained} (the mean of all explains 0 %)."
@@ -328,7 +328,7 @@ class Explanation:
         raise ValueError(f"there is no partition {partition} with depth {depth}")
 
     def members(self, cluster: ClusterEvidence, n_nearest: int = 3, n_farthest: int = 2) -> Members:
-        """Return the members nearest to and farthest from the center of a cluster, with the edits that lead to it.
+        """Return the members nearest to and farthest from the center of a cluster, with the edits to the center.
 
         Parameters
         ----------
@@ -363,7 +363,7 @@ class Explanation:
         return self.level(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
 
     def explain_graph(self, graph: int) -> GraphExplanation:
-        """Return the clusters of the nodes of a graph, and what they add to the scores of the model.
+        """Return the clusters of the nodes of a graph and their contributions to the scores of the model.
 
         Parameters
         ----------

@@ -35,10 +35,10 @@ SIMILARITIES = ("dot", "intersection", "tanimoto")
 class GraphKernel(GraphEstimator):
     """Base class of all graph kernels: ``fit`` and ``kernel_matrix``.
 
-    ``kernel_matrix`` between fitted and unseen graphs suits scikit-learn's ``SVC(kernel="precomputed")``. To choose
-    among settings there are two steps, so that one fit and one pass over the graphs serve them all: :meth:`prepare` (or
-    :meth:`fit_prepare`) returns the graphs as the kernel sees them, and :meth:`compare` makes a Gram matrix of them for
-    each setting that the fit covers, such as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian one.
+    ``kernel_matrix`` between fitted and unseen graphs suits scikit-learn's ``SVC(kernel="precomputed")``. Model
+    selection uses two steps, so that one fit serves all settings: :meth:`prepare` (or :meth:`fit_prepare`) returns a
+    representation of the graphs, and :meth:`compare` returns a Gram matrix for each setting that the fit covers, such
+    as the depths of a Weisfeiler-Lehman kernel or the λ of a Laplacian kernel.
 
     See Also
     --------
@@ -49,7 +49,7 @@ class GraphKernel(GraphEstimator):
     directed_: bool = False  # models of old files have never met other graphs
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part, such as ``edge_labels``; the rest is warned of.
+        """Return which labels and attributes of graphs are used, such as ``edge_labels``; others give a warning.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class GraphKernel(GraphEstimator):
         return frozenset({"node_labels"})
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what is needed to compare graphs with these ones.
+        """Fit the kernel.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class GraphKernel(GraphEstimator):
         raise NotImplementedError
 
     def fit_kernel_matrix(self, X: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).kernel_matrix(X)``, in one pass.
+        """Fit the kernel and return the Gram matrix of ``X``, as ``fit(X).kernel_matrix(X)`` in one pass.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class GraphKernel(GraphEstimator):
         return self.compare(self.fit_prepare(X))[0]
 
     def variations(self) -> list[Settings]:
-        """Return the settings that one fit covers: parameters that :meth:`compare` takes other values of.
+        """Return the settings that one fit covers, for :meth:`compare`.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class GraphKernel(GraphEstimator):
         return [{}]
 
     def prepare(self, X: Any) -> Any:
-        """Return graphs as :meth:`compare` takes them; the form depends on the kernel.
+        """Return the representation of graphs for :meth:`compare`; its type depends on the kernel.
 
         Parameters
         ----------
@@ -128,12 +128,12 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         graphs
-            As :meth:`compare` takes them.
+            Representation for :meth:`compare`.
         """
         return check_graphs(self, X)
 
     def fit_prepare(self, X: Any) -> Any:
-        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass.
+        """Fit the kernel and return the result of :meth:`prepare` for ``X``, in one pass.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         graphs
-            As :meth:`compare` takes them.
+            Representation for :meth:`compare`.
         """
         graphs = as_collection(X)
         return self.fit(graphs).prepare(graphs)
@@ -154,10 +154,9 @@ class GraphKernel(GraphEstimator):
         Parameters
         ----------
         x, y : what ``prepare`` or ``fit_prepare`` returned
-            The graphs; without ``y`` those of ``x`` among themselves.
+            The graphs; ``y`` defaults to ``x``.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from what :meth:`variations` varies; ``{}`` changes
-            nothing.
+            Changed parameters, among those of :meth:`variations`; ``{}`` changes nothing.
 
         Returns
         -------
@@ -170,14 +169,14 @@ class GraphKernel(GraphEstimator):
     def compare_own(self, x: Any, settings: Sequence[Settings] = ({},)) -> list[Float64]:
         """Return, for each of the settings, the similarity of each graph with itself.
 
-        ``x`` is what :meth:`prepare` returned. What was not met in fitting is included, as it is in a graph's norm.
+        Features that do not occur in the fitted graphs are included, as in the norm of a graph.
 
         Parameters
         ----------
         x : graphs as :meth:`prepare` returns them
             The graphs.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
@@ -190,7 +189,7 @@ class GraphKernel(GraphEstimator):
         ]
 
     def kernel_diagonal(self, X: Any) -> Float64:
-        """Return the similarity of each graph with itself, what was not met in fitting included.
+        """Return the similarity of each graph with itself, including features unseen in fitting.
 
         Parameters
         ----------
@@ -236,7 +235,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     sparse_output: bool = True
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part.
+        """Return which labels and attributes of graphs are used.
 
         Returns
         -------
@@ -257,12 +256,12 @@ class CountKernel(TransformerMixin, GraphKernel):
     # ---------------------------------------------------------------------------------------- what users call
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which trees (or clusters of trees) there are.
+        """Find the distinct trees, or their clusters.
 
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts, or ShardedCollection
-            The graphs. Shards are fitted on the current Dask client, where there is one; the model is the same.
+            The graphs. Shards are processed on the current Dask client if there is one; the model is the same.
         y : ignored
             Present because scikit-learn passes it.
 
@@ -280,7 +279,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the features of ``X``; the same as ``fit(X).transform(X)``, in one pass.
+        """Fit the kernel and return the features of ``X``, as ``fit(X).transform(X)`` in one pass.
 
         Parameters
         ----------
@@ -302,8 +301,8 @@ class CountKernel(TransformerMixin, GraphKernel):
     def transform(self, X: Any) -> Any:
         """Return explicit features of graphs, whose dot products are the kernel values.
 
-        With ``similarity="dot"`` they are weighted counts, with "intersection" the counts in a unary code: one column
-        for each step of a cluster's count, as :meth:`unary_features` says. A Tanimoto similarity has no such features.
+        With ``similarity="dot"`` the features are weighted counts, with "intersection" a unary code of the counts (see
+        :meth:`unary_features`). Tanimoto similarity has no explicit features.
 
         Parameters
         ----------
@@ -313,10 +312,10 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         csr_array (n_graphs, n_features) of float64
-            With ``normalize`` the rows (or their parts of each depth) have length 1, where what was not met in fitting
-            counts toward a graph's length too. With ``sparse_output=False`` the array is dense, or a table after
-            ``set_output(transform="pandas")``. Features of shards are a Dask array of sparse blocks, one a shard, of
-            which nothing is computed yet.
+            With ``normalize`` rows (or their parts of each depth) have length 1, where features unseen in fitting count
+            in the length. With ``sparse_output=False`` the array is dense, or a table after
+            ``set_output(transform="pandas")``. Features of shards are a lazy Dask array with one sparse block per
+            shard.
         """
         check_is_fitted(self)
         self._check_explicit()
@@ -339,7 +338,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self._features(self._apply(X))
 
     def weighted_counts(self, X: Any) -> csr_array:
-        """Return weighted counts, a column for each cluster, whatever the similarity that acts on them.
+        """Return weighted counts, one column per cluster, independently of ``similarity``.
 
         Parameters
         ----------
@@ -354,13 +353,13 @@ class CountKernel(TransformerMixin, GraphKernel):
         return self._weighted_counts(self._apply(X))
 
     def unary_features(self, counts: list[Counts]) -> csr_array:
-        """Return explicit features of the intersection kernel, whatever the kernel's own similarity.
+        """Return explicit features of the intersection kernel, independently of ``similarity``.
 
         A cluster with the largest training count m has the columns 1, ..., m, of which a graph with count c fills the
-        first c with √α of the depth; where counts are large (or no integers) there is a column for each distinct
-        training count instead, that a count inside a step fills in proportion. So the dot product with the features of
-        any training graph is Σ α·min, normalized as ``normalize`` says. What exceeds the training counts, or was not
-        met in fitting, counts in the norm alone.
+        first c with √α of the depth; if counts are large (or not integers) there is a column for each distinct training
+        count instead, which a count between two steps fills in proportion. So the dot product with the features of any
+        training graph is Σ α·min, normalized according to ``normalize``. Counts above the training counts, and features
+        unseen in fitting, count only in the norm.
 
         Parameters
         ----------
@@ -431,13 +430,13 @@ class CountKernel(TransformerMixin, GraphKernel):
         Returns
         -------
         list of Counts
-            For each depth a sparse matrix with a row a graph and a column a cluster, and for each graph the sum and the
-            sum of squares of what was not met in fitting.
+            For each depth a sparse matrix (graphs × clusters) and, for each graph, the sum and the sum of squares of
+            the counts of features unseen in fitting.
         """
         return self._apply(X)
 
     def fit_prepare(self, X: Any) -> list[Counts]:
-        """Fit, and return what :meth:`prepare` would return for ``X``, in one pass.
+        """Fit the kernel and return the result of :meth:`prepare` for ``X``, in one pass.
 
         Parameters
         ----------
@@ -454,7 +453,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     def compare(
         self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
     ) -> list[Float64]:
-        """Return a Gram matrix for each of the settings: the kernel cut at a ``max_depth``, with a ``similarity``.
+        """Return a Gram matrix for each of the settings ``max_depth`` and ``similarity``.
 
         Parameters
         ----------
@@ -463,7 +462,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         y : list of Counts, optional
             Counts of the graphs to compare with; by default ``x``.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
@@ -491,7 +490,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         x : graphs as :meth:`prepare` returns them
             The graphs.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
@@ -513,9 +512,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         return (own > 0).astype(np.float64) if self.normalize or similarity == "tanimoto" else own
 
     def weighted(self, counts: list[Counts], similarity: str) -> tuple[csr_array, Float64]:
-        """Return weighted counts of all depths as a similarity takes them, and that of each graph with itself.
+        """Return weighted counts of all depths for a similarity, and the similarity of each graph with itself.
 
-        The latter are Σ counts for minima and Σ counts² for the dot product, what was not met in fitting included.
+        The latter are Σ counts for minima and Σ counts² for the dot product, including features unseen in fitting.
 
         Parameters
         ----------
@@ -536,7 +535,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return joined.matrix, self_similarities(joined, similarity != "dot")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features of :meth:`transform`; each says its depth and what it counts.
+        """Return the names of the features of :meth:`transform`: depth and counted tree or cluster.
 
         Parameters
         ----------
@@ -554,21 +553,21 @@ class CountKernel(TransformerMixin, GraphKernel):
         return np.array(names if self.similarity == "dot" else step_names(names, self._unary_steps()), dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted kernel to one file of arrays and JSON, without pickle; see :meth:`load`.
+        """Save the fitted kernel to a file of arrays and JSON, without pickle; see :meth:`load`.
 
         Parameters
         ----------
         path : path
-            An existing file is replaced when all is written.
+            The file; an existing file is replaced when the new one is complete.
         """
         check_is_fitted(self)
         save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a kernel of this class, or of one derived from it, that :meth:`save` wrote.
+        """Load a kernel of this class, or of a derived class, from a file written by :meth:`save`.
 
-        Safe for files from elsewhere: nothing in them is executed. ``relaxwl.kernels.load_kernel`` reads any kernel.
+        No content of the file is executed. ``relaxwl.kernels.load_kernel`` loads any kernel.
 
         Parameters
         ----------

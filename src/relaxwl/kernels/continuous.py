@@ -123,8 +123,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
     depth there are ``n_partitions`` random partitions: vectors of random nodes are centers, and every node is in the
     cluster of the nearest. A graph is the histogram of its nodes' clusters.
 
-    Attributes and structural features are standardized, structural features beside attributes weigh ½, and a label is
-    an indicator of height 1.5.
+    Attributes and structural features are standardized; structural features have weight ½ if there are attributes, and
+    labels are one-hot vectors of height 1.5.
 
     Parameters
     ----------
@@ -132,26 +132,26 @@ class ContinuousWeisfeilerLehman(CountKernel):
         ``"attributes"``, ``"structure"``, ``"labels"``, the names of single structural features (``"degree"``,
         ``"triangles"``, ``"core"``, ``"clustering"``, ``"neighbor_degree"``, ``"degree_share"``, ``"return_2"``,
         ``"return_3"``, ``"return_4"``), a function that takes a graph and returns a row for each node, or several of
-        these. ``"auto"``: structure, attributes where there are any, and labels where there are 2 to 59 different ones.
+        these. ``"auto"`` uses structure, attributes if there are any, and labels if there are 2 to 59 different ones.
     max_depth : int
         Number of times that vectors are averaged.
     n_partitions : int
         Random partitions at each depth.
     n_clusters : int, float, str, callable, or sequence of these
         Clusters of a partition: a number, a float f for f·√nodes, ``"sqrt"``, ``"log2"`` or a function of the number of
-        nodes, of which at most 65,536 count; partitions take those of a sequence in turn. Never more than there are
+        nodes (at most 65,536); partitions cycle through the values of a sequence. There are never more clusters than
         distinct vectors.
     similarity : {"tanimoto", "intersection", "dot"}
         Similarity of two graphs' counts in :meth:`kernel_matrix`.
     edge_weights : int, optional
-        Column of the edge attributes that neighbors are weighted with in averages; numbers >= 0.
+        Column of the edge attributes that contains the weights (>= 0) of neighbors in averages.
     directions : {"both", "out", "in"}
-        Whose vectors are averaged in directed graphs: heads and tails of a node's arcs, heads only, or tails only.
-        Structural features do not look at directions.
+        Neighbors that are averaged in directed graphs: heads and tails of the arcs of a node, heads only, or tails
+        only. Structural features ignore directions.
     depth_weights : sequence of float, optional
         Weight of each depth, all 1 by default.
     normalize : bool or "depth"
-        Scale so that every graph has similarity 1 with itself, or has so at each depth.
+        Scale so that every graph has similarity 1 with itself, in total or at each depth.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -164,15 +164,15 @@ class ContinuousWeisfeilerLehman(CountKernel):
     Attributes
     ----------
     raw_features_ : list of str
-        Names of the columns before constant ones were dropped, without labels.
+        Names of the columns, without labels, before constant ones are dropped.
     dropped_features_ : list of str
-        Those that were constant, and take no part.
+        Names of the constant columns, which are not used.
     label_values_ : tuple or None
-        Labels that take part.
+        Labels that are used.
     means_, scales_ : float arrays
         The mean that is subtracted from each column, and the factor of the result; 0 for dropped columns.
     centers_ : list of float32 arrays
-        For each depth the centers of all partitions, in units; ``center_bounds_`` says where each partition begins.
+        For each depth the centers of all partitions, in units; ``center_bounds_`` contains the start of each partition.
 
     See Also
     --------
@@ -180,13 +180,13 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     Notes
     -----
-    Missing values (NaN) of attributes are 0 after scaling, that is, the mean. An unseen label is no label. A node
-    without neighbors keeps its vector. Values beyond 64 standard deviations are cut, and all are rounded to some
-    six digits, so that distances are exact and equal ones tie: the lowest number wins.
+    Missing values (NaN) of attributes are 0 after scaling, that is, the mean. An unseen label is ignored. A node
+    without neighbors keeps its vector. Values are clipped at 64 standard deviations and rounded to about six digits, so
+    that distances are exact; ties go to the lowest number.
 
-    In graphs where walks of two steps are more than 2.1·10⁹ (Σ degree²), the nodes of the highest degrees are not
-    passed by walks, and a warning tells how many they are: their neighbors return a little less often, and triangles
-    with two of them are not counted.
+    In graphs with more than 2.1·10⁹ walks of two steps (Σ degree²), walks through the nodes of highest degree are
+    omitted, and a warning states the number of these nodes: return probabilities of their neighbors are slightly too
+    low, and triangles with two of them are not counted.
 
     References
     ----------
@@ -244,7 +244,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return asked
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part.
+        """Return which labels and attributes of graphs are used.
 
         Returns
         -------
@@ -347,7 +347,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     @property
     def dropped_features_(self) -> list[str]:
-        """Names of the columns that are constant in the fitted graphs, and take no part."""
+        """Names of the columns that are constant in the fitted graphs and are not used."""
         return [name for name, scale in zip(self.raw_features_, self.scales_, strict=True) if scale == 0]
 
     def _levels(self, graphs: GraphCollection, table: Float64) -> "Iterator[tuple[Vectors, Int32]]":
@@ -439,7 +439,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return [self._count(graphs, clusters, of_node, depth) for depth, (_, of_node, clusters) in found]
 
     def assignments(self, X: Any) -> Iterator[tuple[NDArray[np.float32], Int32, Int32]]:
-        """Yield, for each depth, the distinct vectors of nodes, which each node has, and where they fall.
+        """Yield, for each depth, the distinct vectors, the vector of each node, and the clusters of the vectors.
 
         Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
 
@@ -493,8 +493,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
     def describe(self, depth: int, vector: NDArray[np.float32]) -> str:
         """Return a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
 
-        Named are the three values that are farthest from the mean, and at depths from 1 on the commonest label with its
-        share. Averages of logarithms are written as what they are the logarithms of.
+        The description contains the three values farthest from the mean and, from depth 1 on, the most common label
+        with its share. Averages of logarithms are transformed back.
 
         Parameters
         ----------

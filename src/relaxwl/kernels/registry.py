@@ -35,7 +35,7 @@ class Entry:
     title : str
         Name in tables.
     location : str
-        Module and class, imported on first use; empty where there is a ``prototype``.
+        Module and class, imported on first use; empty if there is a ``prototype``.
     description : str
         One line.
     fixed : dict
@@ -45,9 +45,9 @@ class Entry:
     settings : tuple of dict, optional
         The settings to choose from among those that one fit covers; by default all of the kernel's ``variations``.
     prototype : estimator, optional
-        An estimator of the user, which is cloned.
+        A user-defined estimator, which is cloned.
     regressor : str
-        Module and class that take the place of ``location`` in regression; empty for kernels, which do not predict.
+        Module and class used for regression; empty for kernels, which do not predict.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Entry:
         Parameters
         ----------
         task : {"classification", "regression"}
-            Regression needs an estimator that predicts by itself.
+            Regression needs a predictor.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class Entry:
         return replace(self, location=self.regressor)
 
     def within(self, depths: tuple[int, ...] | None) -> "Entry":
-        """Restrict the choice of depths; where there is one depth, there is no choice.
+        """Restrict the depths to choose from.
 
         Parameters
         ----------
@@ -250,12 +250,12 @@ def get_kernel(name: str) -> Entry:
     Parameters
     ----------
     name : str
-        One of :func:`kernel_names`, or ``package.module:Class`` for a class of the user.
+        One of :func:`kernel_names`, or ``package.module:Class`` for a user-defined class.
 
     Returns
     -------
     Entry
-        Its method ``make`` makes the kernel, ``variants`` those that the evaluation protocol tries.
+        ``make()`` returns the kernel, ``variants()`` the kernels that the evaluation protocol tries.
 
     See Also
     --------
@@ -295,7 +295,7 @@ def import_kernels() -> None:
 
 
 def load_kernel(path: str | os.PathLike[str]) -> "CountKernel":
-    """Read a fitted kernel of any class from the file that its ``save`` wrote; nothing in the file is executed.
+    """Load a fitted kernel of any class from a file written by ``save``; no content of the file is executed.
 
     Parameters
     ----------

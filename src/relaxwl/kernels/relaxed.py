@@ -39,7 +39,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of clusters of similar neighborhoods.
 
     The distinct unfolding trees of each depth are clustered by their tree edit distance, several times with different
-    seeds, and a graph is described by how many of its nodes fall into each cluster.
+    seeds, and a graph is described by the number of its nodes in each cluster.
 
     The defaults are those of the paper: three partitions whose centers are optimized. For predictions, more and cheaper
     partitions are faster and at least as accurate:
@@ -52,8 +52,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
     n_partitions : int
         Number of independent partitions.
     n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these
-        Number of clusters at each depth, or how to take it from the number of distinct trees; a float f means f·√trees.
-        Of several, the first partition takes the first, the second the second, and so on, over and over.
+        Number of clusters at each depth, or a rule that computes it from the number of distinct trees; a float f means
+        f·√trees. Partitions cycle through the values of a list.
     approximate : bool
         True is R-WL*: after a depth is clustered, trees are replaced by the centers of their clusters in deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
@@ -62,32 +62,32 @@ class RelaxedWeisfeilerLehman(CountKernel):
     center : {"median", "lp", "entropic", "medoid", "mean"}
         Method of k-means for centers; see :func:`relaxwl.transport_barycenter`.
     max_iter : int, optional
-        Rounds of k-means over all trees, by default until improvement stalls; see
-        :class:`relaxwl.WassersteinKMeans`. With 0 the centers are trees drawn at random: many such partitions
-        are as good as few better ones, and far cheaper.
+        Rounds of k-means over all trees, by default until improvement stalls; see :class:`relaxwl.WassersteinKMeans`.
+        With 0 the centers are randomly drawn trees: many such partitions are as accurate as a few optimized ones, and
+        much faster.
     init : {"random", "k-means++"}
-        Seeds of k-means; see there. Seeds drawn uniformly put clusters where trees are many, which tells graphs apart
-        better than the lower sums of distances of the other.
+        Initialization of k-means; see :class:`relaxwl.WassersteinKMeans`. Uniformly drawn seeds give more clusters
+        where there are many trees, which usually separates graphs better than the lower sum of distances of k-means++.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting; 1 for everything by default.
     edge_labels : bool
-        Whether edge labels count.
+        Whether edge labels are used.
     directions : {"both", "out", "in"}
-        Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
-        enter it, or both, distinguished at the cost ``edge_relabel``. Undirected graphs are not concerned.
+        Which arcs of directed graphs lead from a node to its children in the tree: outgoing, incoming, or both, where
+        the two directions differ by the cost ``edge_relabel``. Ignored for undirected graphs.
     base : {"subtree", "edge", "shortest-path"}
         Counted objects in the graphs relabeled by clusters.
     similarity : {"dot", "intersection", "tanimoto"}
         Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
-        The last lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the
-        weighted sum of the depths' own. What was not met in fitting adds to Σ max.
+        Tanimoto similarity is between 0 and 1, so ``normalize=True`` does not change it; with "depth" it is the
+        weighted sum of the similarities of all depths. Features that do not occur in the fitted graphs add to Σ max.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
-        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" it has so at each
-        depth, so that no depth outweighs the others.
+        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" this holds at each
+        depth, so that all depths have the same weight.
     unseen : {"relabel", "error"}
-        Treatment of labels that were not met in fitting: take them as new labels, or raise an error.
+        Treatment of labels that do not occur in the fitted graphs: use them as new labels, or raise an error.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -168,7 +168,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
             )
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part.
+        """Return which labels and attributes of graphs are used.
 
         Returns
         -------
@@ -336,7 +336,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of clusters on are labels (or trees) that were not met in fitting.
+        Numbers from the number of clusters on are labels (or trees) that do not occur in the fitted graphs.
 
         Parameters
         ----------
@@ -352,9 +352,9 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return self._map_clusters(lambda _, clusters: clusters, self._encoder(check_graphs(self, X)))
 
     def assignments(self, X: Any, n_partitions: int | None = None) -> Iterator[tuple[Partition, Assignment]]:
-        """Yield each partition (or the first ``n_partitions``) at each depth, and where these graphs' nodes fall.
+        """Yield each partition (or the first ``n_partitions``) at each depth with the clusters of the nodes.
 
-        More than :meth:`node_clusters` says: with it the distances of trees to the centers of their clusters are known.
+        In addition to :meth:`node_clusters`, it returns the distances of trees to the centers of their clusters.
 
         Parameters
         ----------

@@ -36,18 +36,18 @@ class WeisfeilerLehman(CountKernel):
         paths together with the length.
     similarity : {"dot", "intersection", "tanimoto"}
         Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
-        The last lies between 0 and 1 by itself, so ``normalize=True`` does not change it; with "depth" it is the
-        weighted sum of the depths' own. What was not met in fitting adds to Σ max.
+        Tanimoto similarity is between 0 and 1, so ``normalize=True`` does not change it; with "depth" it is the
+        weighted sum of the similarities of all depths. Features that do not occur in the fitted graphs add to Σ max.
     edge_labels : bool
-        Whether edge labels take part in the refinement.
+        Whether edge labels are used in the refinement.
     directions : {"both", "out", "in"}
-        Which arcs of directed graphs lead from a node to the children of its tree: those that leave it, those that
-        enter it, or both, distinguished. Undirected graphs are not concerned.
+        Which arcs of directed graphs lead from a node to its children in the tree: outgoing, incoming, or both
+        (distinguished). Ignored for undirected graphs.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
     normalize : bool or "depth"
-        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" it has so at each
-        depth, so that no depth outweighs the others.
+        Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" this holds at each
+        depth, so that all depths have the same weight.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     verbose : int
@@ -148,8 +148,8 @@ class WeisfeilerLehman(CountKernel):
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the tree of every node, all graphs' nodes in order.
 
-        Trees are numbered as in ``rows_``; numbers from their number on are trees that were not met in fitting. The
-        relaxed kernels have a method of this name too, with one list for each partition.
+        Trees are numbered as in ``rows_``; larger numbers are trees that do not occur in the fitted graphs. The relaxed
+        kernels have the same method, with one list for each partition.
 
         Parameters
         ----------

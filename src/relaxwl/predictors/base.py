@@ -96,20 +96,20 @@ class GraphPredictor(GraphEstimator):
     _copies: Int64 | None = None
 
     def fit(self, X: Any, y: Any = None, extra: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from objects and what is known of them.
+        """Fit the model.
 
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
-            The objects. A ShardedCollection is gone through shard by shard, on the current Dask client if there is one,
-            for a linear model; its targets are ``y``.
+            The objects. A ShardedCollection is processed shard by shard, on the current Dask client if there is one,
+            and gives a linear model; ``y`` defaults to its targets.
         y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
-            Their classes, or their numbers. In a table of several targets NaN, None and ``pandas.NA`` are gaps: every
-            kernel is fitted once, and each target is learned from the objects that have it.
+            The classes or numbers. In a table of several targets NaN, None and ``pandas.NA`` are missing values: every
+            kernel is fitted once, and each target is learned from the objects that have a value.
         extra : array-like (n_objects, n_columns), optional
-            Numbers that are known of each object besides: kernels on them join the others.
+            Additional numeric features of the objects; a kernel on them is combined with the graph kernels.
         sample_weight : array-like (n_objects,), optional
-            Weights of the objects in fitting and in the choice of settings.
+            Weights of the objects in fitting and in model selection.
 
         Returns
         -------
@@ -227,11 +227,10 @@ class GraphPredictor(GraphEstimator):
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
 
     def novelty(self, X: Any) -> Float64:
-        """Return how far objects are from those of the fit.
+        """Return the distance of objects from the training objects.
 
-        The distances of a graph's neighborhoods to the centers of their clusters, in units of what 95 % of the fitted
-        graphs stay below: a graph with a value above 1 is farther than these. NaN where no kernel with such centers
-        fitted into memory.
+        The mean distance of the neighborhoods of a graph to the centers of their clusters, divided by the 95 % quantile
+        over the training graphs. NaN if no kernel with cluster centers was fitted.
 
         Parameters
         ----------
@@ -241,30 +240,30 @@ class GraphPredictor(GraphEstimator):
         Returns
         -------
         float64 array (n_objects,)
-            The distances; above 1, a prediction is uncertain.
+            The distances; predictions for values above 1 are extrapolations.
         """
         check_is_fitted(self)
         graphs = self._objects(X, None).graphs
         return np.full(len(graphs), np.nan) if self._novelty is None else self._novelty.score(graphs)
 
     def kneighbors(self, X: Any, n_neighbors: int = 5, extra: Any = None) -> tuple[Float64, Int64]:
-        """Return the nearest training objects in the similarity that the model found.
+        """Return the nearest training objects by the similarity that the model uses.
 
         Parameters
         ----------
         X : as in ``fit``
             The objects to find neighbors of.
         n_neighbors : int
-            Number of neighbors of each object, at most as many as there were in fitting.
+            Number of neighbors of each object, at most the number of training objects.
         extra : array-like, optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         distances : float64 array (n_objects, n_neighbors)
             1 minus the normalized similarity, ascending.
         indices : int64 array (n_objects, n_neighbors)
-            Positions of the neighbors among the objects of the fit.
+            Positions of the neighbors among the training objects.
         """
         check_is_fitted(self)
         check_integer("n_neighbors", n_neighbors, least=1, most=self.n_objects_in_)
@@ -294,20 +293,20 @@ class GraphPredictor(GraphEstimator):
     def explain(self, X: Any, extra: Any = None, target: Any = None, additive: bool = False) -> list[NodeEffects]:
         """Return the effect of each node on the prediction, for each object.
 
-        The effect of a node is the change of the predicted number, or of the decision for the predicted class, when its
-        counts are taken out; see :class:`relaxwl.predictors.NodeEffects`, which also says when effects add up.
-        :func:`relaxwl.reports.write_effects` makes a page of them.
+        The effect of a node is the change of the predicted number, or of the decision value of the predicted class,
+        when its counts are removed; see :class:`relaxwl.predictors.NodeEffects` for details.
+        :func:`relaxwl.reports.write_effects` writes a page.
 
         Parameters
         ----------
         X : as in ``fit``
             The objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
         target : str or int, optional
             Name or number of one of several targets.
         additive : bool, default=False
-            Whether effects must add up to the prediction; an error for all but linear models (of many objects).
+            Whether effects must add up to the prediction; raises an error except for linear models (of many objects).
 
         Returns
         -------
@@ -323,7 +322,7 @@ class GraphPredictor(GraphEstimator):
         return [self._explained(one, number) for one in self._batches(X, extra, 1)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted predictor, kernels and all, to one file of arrays and JSON; see :meth:`load`.
+        """Save the fitted predictor, including its kernels, to a file of arrays and JSON; see :meth:`load`.
 
         Parameters
         ----------
@@ -337,7 +336,7 @@ class GraphPredictor(GraphEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a predictor that :meth:`save` wrote; safe for files from elsewhere: nothing in them is executed.
+        """Load a predictor from a file written by :meth:`save`; no content of the file is executed.
 
         Parameters
         ----------

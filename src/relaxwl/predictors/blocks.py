@@ -240,8 +240,8 @@ class AveragedKernel(GraphKernel):
     """Average of exact and relaxed Weisfeiler-Lehman kernels with default settings.
 
     Every kernel is divided by its variance over the fitted graphs (its mean diagonal minus its mean), so that none
-    outweighs the others; related kernels form a block, and a combination is the mean of some blocks. Which
-    ``combination`` fits best is for model selection to say: one fit covers all of them.
+    outweighs the others; related kernels form a block, and a combination is the mean of some blocks. The best
+    ``combination`` can be found by model selection; one fit covers all combinations.
 
     Parameters
     ----------
@@ -250,9 +250,9 @@ class AveragedKernel(GraphKernel):
         attributes), "vectors", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes"
         (all, with the attributes of edges).
     effort : {"quick", "balanced", "thorough"}
-        Number of partitions, depths, and whether along shortest paths.
+        Number of partitions and depths, and whether shortest paths are used.
     time_limit : float, optional
-        Seconds after which no further kernel is fitted; what that leaves out is said in ``left_out_``.
+        Seconds after which no further kernel is fitted; ``left_out_`` lists the kernels left out.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int or None
@@ -265,7 +265,7 @@ class AveragedKernel(GraphKernel):
     views_ : list of View
         The fitted kernels.
     blocks_ : list of str
-        The blocks that there are.
+        Names of the blocks.
     left_out_ : list of str
         Kernels that were not tried, with reasons.
 
@@ -337,7 +337,7 @@ class AveragedKernel(GraphKernel):
         return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
 
     def variations(self) -> list[Settings]:
-        """Return all combinations; where a block is not there, some of them are the same.
+        """Return all combinations; some are equal if a block is missing.
 
         Returns
         -------

@@ -22,32 +22,33 @@ from relaxwl.predictors.targets import Target, known_values
 class GraphClassifier(ClassifierMixin, GraphPredictor):
     """Classify graphs with automatically selected kernels and calibrated probabilities.
 
-    It fits exact and relaxed Weisfeiler-Lehman kernels (along shortest paths too, where that is affordable) once on all
-    training graphs, without their classes; averages them in a few ways; chooses among these averages and the penalties
-    of a support vector machine by inner folds; and learns from decisions out of fold how sure it may be. Beyond
-    5,000 graphs it is a linear model on explicit features, and ``report_`` says so.
+    Exact and relaxed Weisfeiler-Lehman kernels (also with shortest paths if the graphs are small enough) are fitted
+    once on all training graphs, without their classes, and averaged in several combinations. The combination and the
+    penalty of a support vector machine are selected by inner cross-validation, and probabilities are calibrated on
+    out-of-fold decision values. Beyond 5,000 graphs the model is a linear SVM on explicit features, which ``report_``
+    states.
 
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        Number of kernels, partitions and depths: more take longer. Linear models of many graphs have the kernels of
-        "quick" by default too, and those of "thorough" if asked to.
+        Number of kernels, partitions and depths. Linear models (beyond 5,000 graphs) use the kernels of "quick" also
+        with "balanced".
     time_limit : float, optional
-        Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
+        Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as in scikit-learn; they count in the choice of combination and penalty, too. With
-        several targets, one for all of them or a dict by the name of the target.
+        Weights of the classes, as in scikit-learn; also used in model selection. With several targets, one value for
+        all targets or a dict from target name to value.
     scoring : str, optional
-        Score by which settings are chosen, in reports and of ``score``: "accuracy" (default),
-        "balanced_accuracy", "roc_auc", "average_precision", "mcc" or "log_loss".
+        Score used for model selection, in reports and by ``score``: "accuracy" (default), "balanced_accuracy",
+        "roc_auc", "average_precision", "mcc" or "log_loss".
     calibration : {"cv", "split"}
-        Calibration of :meth:`predict_set`: by decisions out of fold, or exactly, by a quarter of the objects that
-        are set aside and not learned from.
+        Calibration of :meth:`predict_set`: on out-of-fold decision values (CV+), or on a quarter of the objects that is
+        held out from training.
     skip_targets : bool
-        With several targets, keep those with one class alone, which are predicted as that class, instead of refusing.
+        With several targets, predict targets that have a single class as constants instead of raising an error.
     cost : EditCost, optional
-        Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
-        the attributes in kernels of attributes.
+        Costs of relabeling, inserting and deleting in relaxed kernels. By default all costs are 1, and kernels of
+        attributes use costs on the scale of the attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -60,7 +61,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     Attributes
     ----------
     classes_ : array, or list of arrays
-        The classes, of each target where there are several.
+        The classes; with several targets, one array per target.
     target_names_ : list of str
         Names of the targets.
     kernel_weights_ : dict
@@ -131,7 +132,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         X : as in ``fit``
             The objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
@@ -148,19 +149,20 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def predict_proba(self, X: Any, extra: Any = None) -> Any:
         """Return the probability of each class.
 
-        Probabilities are calibrated on decisions out of fold. After n examples none is below about 1 / (n + 2).
+        Probabilities are calibrated on out-of-fold decision values. With n training examples no probability is below
+        about 1 / (n + 2).
 
         Parameters
         ----------
         X : as in ``fit``
             The objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         float64 array (n_objects, n_classes), or a list of such arrays
-            The probabilities; with several targets an array for each.
+            The probabilities; with several targets, one array per target.
         """
         tables = self._probabilities(X, extra)
         return tables if self._is_table else tables[0]
@@ -173,7 +175,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         X : as in ``fit``
             The objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
         target : str or int, optional
             Name or number of one of several targets.
 
@@ -190,10 +192,10 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def predict_set(
         self, X: Any, coverage: float = 0.9, conditional: str | None = None, target: Any = None, extra: Any = None
     ) -> NDArray[np.bool_]:
-        """Return, for each object, the classes that together hold its class with a probability of ``coverage``.
+        """Return conformal prediction sets: sets of classes that contain the true class with probability ``coverage``.
 
-        Conformal prediction from decisions out of fold (CV+), or from objects that were set aside
-        (``calibration="split"``); see the user guide for what is guaranteed.
+        The sets are calibrated on out-of-fold decision values (CV+) or on held-out objects (``calibration="split"``);
+        the user guide states the guarantees.
 
         Parameters
         ----------
@@ -202,16 +204,16 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         coverage : float
             Probability between 0 and 1.
         conditional : {None, "class"}
-            "class" keeps the coverage within every class, which matters where classes are rare.
+            "class" keeps the coverage within each class, which is important for rare classes.
         target : str or int, optional
             One of several targets.
         extra : array-like, optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         bool array (n_objects, n_classes)
-            Which classes belong to the set. A set may be empty: no class is likely enough for such an object.
+            True for the classes in the set. A set is empty if no class is likely enough.
         """
         if conditional not in (None, "class"):
             raise ParameterError(f"conditional must be None or 'class', not {conditional!r}")
@@ -222,23 +224,23 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the score that ``scoring`` names, accuracy by default.
+        """Return the score selected by ``scoring``, by default the accuracy.
 
         Parameters
         ----------
         X : as in ``fit``
             The objects.
         y : as in ``fit``
-            The true values; gaps are left out.
+            The true values; missing values are ignored.
         sample_weight : array-like (n_objects,), optional
             Weights of the objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         float
-            The score; of several targets the mean.
+            The score; with several targets, the mean over them.
         """
         score = get_score(self.scoring, self._task)
         tables = self._probabilities(X, extra)

@@ -29,12 +29,12 @@ class ClusterEffect:
     nodes : tuple of int
         The nodes of the graph that are in the cluster.
     tree : UnfoldingTree or None
-        The center of the cluster: what surrounds these nodes, roughly. None for clusters of vectors.
+        The center of the cluster, a tree similar to the neighborhoods of these nodes. None for clusters of vectors.
     depth : int
-        Depth of the tree, or how often vectors were averaged over neighbors.
+        Depth of the tree, or number of times that vectors were averaged over neighbors.
     effect : float
-        How much lower the value would be without the cluster's counts; summed over the partitions of all kernels in
-        which just these nodes are together.
+        Decrease of the value when the counts of the cluster are removed, summed over the partitions of all kernels with
+        a cluster of exactly these nodes.
     text : str
         The center of a cluster of vectors in words, such as "degree 12, 30 triangles, core 5"; else empty.
     """
@@ -57,7 +57,7 @@ class ColumnEffect:
     deviation : float
         Its value, in standard deviations from the mean of the training molecules.
     effect : float
-        How much lower the value would be if the descriptor were at its mean.
+        Decrease of the value when the descriptor is set to its mean.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ColumnEffect:
 
 @dataclass(frozen=True)
 class NodeEffects:
-    """The effect of each node of a graph, or atom of a molecule, on what was predicted for it.
+    """The effect of each node of a graph, or atom of a molecule, on a prediction.
 
     Attributes
     ----------
@@ -76,15 +76,15 @@ class NodeEffects:
     prediction : object
         The predicted class or number.
     value : float
-        The decision for the predicted class (how clearly it wins against the others), or the number.
+        The decision value of the predicted class (its margin over the other classes), or the predicted number.
     effects : float64 array (n_nodes,)
-        How much ``value`` falls when the node is not counted: neither its neighborhoods nor, along shortest paths, the
-        pairs with it at an end. Others' neighborhoods, in which it occurs, stay as they are. Descriptors of molecules
-        are those with a dummy in the place of the atom.
+        Decrease of ``value`` when the counts of the node are removed: those of its neighborhoods and, with shortest
+        paths, of the pairs with the node at one end. Neighborhoods of other nodes that contain it are unchanged.
+        Descriptors of molecules are computed with a dummy atom in place of the atom.
     adds_up : bool
-        Whether effects add up to ``value`` less ``rest``. Those of linear models (of many graphs) do: a node's effect
-        is its share of the sum, sizes of graphs unchanged. Kernels that are normalized or compare by minima are no
-        sums over nodes, so there **the effects do not add up**.
+        Whether effects add up to ``value`` minus ``rest``. This holds for linear models (of many graphs), where the
+        effect of a node is its term of the sum. Kernels that are normalized or compare counts by minima are not sums
+        over nodes, so **their effects do not add up**.
     molecule : rdkit.Chem.Mol or None
         The molecule.
     """
@@ -100,11 +100,11 @@ class NodeEffects:
 
     @property
     def rest(self) -> float:
-        """The value less the sum of all effects; where effects add up, the value of a graph without nodes."""
+        """The value minus the sum of all effects; if effects add up, the value of a graph without nodes."""
         return self.value - float(self.effects.sum())
 
     def strongest(self, k: int = 5) -> Int64:
-        """Return the nodes with the largest effects, in either direction, the strongest first.
+        """Return the nodes with the largest absolute effects, largest first.
 
         Parameters
         ----------
@@ -119,9 +119,9 @@ class NodeEffects:
         return np.argsort(-np.abs(self.effects), kind="stable")[:k]
 
     def clusters(self, k: int = N_SHOWN) -> list[ClusterEffect]:
-        """Return the ``k`` clusters of the graph kernels with the largest effects, either way, the largest first.
+        """Return the ``k`` clusters of the graph kernels with the largest absolute effects, largest first.
 
-        There are none where graphs have no part in the prediction.
+        The list is empty if the prediction does not use graph kernels.
 
         Parameters
         ----------
@@ -136,9 +136,9 @@ class NodeEffects:
         return [] if self._find_clusters is None else self._find_clusters()[:k]
 
     def columns(self, k: int = N_SHOWN) -> list[ColumnEffect]:
-        """Return the ``k`` descriptors with the largest effects, either way, the largest first.
+        """Return the ``k`` descriptors with the largest absolute effects, largest first.
 
-        There are none where descriptors have no part in the prediction.
+        The list is empty if the prediction does not use descriptors.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class NodeEffects:
         title : str, optional
             Text for screen readers.
         strongest : float, optional
-            The effect with the strongest color; by default the strongest of these.
+            The effect with the strongest color; by default the largest of this graph.
         node_names : sequence of str, optional
             Names that are drawn into the nodes of a graph without labels, where they fit.
 

@@ -23,13 +23,15 @@ MAX_PARTS = 16
 class GraphIndex(BaseEstimator):
     """Exact nearest-neighbor search among many graphs.
 
-    The graphs' weighted counts are kept by columns, so that a query touches only what it shares with others.
+    Weighted counts are stored by column, so that a query reads only the columns that it has in common with other
+    graphs.
 
     Parameters
     ----------
     kernel : WeisfeilerLehman or RelaxedWeisfeilerLehman, optional
-        Its counts, with its depth weights, are compared; ``WeisfeilerLehman()`` by default. It is cloned, and fitted
-        by :meth:`fit` alone: what the graphs of the fit do not have counts only in the size of later graphs.
+        Kernel whose counts, with its depth weights, are compared; by default ``WeisfeilerLehman()``. It is cloned and
+        fitted by :meth:`fit` only: features that do not occur in the fitted graphs count only in the size of graphs
+        that are added or queried later.
     metric : {"tanimoto", "cosine"}
         Σ min / Σ max of the counts, or the cosine between them.
 
@@ -61,7 +63,7 @@ class GraphIndex(BaseEstimator):
         self.metric = metric
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the kernel to graphs, and keep them.
+        """Fit the kernel to graphs and store them.
 
         Parameters
         ----------
@@ -86,7 +88,7 @@ class GraphIndex(BaseEstimator):
         return self
 
     def add(self, X: Any) -> Self:
-        """Keep more graphs, without another fit; they follow those that are there.
+        """Add graphs to the index without fitting the kernel again.
 
         Parameters
         ----------
@@ -103,14 +105,14 @@ class GraphIndex(BaseEstimator):
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int = 5) -> tuple[Float64, Int64]:
-        """Return the nearest graphs of each graph, the nearest first; of equals, that which was added first.
+        """Return the nearest graphs of each graph, nearest first; ties are ordered by the time of addition.
 
         Parameters
         ----------
         X : Graph, GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs to find neighbors of; a single graph is a list of one.
         n_neighbors : int
-            Number of neighbors of each graph, at most as many as the index holds.
+            Number of neighbors of each graph, at most the number of graphs in the index.
 
         Returns
         -------

@@ -19,27 +19,27 @@ from relaxwl.predictors.targets import Target, known_values
 class GraphRegressor(RegressorMixin, GraphPredictor):
     """Predict a number for each graph, with its standard deviation.
 
-    By default a Gaussian process: its covariance is a sum of blocks of kernels (exact and relaxed Weisfeiler-Lehman
-    kernels, along shortest paths too where that is affordable, and vectors beside the graphs), and the weight of each,
-    the noise and the mean maximize the marginal likelihood. Beyond 5,000 graphs it is a ridge regression on explicit
-    features, and ``report_`` says so.
+    The model is a Gaussian process whose covariance is a weighted sum of kernels (exact and relaxed Weisfeiler-Lehman
+    kernels, also with shortest paths if the graphs are small enough, and kernels on additional features). Weights,
+    noise and mean maximize the marginal likelihood. Beyond 5,000 graphs the model is a ridge regression on explicit
+    features, which ``report_`` states.
 
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        Number of kernels, partitions and depths: more take longer. Linear models of many graphs have the kernels of
-        "quick" by default too, and those of "thorough" if asked to.
+        Number of kernels, partitions and depths. Linear models (beyond 5,000 graphs) use the kernels of "quick" also
+        with "balanced".
     time_limit : float, optional
-        Seconds that fitting may take, roughly; less is tried then, and ``report_`` says what was left out.
+        Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
     scoring : str, optional
-        Score by which penalties are chosen, and in reports: "rmse" (default), "mae", "r2" or "spearman"; ``score``
-        returns it too, and R² by default.
+        Score used for model selection and in reports: "rmse" (default), "mae", "r2" or "spearman"; ``score`` returns
+        it, or R² by default.
     calibration : {"cv", "split"}
-        Calibration of :meth:`predict_interval`: by predictions out of fold, or exactly, by a quarter of the objects
-        that are set aside and not learned from.
+        Calibration of :meth:`predict_interval`: on out-of-fold predictions (CV+), or on a quarter of the objects that
+        is held out from training.
     cost : EditCost, optional
-        Costs of relabeling, inserting and deleting in relaxed kernels; 1 for everything by default, and in the scale of
-        the attributes in kernels of attributes.
+        Costs of relabeling, inserting and deleting in relaxed kernels. By default all costs are 1, and kernels of
+        attributes use costs on the scale of the attributes.
     node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
         Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
     n_jobs : int, optional
@@ -54,7 +54,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     kernel_weights_ : dict
         The weight of each block of kernels in the covariance, in units of the squared target.
     report_ : FitReport
-        Settings tried and chosen, with the leave-one-out error and that of the mean; print it.
+        Settings tried and chosen, with the leave-one-out error and that of the mean predictor; print it.
 
     See Also
     --------
@@ -115,9 +115,9 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         X : as in ``fit``
             The objects.
         return_std : bool, default=False
-            Whether to return standard deviations, too.
+            Whether to return standard deviations as well.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
@@ -140,10 +140,10 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         return (mean, std) if return_std else mean
 
     def predict_interval(self, X: Any, coverage: float = 0.9, target: Any = None, extra: Any = None) -> Float64:
-        """Return, for each object, an interval that holds a new measurement with a probability of ``coverage``.
+        """Return conformal prediction intervals, which contain a new measurement with probability ``coverage``.
 
-        Conformal prediction from predictions out of fold (CV+), or from objects that were set aside
-        (``calibration="split"``), wider where the model is unsure; see the user guide for what is guaranteed.
+        The intervals are calibrated on out-of-fold predictions (CV+) or on held-out objects (``calibration="split"``)
+        and are wider where the model is uncertain; the user guide states the guarantees.
 
         Parameters
         ----------
@@ -154,12 +154,12 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         target : str or int, optional
             One of several targets.
         extra : array-like, optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         float64 array (n_objects, 2)
-            Lower and upper ends; infinite where there were too few objects for the coverage.
+            Lower and upper bounds; infinite if there are too few objects for the coverage.
         """
         parts = [np.zeros((0, 2))]
         for (means, stds), of in self._calibrated(X, coverage, self._target_number(target), extra):
@@ -167,23 +167,23 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, extra: Any = None) -> float:
-        """Return the score that ``scoring`` names, R² by default.
+        """Return the score selected by ``scoring``, by default R².
 
         Parameters
         ----------
         X : as in ``fit``
             The objects.
         y : as in ``fit``
-            The true values; gaps are left out.
+            The true values; missing values are ignored.
         sample_weight : array-like (n_objects,), optional
             Weights of the objects.
         extra : array-like (n_objects, n_columns), optional
-            Numbers beside the objects, as in ``fit``.
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         float
-            The score; of several targets the mean.
+            The score; with several targets, the mean over them.
         """
         score = get_score(self.scoring or "r2", self._task)
         predicted = self.predict(X, extra=extra).reshape(-1, len(self._heads))

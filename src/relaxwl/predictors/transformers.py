@@ -82,8 +82,8 @@ class _AgainstTraining(_OnKernel):
 class KernelMatrix(_AgainstTraining):
     """Transformer that computes Gram matrices, for estimators with ``kernel="precomputed"``.
 
-    A Tanimoto similarity, or a kernel such as WWL, has no explicit features. With this step all kernels can be tuned in
-    a pipeline.
+    Tanimoto similarity and kernels such as WWL have no explicit features. With this step all kernels can be used and
+    tuned in a pipeline.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class KernelMatrix(_AgainstTraining):
     kernel_ : graph kernel
         The fitted kernel.
     graphs_ : GraphCollection
-        The graphs of the fit, with which others are compared.
+        The fitted graphs, with which other graphs are compared.
 
     See Also
     --------
@@ -119,7 +119,7 @@ class KernelMatrix(_AgainstTraining):
     _default = WeisfeilerLehman()
 
     def transform(self, X: Any) -> Float64:
-        """Return the kernel values between graphs and those of the fit.
+        """Return the kernel values between graphs and the fitted graphs.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class KernelMatrix(_AgainstTraining):
         return self._matrix(as_collection(X))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the Gram matrix of ``X``; the same as ``fit(X).transform(X)``, in one pass.
+        """Fit the kernel and return the Gram matrix of ``X``, as ``fit(X).transform(X)`` in one pass.
 
         Parameters
         ----------
@@ -157,8 +157,8 @@ class KernelMatrix(_AgainstTraining):
 class KernelDistance(_AgainstTraining):
     """Transformer that computes distances, for estimators with ``metric="precomputed"``: neighbors, t-SNE, clusters.
 
-    The distance of two graphs is that of their features: √(k(G, G) + k(H, H) − 2·k(G, H)). What was not met in fitting
-    counts in k(G, G), so that a graph of unknown parts is far from all.
+    The distance of two graphs is that of their features: √(k(G, G) + k(H, H) − 2·k(G, H)). Features that do not occur
+    in the fitted graphs count in k(G, G), so that a graph with many of them is far from all fitted graphs.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class KernelDistance(_AgainstTraining):
     kernel_ : graph kernel
         The fitted kernel.
     graphs_ : GraphCollection
-        The graphs of the fit, to which distances are measured.
+        The fitted graphs, to which distances are computed.
 
     See Also
     --------
@@ -215,7 +215,7 @@ class KernelDistance(_AgainstTraining):
         return self
 
     def transform(self, X: Any) -> Float64:
-        """Return the distances between graphs and those of the fit.
+        """Return the distances between graphs and the fitted graphs.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class KernelDistance(_AgainstTraining):
         return _distances(self._matrix(graphs), self.kernel_.kernel_diagonal(graphs), self._own)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the distances within ``X``, with zeros on the diagonal.
+        """Fit the kernel and return the distances between the graphs of ``X``, with zeros on the diagonal.
 
         Parameters
         ----------
@@ -263,9 +263,9 @@ def _distances(matrix: Float64, own_x: Float64, own_y: Float64) -> Float64:
 class NodeClusters(_OnKernel):
     """Transformer that assigns nodes to clusters of similar neighborhoods, such as roles in a network.
 
-    Its rows are nodes, not graphs: all nodes of all graphs, in order. Two nodes share as many columns as there
-    are depths and partitions at which their neighborhoods fall into the same cluster, so any clustering or linear model
-    on the rows finds roles that are alike without being linked.
+    Rows are nodes, not graphs: all nodes of all graphs, in order. The number of columns that two nodes share is the
+    number of depths and partitions at which their neighborhoods are in the same cluster. A clustering or a linear model
+    on these rows finds nodes with similar roles, whether or not they are connected.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class NodeClusters(_OnKernel):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the clusters from one graph, or from several.
+        """Compute the clusters of the nodes of one or several graphs.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class NodeClusters(_OnKernel):
     def transform(self, X: Any) -> Any:
         """Return one row for each node: 1 in the column of each cluster that it belongs to.
 
-        A neighborhood that belongs to no cluster that was met in fitting has no column.
+        A neighborhood that belongs to no fitted cluster has no column.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class NodeClusters(_OnKernel):
         return self._columns(self.kernel_.node_clusters(_network(X)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the rows of the nodes; the same as ``fit(X).transform(X)``.
+        """Fit and return one row for each node, as ``fit(X).transform(X)``.
 
         Parameters
         ----------

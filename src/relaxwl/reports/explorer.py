@@ -62,7 +62,7 @@ def render_explorer(
     n_nearest: int = 3,
     n_farthest: int = 2,
 ) -> str:
-    """Return the explorer as a page that needs no other file and no network.
+    """Return the explorer page as text: self-contained HTML.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def render_explorer(
     title : str
         Headline of the page.
     max_clusters : int
-        Clusters on the page, the best ones; a note says how many more there are.
+        Maximum number of clusters on the page; a note states how many are left out.
     n_graphs : int
-        Graphs on the page: of each class those that the model is surest of.
+        Number of graphs on the page: those of each class with the largest scores.
     n_nearest, n_farthest : int
         Members shown for each cluster.
 

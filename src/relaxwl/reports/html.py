@@ -49,19 +49,18 @@ def write_report(
     ----------
     results : Results
         The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`relaxwl.evaluation.ResultStore.load`. Runs
-        with different settings get sections of their own.
+        with different settings are in separate sections.
     path : path
         The file, for instance ``report.html``.
     title : str
         Headline of the page.
     reference : mapping, optional
-        Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, to stand beside ours.
+        Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, shown in additional columns.
     explorer : str, optional
         An explorer page (see :func:`relaxwl.reports.write_explorer`) to link to: its path, relative to this page, or an
         address that begins with http.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see
-        :meth:`relaxwl.evaluation.Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`relaxwl.evaluation.Results.cell`.
 
     See Also
     --------
@@ -93,7 +92,7 @@ def render_report(
     explorer: str | None = None,
     metric: str | None = None,
 ) -> str:
-    """Return the report as a page that needs no other file and no network.
+    """Return the report page as text: self-contained HTML.
 
     Parameters
     ----------

@@ -89,8 +89,7 @@ def accuracy_figure(results: Results, dataset: str, metric: str | None = None) -
     dataset : str
         Name of the data set.
     metric : str, optional
-        Another score than the accuracy (in regression: than ``"rmse"``); see
-        :meth:`relaxwl.evaluation.Results.cell`.
+        The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`relaxwl.evaluation.Results.cell`.
 
     Returns
     -------
@@ -329,14 +328,14 @@ def observed_figure(y: Any, predicted: Any, std: Any = None) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file of its own (SVG, PNG, PDF: by the ending), on white.
+    """Write a figure to an SVG, PNG or PDF file, on a white background.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         The figure.
     path : path
-        The file; its ending says the format.
+        The file; its extension determines the format.
     """
     from matplotlib import rc_context
 

@@ -37,9 +37,10 @@ fitted(
 class GradualWL(CountKernel):
     """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
-    Nodes begin in clusters by label. At each step a node is described by how many of its neighbors are in each
-    cluster, and every cluster is split by k-means on these counts; so nodes that differ a little may stay together for
-    a while, but those that were once apart stay apart. A graph is the histogram of its nodes' clusters at all steps.
+    Nodes begin in clusters by label. At each step a node is described by how many of its neighbors are in each cluster,
+    and every cluster is split by k-means on these counts; so nodes that differ slightly may stay together for some
+    steps, and nodes in different clusters are never merged. A graph is the histogram of its nodes' clusters at all
+    steps.
 
     With more clusters than there are different neighborhoods it is the Weisfeiler-Lehman subtree kernel.
 
@@ -48,12 +49,12 @@ class GradualWL(CountKernel):
     max_depth : int
         Number of steps.
     n_clusters : int
-        Parts into which a cluster is split at most.
+        Maximum number of parts into which a cluster is split.
     similarity : {"dot", "intersection", "tanimoto"}
         Similarity of two graphs' counts in :meth:`kernel_matrix`; the clusters are nested, so the intersection is the
         optimal assignment of nodes.
     normalize : bool or "depth"
-        Scale features and Gram matrix so that every graph has similarity 1 with itself, or has so at each step.
+        Scale features and Gram matrix so that every graph has similarity 1 with itself, in total or at each step.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -126,7 +127,7 @@ class GradualWL(CountKernel):
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of clusters on belong to labels that were not met in fitting.
+        Numbers from the number of clusters on are labels that do not occur in the fitted graphs.
 
         Parameters
         ----------

@@ -35,9 +35,9 @@ class GraphletSampling(FlatFeatures):
     to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 nodes; k(G, G') is the dot product. Labels are ignored. A
     graph with fewer than 3 nodes yields itself.
 
-    The samples of a graph depend on the seed and on the graph alone, so a graph has the same features whichever
-    collection it comes in, and unseen graphs are treated as fitted ones are. The sampling law and the default number of
-    samples, ⌈2·(a·log₁₀ 2 + log₁₀ 1/δ) / ε²⌉ with a assumed graphlet types, are those of GraKeL.
+    The samples of a graph depend only on the seed and the graph, so a graph has the same features in every collection,
+    and unseen graphs are treated like fitted ones. The sampling distribution and the default number of samples,
+    ⌈2·(a·log₁₀ 2 + log₁₀ 1/δ) / ε²⌉ with a assumed graphlet types, are those of GraKeL.
 
     Parameters
     ----------

@@ -62,17 +62,17 @@ GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 class VertexEdgeHistogram(FlatFeatures):
     """Histograms of node labels and of edge labels, side by side.
 
-    k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges
-    with label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs this
-    leaves the number of nodes and the number of edges: what a structural kernel has to beat. Two numbers need more
-    than a linear kernel, so a Gaussian kernel of the same histograms x, exp(−γ·‖x − x'‖²), is offered too.
+    k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges with
+    label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs the features
+    are the number of nodes and the number of edges, a minimal baseline for structural kernels. With two features a
+    linear kernel is too weak, so a Gaussian kernel of the histograms x, exp(−γ·‖x − x'‖²), is available too.
 
     Parameters
     ----------
     gamma : float, optional
-        The γ > 0 of a Gaussian kernel; None takes the dot product. model selection tries both.
+        The γ > 0 of a Gaussian kernel; None for the dot product. Model selection tries both.
     edge_labels : bool
-        Whether edges count by their own labels where they have some.
+        Whether edges are counted by their labels if they have labels.
     normalize : bool
         Scale histograms to length 1, and with them the dot products.
     n_jobs : int, optional
@@ -132,7 +132,7 @@ class VertexEdgeHistogram(FlatFeatures):
         y : list of Counts, optional
             Counts of the graphs to compare with; by default ``x``.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class VertexEdgeHistogram(FlatFeatures):
         x : graphs as :meth:`prepare` returns them
             The graphs.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class ShortestPath(FlatFeatures):
     Parameters
     ----------
     node_labels : bool
-        Whether the labels at the ends count, where there are some; else distances alone.
+        Whether the labels at the ends are used, if there are any; otherwise only distances.
     normalize : bool
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
@@ -295,9 +295,9 @@ class WLOptimalAssignment(WeisfeilerLehman):
     Parameters
     ----------
     max_depth : int
-        Number of refinement steps; all depths from 0 on count.
+        Number of refinement steps; all depths from 0 on are used.
     edge_labels : bool
-        Whether edge labels take part in the refinement.
+        Whether edge labels are used in the refinement.
     normalize : bool
         Scale the Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional

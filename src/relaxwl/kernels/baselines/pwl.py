@@ -32,13 +32,13 @@ class PersistentWL(DepthFeatures):
     sum that a label of a depth has received. With ``cycles`` an edge that closes a cycle adds w^p to the labels of both
     its ends, in columns of their own.
 
-    All nodes are there from the beginning, so any two components that merge have the same age, and the rule that the
-    younger one ends decides nothing. The authors' code lets node numbers decide, and its features change when
-    nodes are renumbered. Here labels decide: labels stand in an order that depends on their content alone (that of
-    the distinct trees), a component is represented by its node with the lowest label, and of two components the one
-    whose representative has the higher label is the younger one. Edges of equal weight are added in the order of their
-    end labels. Edges that tie even then contribute the same whichever comes first, so the features are the same for
-    every numbering. A graph's features do not depend on which other graphs were fitted either.
+    All nodes are present from the beginning, so any two components that merge have the same age, and the rule that the
+    younger one ends is not decisive. The authors' code breaks ties by node number, and its features change when nodes
+    are renumbered. Here ties are broken by label: labels are ordered by their content (that of the distinct trees), a
+    component is represented by its node with the lowest label, and of two components the one whose representative has
+    the higher label is the younger one. Edges of equal weight are added in the order of their end labels. Edges that
+    are still tied contribute the same in either order, so the features do not depend on the numbering. A graph's
+    features do not depend on which other graphs were fitted either.
 
     With ``uniform`` every weight is 1, and without cycles the features are those of the Weisfeiler-Lehman subtree
     kernel.
@@ -46,13 +46,13 @@ class PersistentWL(DepthFeatures):
     Parameters
     ----------
     max_depth : int
-        Number of refinement steps; all depths from 0 on count.
+        Number of refinement steps; all depths from 0 on are used.
     power : float
         The exponent p of norm and persistence, at least 1.
     offset : float
-        The weight τ >= 0 that every edge has at least; also the persistence of a node in a graph without edges.
+        The minimal weight τ >= 0 of an edge; also the persistence of a node in a graph without edges.
     cycles : bool
-        Whether there are cycle features.
+        Whether to compute cycle features.
     uniform : bool
         Whether every edge weighs 1.
     normalize : bool

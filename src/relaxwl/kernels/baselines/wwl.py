@@ -40,14 +40,14 @@ class WassersteinWL(GraphKernel):
     i, each summing to 1. Then D = 1 / (2(h+1)) · Σ_i Σ_label abs(p_i − q_i). *Proof.* Let t be any transport plan. The
     mass that it moves between nodes with equal labels of depth i is at most Σ_label min(p_i, q_i), so the mass moved
     between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ abs(p_i − q_i). The cost of t is the mean of these
-    masses over the depths; so no plan costs less than the formula. One plan attains every bound at once: labels that
-    differ at one depth differ at all greater ones, so the labels form a tree. Match greedily from the leaves: within
-    each label of depth h match as much mass as both graphs have there, then within each label of depth h − 1 what is
-    left, and so on. What is matched at or below a label is the smaller of the two masses there (by induction: all
-    that is left below it, after its children are done, is matched until one side is used up), and this is the bound
-    at that label. ∎ D is an L1 distance of explicit vectors, so the kernel is positive semidefinite for every λ > 0,
-    and all distances cost one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). Unlabeled graphs take the
-    degree as label, which is what one refinement step would give them.
+    masses over the depths; so no plan costs less than the formula. One plan attains every bound simultaneously: labels
+    that differ at one depth differ at all greater ones, so the labels form a tree. Match greedily from the leaves:
+    within each label of depth h match as much mass as both graphs have there, then within each label of depth h − 1
+    what is left, and so on. The mass matched at or below a label is the smaller of the two masses there (by induction:
+    after its children, the remaining mass below it is matched until one side is used up), and this is the bound at that
+    label. ∎ D is an L1 distance of explicit vectors, so the kernel is positive semidefinite for every λ > 0, and all
+    distances cost one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). Unlabeled graphs take the degree as
+    label, which is what one refinement step would give them.
 
     **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
     by the mean of itself and of its neighbors' average (a node without neighbors keeps it), and the h + 1 vectors
@@ -76,9 +76,9 @@ class WassersteinWL(GraphKernel):
 
     Notes
     -----
-    Distances are defined between any two graphs, seen or not: ``fit`` learns the attributes' scale and nothing else,
-    and unseen labels are compared like all others. A graph without nodes has distance 0 to its like; to others it
-    has distance 1, the largest there is (categorical), or is refused (continuous).
+    Distances are defined between any two graphs: ``fit`` learns only the scale of the attributes, and unseen labels are
+    compared like all others. A graph without nodes has distance 0 to other graphs without nodes and the maximal
+    distance 1 to all others (categorical scheme), or raises an error (continuous scheme).
 
     References
     ----------
@@ -104,7 +104,7 @@ class WassersteinWL(GraphKernel):
     verbose: int = 0
 
     def uses(self) -> frozenset[str]:
-        """Return which labels and attributes of graphs take part.
+        """Return which labels and attributes of graphs are used.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class WassersteinWL(GraphKernel):
         y : GraphCollection, optional
             The graphs to compare with; by default ``x``.
         settings : sequence of dict
-            Parameters with other values than the kernel's own, from those that :meth:`variations` varies.
+            Changed parameters, among those of :meth:`variations`.
 
         Returns
         -------
