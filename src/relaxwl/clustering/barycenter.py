@@ -89,20 +89,21 @@ def transport_barycenter(
 ) -> Float64:
     """Return a measure with a small weighted sum of transport distances to the given ones.
 
-    Distances are those of :func:`relaxwl.transport_distance`: the lighter side is filled up at the blank ⊥, the last
-    ground point. So the mass of the barycenter is free. Only points that some measure uses get mass.
+    Distances are those of :func:`relaxwl.transport_distance`, where missing mass is added at the blank ⊥, the last
+    ground point. So the mass of the barycenter is free. Only points with mass in some measure have mass in the
+    barycenter.
 
     Parameters
     ----------
     points : array or sparse matrix (n, k)
-        Measures, one a row: masses of at least 0 at the k ground points other than ⊥.
+        Measures, one per row: nonnegative masses at the k ground points other than ⊥.
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
     method : {"median", "lp", "entropic", "medoid", "mean"}
-        ``"median"`` needs and gives whole-number masses, so the barycenter of children is again a tree; it is found by
-        a local search and is the optimum as a rule. ``"lp"`` is the optimum for certain, by linear programming: slow.
-        ``"entropic"`` regularizes the transport (strength 0.05 in units of the ground cost), as is common in the
-        literature. ``"medoid"`` is the best of the given measures, ``"mean"`` their mean.
+        ``"median"`` needs and returns integral masses, so that the barycenter of trees is a tree; it is found by local
+        search and is usually optimal. ``"lp"`` is optimal, by linear programming, and slow. ``"entropic"`` regularizes
+        the transport (strength 0.05 in units of the ground cost), as is common in the literature. ``"medoid"`` is the
+        best of the given measures, ``"mean"`` their mean.
     weights : array (n,), optional
         Weights of the measures, at least 0; all 1 by default.
 

@@ -87,25 +87,24 @@ def cluster_rules(n_clusters: Any) -> list[NumberOfClusters]:
 class WassersteinKMeans(ClusterMixin, BaseEstimator):
     """k-means on trees under the exact tree edit distance.
 
-    Rows are assigned to the nearest center (ties to the lowest index); a center is replaced where a better one for its
-    cluster is found, so the sum of distances never grows; until nothing changes.
+    Rows are assigned to the nearest center (ties to the lowest index); a center is replaced if a better one for its
+    cluster is found, so that the sum of distances never increases; this is repeated until nothing changes.
 
     Parameters
     ----------
     n_clusters : int, "sqrt", "log2", float or callable
-        Number of clusters, or how to take it from the number of rows; a float f means f·√rows.
+        Number of clusters, or a rule that computes it from the number of rows; a float f means f·√rows.
     center : {"median", "lp", "entropic", "medoid", "mean"}
-        Method for centers; see :func:`relaxwl.transport_barycenter`. In clusters of many rows, or where
-        ``max_iter`` does not say, 48 members suggest a center, and it is taken if it serves all of them better in sum.
+        Method for centers; see :func:`relaxwl.transport_barycenter`. In large clusters, or if ``max_iter`` is None, a
+        center is computed from 48 members and accepted if it reduces the sum of distances of all members.
     init : {"k-means++", "random"}
-        Choice of seeds among the rows: by their distance to the seeds before, which leads to the lowest sums of
-        distances, or uniformly, so that there are many centers where there are many rows.
+        Choice of the initial centers among the rows: by their distance to earlier ones, which gives the lowest sums of
+        distances, or uniformly, so that there are more centers where there are more rows.
     max_iter : int, optional
-        Rounds of updating and assigning on all rows after the first assignment; with 0 and "random" seeds that
-        assignment is all there is. By default until improvement stalls: at most 8 on up to
-        4,096 rows. Of more rows a sample gives the centers: 16 rows for each cluster but at least 4,096,
-        evenly spread over the canonical order, are assigned to seeds among them, and these are updated once; then every
-        row is assigned once.
+        Rounds of updating and assigning on all rows after the first assignment; with 0 there is only the first
+        assignment. By default until improvement stalls: at most 8 rounds on up to 4,096 rows. With more rows the
+        centers are computed from a sample of 16 rows per cluster and at least 4,096 rows, evenly spread over the
+        canonical order, with one update; then every row is assigned once.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None
@@ -176,7 +175,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             Weights of the rows in centers and objective; all 1 by default.
         check : bool
             Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
-            Without it a :class:`GroundCost` and its rows are taken as they are: compiled code reads where they say.
+            Without the check a :class:`GroundCost` and its rows are not validated.
 
         Returns
         -------
@@ -215,19 +214,19 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         return self
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
-        """Return which of so many rows the centers are made of, ascending; None if all of them take part in rounds.
+        """Return the numbers of the rows from which centers are computed, ascending; None if all rows are used.
 
         Parameters
         ----------
         n_rows : int
             Number of rows, which are in canonical order.
         rng : Generator
-            Draws seeds; :meth:`fit_sample` goes on with it.
+            Random generator, also used by :meth:`fit_sample`.
 
         Returns
         -------
         numbers : int64 array or None
-            The sample for :meth:`fit_sample`. Every row is then to be assigned to the nearest center.
+            The sample for :meth:`fit_sample`, after which every row is assigned to the nearest center.
         """
         self._validate()
         k = number_of_clusters(self.n_clusters, n_rows)
@@ -242,7 +241,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def fit_sample(
         self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator, weights: Float64 | None = None
     ) -> TreeRows:
-        """Return the centers of so many rows, given those that :meth:`sample` chose of them.
+        """Return the centers computed from the rows that :meth:`sample` selected.
 
         Parameters
         ----------
@@ -253,7 +252,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         n_rows : int
             Number of all rows.
         rng : Generator
-            The one that :meth:`sample` was given.
+            The generator that was passed to :meth:`sample`.
         weights : float64 array, optional
             Weights of the sample; all 1 by default.
 
@@ -274,7 +273,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         return _updated(search, seeds, np.arange(k), weights, self.center, SUGGESTING)
 
     def predict(self, X: TreeRows) -> Int32:
-        """Return the nearest center of each row; rows may be new, over the same points.
+        """Return the nearest center of each row; rows may be new.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ from relaxwl.unfolding import TreeRows
 class Partitioner(Protocol):
     """The interface of partitioners for :class:`relaxwl.RelaxedWeisfeilerLehman`.
 
-    Any object with these methods is one.
+    Any object with these methods can be used.
 
     See Also
     --------
@@ -66,7 +66,7 @@ class Partitioner(Protocol):
         """
 
     def predict(self, rows: TreeRows, ground: GroundCost) -> Int32:
-        """Return the cluster of each row; numbers from the number of clusters on are clusters of their own.
+        """Return the cluster of each row; larger numbers are new clusters of unknown rows.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class IdentityPartitioner(BaseEstimator):
         return np.arange(len(rows), dtype=np.int32), rows
 
     def predict(self, rows: TreeRows, ground: GroundCost | NDArray[Any]) -> Int32:
-        """Return the number of each known row; unknown rows become clusters of their own, numbered from there on.
+        """Return the number of each known row; unknown rows are new clusters with larger numbers.
 
         Parameters
         ----------
@@ -165,8 +165,8 @@ class KMeansPartitioner(BaseEstimator):
     Parameters
     ----------
     kmeans : WassersteinKMeans, optional
-        How to cluster; by default with seeds of k-means++, where the kernel's own clusters start from seeds drawn
-        uniformly. Random numbers are drawn from what ``fit`` is given, not from its ``random_state``.
+        The clustering; by default with k-means++ initialization, in contrast to the kernel's default. The random
+        generator is the argument of ``fit``, not ``random_state``.
 
     See Also
     --------
@@ -208,14 +208,14 @@ class KMeansPartitioner(BaseEstimator):
         return kmeans.labels_, kmeans.centers_
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
-        """Return which rows :meth:`fit_sample` wants to see; None if it must see all.
+        """Return the numbers of the rows for :meth:`fit_sample`; None if all rows are used.
 
         Parameters
         ----------
         n_rows : int
             Number of all rows.
         rng : Generator
-            Draws seeds; :meth:`fit_sample` goes on with it.
+            Random generator, also used by :meth:`fit_sample`.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class KMeansPartitioner(BaseEstimator):
         return self._seeded(rng).sample(n_rows, rng)
 
     def fit_sample(self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator) -> TreeRows:
-        """Make the centers of so many rows from a sample of them.
+        """Compute the centers from a sample of the rows.
 
         Parameters
         ----------

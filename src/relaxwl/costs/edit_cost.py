@@ -280,20 +280,20 @@ def scale_to_data(scale: Scale) -> list[float] | str | None:
 class EditCost:
     """The costs of relabeling, inserting and deleting nodes, and of relabeling edges.
 
-    Without arguments everything costs 1. Other costs come from :meth:`from_matrix`, :meth:`from_callable` and
-    :meth:`from_attributes`. An ``EditCost`` cannot be changed, compares by value and can be pickled.
+    By default all costs are 1. Other costs are defined by :meth:`from_matrix`, :meth:`from_callable` and
+    :meth:`from_attributes`. An ``EditCost`` is immutable, compares by value and can be pickled.
 
     Parameters
     ----------
     relabel : float, default=1.0
-        Cost of replacing a node label by another one; at most ``2 * insert_delete``, as deleting and
-        inserting a node replaces its label too.
+        Cost of replacing a node label by another one; at most ``2 * insert_delete``, the cost of deleting and inserting
+        a node.
     insert_delete : float, default=1.0
         Cost of inserting or deleting one node.
     edge_relabel : float, default=1.0
-        Cost of replacing an edge label by another one, where edge labels are used at all.
+        Cost of replacing an edge label by another one, if edge labels are used.
     edge_blank : float, default=0.0
-        Cost that the edge to its parent adds to inserting or deleting a node, where edge labels are used.
+        Additional cost of inserting or deleting a node for the edge to its parent, if edge labels are used.
 
     See Also
     --------
@@ -337,7 +337,7 @@ class EditCost:
     def from_matrix(
         cls, labels: Iterable[Label], matrix: ArrayLike, *, edge_relabel: float = 1.0, edge_blank: float = 0.0
     ) -> EditCost:
-        """Return costs given as a matrix over the labels and, last, the blank.
+        """Return costs given as a matrix over the labels, with the blank last.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class EditCost:
 
     @classmethod
     def from_callable(cls, function: NodeCost, *, edge_relabel: float = 1.0, edge_blank: float = 0.0) -> EditCost:
-        """Return costs given as a function of two labels, ``None`` being the blank.
+        """Return costs given as a function of two labels; ``None`` is the blank.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class EditCost:
         Returns
         -------
         EditCost
-            The costs; they can be pickled if the function can, and are not stored in model files.
+            The costs; they can be pickled if the function can, but not stored in model files.
 
         Examples
         --------
@@ -414,38 +414,38 @@ class EditCost:
     ) -> EditCost:
         """Return costs that are distances between attribute vectors of nodes, of edges, or of both.
 
-        γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where nodes have labels too, γ is
-        min(cost of the labels + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric
-        keeps the triangle inequality; and a further point at distance ``blank`` from all others keeps it because
-        no distance exceeds 2·blank. So γ is a metric whatever the attributes are.
+        γ(x, y) = min(distance(x, y), 2·blank), and γ(x, ⊥) = blank. Where nodes have labels too, γ is min(cost of the
+        labels + distance, 2·blank). A sum of metrics is a metric on pairs; capping a metric keeps the triangle
+        inequality; and a further point at distance ``blank`` from all others keeps it because no distance exceeds
+        2·blank. So γ is a metric for all attributes.
 
         Parameters
         ----------
         metric : {"euclidean", "manhattan", "chebyshev"}, optional
-            Distance between the attribute vectors of nodes: "euclidean" by default, unless ``edge_metric`` is given.
-            Then nodes keep their labels, which cost ``relabel``, unless this is given too.
+            Distance between the attribute vectors of nodes: by default "euclidean", or, if only ``edge_metric`` is
+            given, none: nodes are then compared by their labels, at the cost ``relabel``.
         blank : float, default=1.0
             Cost of inserting or deleting a node; choose it in the scale of the attributes.
         n_codes : int or None, default=None
             Size of the codebook to which attributes are quantized (k-means); None keeps every distinct vector.
         relabel : float or EditCost, default=1.0
-            Cost of differing labels, where nodes have labels and attributes: the same for all, or what other costs,
-            those of a matrix for instance, say for each two.
+            Cost of different labels, if nodes have labels and attributes: a number, or an ``EditCost`` such as that of
+            a matrix.
         scale : "auto", None or array-like of shape (n_attributes,), default="auto"
-            Divisor of each column before distances are taken, so that ``blank`` is a number of these.
-            ``"auto"`` takes the standard deviations of the graphs that a kernel (or :meth:`codebook`) is fitted to, of
-            nodes and of edges, and keeps them in the model. Where nothing is fitted, as in ``tree_edit_distance``, it
-            means 1. None takes values as they are. An array is for nodes; for edges, if only these have a metric.
+            Divisor of each column before distances are computed; ``blank`` is in these units. ``"auto"`` uses the
+            standard deviations over the nodes and edges of the graphs that a kernel (or :meth:`codebook`) is fitted to,
+            and stores them in the model; without a fit, as in ``tree_edit_distance``, it is 1. None uses the values
+            unchanged. An array applies to nodes, or to edges if only these have a metric.
         edge_metric : {"euclidean", "manhattan", "chebyshev"}, optional
-            Distance between the attribute vectors of edges, weights for instance; without it, these do not count.
+            Distance between the attribute vectors of edges, such as weights; by default they are not used.
         n_edge_codes : int or None, default=None
             Size of the codebook of edges.
         edge_relabel : float, default=1.0
-            Cost of differing edge labels, where they count, and the least that differing directions cost.
+            Cost of different edge labels, if they are used, and the minimal cost of different directions.
         edge_blank : float, optional
-            Cost that the edge to its parent adds to inserting or deleting a node; by default half of the
-            largest cost between edges, which is the least that fits all costs of nodes. No two edges cost more
-            than twice a given ``edge_blank``.
+            Additional cost of inserting or deleting a node for the edge to its parent; by default half of the largest
+            cost between edges, the smallest value that is valid for all costs of nodes. Costs between edges are limited
+            to twice a given ``edge_blank``.
 
         Returns
         -------
@@ -504,7 +504,7 @@ class EditCost:
         return cls._of(rule, edge_relabel, edge_blank, edges)
 
     def fitted(self, vectors: Sketch | None = None, edge_vectors: Sketch | None = None) -> EditCost:
-        """Return these costs with the standard deviations of attribute vectors in place of ``scale="auto"``.
+        """Return these costs with ``scale="auto"`` replaced by the standard deviations of attribute vectors.
 
         Parameters
         ----------
@@ -524,10 +524,10 @@ class EditCost:
         return EditCost._of(rule, self.edge_relabel, self.edge_blank, edges)
 
     def with_missing(self, missing: float) -> EditCost:
-        """Return these costs of attributes with one for values that are missing, which are NaN.
+        """Return these costs of attributes with a cost for missing values (NaN).
 
-        A missing value is at distance ``missing`` from every value of its column, and at 0 from another missing one.
-        Two values of a column are then never farther apart than ``2 * missing``, so that γ stays a metric.
+        A missing value has distance ``missing`` from every value of its column, and 0 from another missing value.
+        Distances between values of a column are limited to ``2 * missing``, so that γ stays a metric.
         ``as_collection(…, missing=…)`` reads graphs of which some nodes or edges lack an attribute.
 
         Parameters
@@ -558,7 +558,7 @@ class EditCost:
 
     @property
     def missing(self) -> float | None:
-        """Distance of a missing attribute value from any other, if it has one."""
+        """Distance of a missing attribute value from other values, if there is one."""
         rule = self._rule if isinstance(self._rule, AttributeRule) else self._edges
         return None if rule is None else rule.missing
 
@@ -574,11 +574,11 @@ class EditCost:
 
     @property
     def function(self) -> NodeCost | None:
-        """The function that the costs are taken from, if they were made by :meth:`from_callable`."""
+        """The function of the costs, if they were defined by :meth:`from_callable`."""
         return self._rule.function if isinstance(self._rule, CallableRule) else None
 
     def node_matrix(self, labels: Iterable[Label]) -> FloatArray:
-        """Return γ over the given distinct labels and, last, the blank.
+        """Return γ over the given distinct labels, with the blank last.
 
         Parameters
         ----------
@@ -593,7 +593,7 @@ class EditCost:
         Raises
         ------
         ValueError
-            If γ is not a metric on exactly these labels, or knows no cost for one of them.
+            If γ is not a metric on these labels, or is not defined for one of them.
         """
         names = distinct_labels(labels)
         matrix = self._rule.matrix(names)
@@ -612,7 +612,7 @@ class EditCost:
         Returns
         -------
         UniformCosts or None
-            The costs; None where they are not uniform, or so few that :meth:`node_matrix` is used.
+            The costs; None if they are not uniform, or if there are so few that :meth:`node_matrix` is used.
         """
         if not isinstance(self._rule, UniformRule) or n_labels <= MANY_LABELS:
             return None
@@ -625,23 +625,23 @@ class EditCost:
         *,
         node_costs: FloatArray | None = None,
     ) -> FloatArray:
-        """Return γ over the given distinct edge labels and, last, the blank.
+        """Return γ over the given distinct edge labels, with the blank last.
 
-        A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at
-        ``edge_blank`` + (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabeling an edge
-        and the node below it never costs more than deleting and inserting both, for the node labels in use:
-        γ(e, e') + γ(a, b) ≤ 2·edge_blank + γ(a, ⊥) + γ(⊥, b). Larger trees then comply too, since the distance of
-        two trees is at most that of their roots plus the cost of deleting and inserting all that is below.
+        A child is a pair (edge, tree) at distance γ(edge, edge') + d(tree, tree') from another, and at ``edge_blank`` +
+        (cost of deleting the tree) from ⊥. That is a pseudo-metric exactly if relabeling an edge and the node below it
+        never costs more than deleting and inserting both, for the node labels in use: γ(e, e') + γ(a, b) ≤ 2·edge_blank
+        + γ(a, ⊥) + γ(⊥, b). This then holds for larger trees too, since the distance of two trees is at most that of
+        their roots plus the cost of deleting and inserting everything below.
 
         Parameters
         ----------
         labels : iterable of distinct edge labels
             The edge labels in use.
         node_labels : iterable of distinct node labels, optional
-            The node labels in use. None stands for all that a matrix lists, or any two for uniform costs.
+            The node labels in use; by default all labels of a matrix, or any two for uniform costs.
         node_costs : ndarray of shape (k + 1, k + 1), optional
-            γ over the node labels or codes in use, the blank last, where the caller has it already. Costs made
-            from a callable or from attributes are checked against edges only if this or ``node_labels`` is given.
+            γ over the node labels or codes in use, with the blank last, if it is already known. Costs from a callable
+            or from attributes are checked against edges only if this or ``node_labels`` is given.
 
         Returns
         -------
@@ -746,7 +746,7 @@ class EditCost:
         return _codebook(self._edges, attributes, random_state)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the costs as a structure that JSON can hold; :meth:`from_dict` is the way back.
+        """Return the costs as a JSON-serializable dict; see :meth:`from_dict`.
 
         Returns
         -------
@@ -763,7 +763,7 @@ class EditCost:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EditCost:
-        """Return the costs that :meth:`to_dict` described.
+        """Return the costs from the result of :meth:`to_dict`.
 
         Parameters
         ----------

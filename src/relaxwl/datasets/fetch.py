@@ -59,12 +59,11 @@ def fetch_tu(
     name : str
         Name of the data set, such as ``"MUTAG"``.
     cache_dir : path, optional
-        Folder for the downloaded files, in which a data set is not downloaded again; by default
-        :func:`cache_directory`.
+        Folder of the downloaded files; by default :func:`cache_directory`.
     base_url : str, optional
         Address of the folder with the file NAME.zip, for a mirror of the collection.
     time_limit : float or None
-        Seconds that the download may take with all its attempts; None waits as long as something comes.
+        Limit in seconds for the download, including retries; None for no limit.
 
     Returns
     -------
@@ -74,9 +73,9 @@ def fetch_tu(
     Raises
     ------
     ValueError
-        The name is not one of a data set of the collection.
+        If there is no data set of this name in the collection.
     DownloadError
-        The server cannot be reached, or what it sends is incomplete or unsafe. Nothing is left in the cache.
+        If the server cannot be reached, or its answer is incomplete or unsafe. Nothing is stored in the cache.
 
     See Also
     --------

@@ -110,28 +110,28 @@ def load_molecules(
     n_jobs: int | None = None,
     **options: Any,
 ) -> tuple[MoleculeCollection, NDArray[Any] | dict[str, NDArray[Any]] | None]:
-    r"""Read molecules from a CSV, TSV, SMI or SDF file; its ending says which.
+    r"""Read molecules from a CSV, TSV, SMI or SDF file.
 
     Parameters
     ----------
     path : path
         A table with a header line; or lines of a SMILES and a name (``.smi``); or molecules with properties (``.sdf``),
-        which stand for the columns.
+        which are the columns.
     smiles : str
-        Name of the column with the SMILES, whatever its case.
+        Name of the column with the SMILES, case-insensitive.
     target : str or list of str, optional
-        Name of the column with the measured values; a list names several, in which empty cells are gaps, and "all"
-        takes all columns of numbers or classes that do not name the molecules. Without a target ``y`` is None.
+        Name of the column with the measured values; a list for several targets with missing values, or "all" for all
+        columns of numbers or classes except names. By default ``y`` is None.
     errors : {"raise", "skip", "nan"}
-        Treatment of a row, SMILES or target that cannot be read: refuse it, naming the line; leave the row out; or
-        keep the row, with a graph without nodes or a target NaN.
+        Treatment of rows whose SMILES or target cannot be read: raise an error with the line; skip the row; or keep the
+        row, with a graph without nodes or a target NaN.
     max_atoms : int or None, default=1000
-        Larger molecules count as unreadable; None reads all.
+        Larger molecules are treated as unreadable; None reads all.
     name : str, optional
-        The column that becomes the ``names`` of the graphs; by default the first that is called ``name`` or ``id``,
-        also with words before it (``mol_id``), else the SMILES.
+        Column of the ``names`` of the graphs; by default the first column named ``name`` or ``id``, also with a prefix
+        (``mol_id``), else the SMILES.
     standardize : bool
-        Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`.
+        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`.
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
     **options
@@ -142,7 +142,7 @@ def load_molecules(
     graphs : MoleculeCollection
         A :class:`~relaxwl.GraphCollection` that remembers its molecules.
     y : array of float, or of str where no target is a number (classes), or None
-        Of several targets a dict with an array for each, which predictors take as ``y``.
+        The targets; several targets are a dict of arrays, which predictors accept as ``y``.
 
     See Also
     --------
@@ -178,7 +178,7 @@ def read_molecules(
     n_jobs: int | None = None,
     style: AtomStyle | None = None,
 ) -> MoleculeTable:
-    r"""Read a table of molecules with its texts and lines.
+    r"""Read a table of molecules with all columns and line numbers.
 
     Parameters
     ----------
@@ -186,11 +186,11 @@ def read_molecules(
         A file, as in :func:`load_molecules`. A stream, such as standard input, holds a table with a header, or lines of
         a SMILES and a name.
     smiles : str or sequence of str
-        Name of the column with the SMILES; of several, the first that the table has.
+        Name of the column with the SMILES; of several names the first one in the table is used.
     target, errors, max_atoms, name, standardize, n_jobs
         As in :func:`load_molecules`.
     style : AtomStyle, optional
-        How molecules are made parts of graphs, which are smaller than molecules.
+        Options for converting molecules to graphs immediately, which saves memory.
 
     Returns
     -------

@@ -70,28 +70,28 @@ def read_parquet(
     node_attributes: str | Sequence[str] | None = None,
     edge_attributes: str | Sequence[str] | None = None,
 ) -> Any:
-    """Read graphs from a Parquet file with a row for each; needs the extra ``parquet``.
+    """Read graphs from a Parquet file with one row per graph; needs the extra ``parquet``.
 
     Parameters
     ----------
     path : path
-        A file with the columns ``edge_index`` (two lists of node numbers, or a list of pairs), ``num_nodes``, and what
-        there is of ``node_label``, ``edge_label`` (a list each), ``node_feat``, ``edge_attr`` (a list of lists, or of
-        numbers) and ``name`` (what each graph is called).
+        A file with the columns ``edge_index`` (two lists of node numbers, or a list of pairs), ``num_nodes``, and
+        optionally ``node_label``, ``edge_label`` (lists), ``node_feat``, ``edge_attr`` (lists of lists or of numbers)
+        and ``name``.
     target : str or None, default="y"
-        The column to return beside the graphs; None, or a column that is not there, returns None.
+        Column of the targets; ``y`` is None if the column does not exist.
     batch_size : int, optional
-        Return an iterator over batches ``(graphs, y)`` of so many graphs, which takes the memory of one batch.
+        Return an iterator over batches ``(graphs, y)`` of this size, which needs the memory of one batch.
     directed : bool, optional
-        Whether ``edge_index`` holds arcs. By default what :func:`write_parquet` noted; else graphs (of a batch) are
-        directed if some arc has no counterpart.
+        Whether ``edge_index`` contains arcs. By default as recorded by :func:`write_parquet`; otherwise graphs (of a
+        batch) are directed if an arc has no reverse.
     missing : label, optional
-        The label of nodes and edges that have none; attributes may then be missing as well. Attributes that were
-        missing when :func:`write_parquet` wrote them are so in any case.
+        The label of nodes and edges that have none; attributes may then be missing as well. Missing attributes written
+        by :func:`write_parquet` stay missing in any case.
     edge_form : {"lists", "pairs"}, optional
-        Which of the two ``edge_index`` holds, where all graphs have two edges or none and nothing else tells.
+        Format of ``edge_index``, needed only if all graphs have two edges or none.
     node_label, edge_label, node_attributes, edge_attributes : str or list of str, optional
-        Columns to read in place of the usual ones; several labels make tuples, ``[]`` reads none.
+        Columns to read instead of the default ones; several labels give tuples, ``[]`` reads none.
 
     Returns
     -------
@@ -135,11 +135,11 @@ def write_parquet(
     Parameters
     ----------
     path : path
-        The file; it appears when all is written.
+        The file; it is created when all graphs are written.
     graphs : GraphCollection, or iterable of (graphs, y)
-        The graphs, or batches of them (all directed or none, with the same labels and attributes), taken one by one.
+        The graphs, or batches of graphs with the same direction, labels and attributes.
     y : sequence, optional
-        A value for each graph, where ``graphs`` is a collection.
+        A target for each graph, if ``graphs`` is a collection.
 
     See Also
     --------

@@ -172,34 +172,35 @@ def from_smiles(
     max_atoms: int | None = MAX_ATOMS,
     n_jobs: int | None = None,
 ) -> Any:
-    """Make a collection of molecules written as SMILES. Needs RDKit (``pip install relaxwl[chem]``).
+    """Convert SMILES strings to a collection of graphs. Needs RDKit (``pip install relaxwl[chem]``).
 
     Parameters
     ----------
     strings : iterable of str
-        One SMILES for each molecule. Fragments (``"[Na+].[Cl-]"``) and single atoms are molecules too.
+        One SMILES string per molecule. Several fragments (``"[Na+].[Cl-]"``) and single atoms are allowed.
     atom_labels : {"element", "rich"}, sequence of str, or callable
-        Content of the label of a node: the element; with "rich" also charge, hydrogens, and whether it is aromatic
-        and in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope";
-        or what a function of the RDKit atom returns.
+        Content of the label of a node: the element; with "rich" also charge, hydrogens, and whether it is aromatic and
+        in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope"; or a
+        function of the RDKit atom.
     bond_labels : bool
         Whether the type of a bond (single, double, triple, aromatic, …) becomes the label of its edge.
     hydrogens : bool
         Whether hydrogens are nodes.
     stereo : bool
-        Whether chirality counts in the labels of atoms and E/Z in those of bonds.
+        Whether labels of atoms include chirality and labels of bonds the E/Z configuration.
     isotopes : bool
-        Whether isotopes count in the labels of atoms.
+        Whether labels of atoms include isotopes.
     standardize : bool
-        Whether the largest fragment of a molecule, neutralized, stands for it; see :func:`standardized`. The
-        collection keeps the SMILES of what it stands for, and the given texts as names.
+        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`. The collection
+        keeps the SMILES of the fragments, and the given strings as names.
     errors : {"raise", "skip", "nan"}
-        Treatment of a text that RDKit cannot read: refuse it, naming its position; leave it out; or put a graph
-        without nodes in its place, so that rows stay in line with other columns. The last two warn, with a count.
+        Treatment of strings that RDKit cannot read: raise an error with the position; skip them; or insert a graph
+        without nodes, so that rows stay aligned. The last two give a warning with their number.
     return_index : bool
-        Whether to return also the positions that were read: ``y[index]`` is in line with what "skip" returns.
+        Whether to also return the positions of the molecules that were read, so that ``y[index]`` matches the result of
+        "skip".
     max_atoms : int or None, default=1000
-        Larger molecules count as unreadable, before time is spent on them; None reads all.
+        Larger molecules are treated as unreadable; None reads all.
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
 
@@ -239,16 +240,16 @@ def from_rdkit(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Any:
-    """Make a collection of RDKit molecules.
+    """Convert RDKit molecules to a collection of graphs.
 
     Parameters
     ----------
     molecules : iterable of rdkit.Chem.Mol
-        The molecules. None stands for one that RDKit could not read.
+        The molecules; None is a molecule that RDKit could not read.
     errors : {"raise", "skip", "nan"}
         Treatment of None, as in :func:`from_smiles`.
     return_index : bool
-        Whether to return also the positions of the molecules.
+        Whether to also return the positions of the molecules.
     n_jobs : int, optional
         Number of processes for many molecules, as in joblib; the result does not depend on it.
     **options

@@ -56,9 +56,9 @@ def make_egonets(
 ) -> tuple[GraphCollection, Int64]:
     """Make ego networks from four random network models, indistinguishable by their counts.
 
-    An ego network is the subgraph induced by the *neighbors* of a node, the ego; the ego itself is left out. The
-    task is to tell which model the network came from that a graph was cut out of. Each graph comes from a network
-    of its own, so no two graphs share nodes. Graphs are unlabeled, and no node is isolated.
+    An ego network is the subgraph induced by the *neighbors* of a node, the ego; the ego itself is left out. The task
+    is to find the model of the network that a graph was taken from. Each graph comes from a network of its own, so no
+    two graphs share nodes. Graphs are unlabeled, and no node is isolated.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def make_egonets(
 
         Density is the share of all node pairs that are edges. Level 1 has the ranges of the published EGONETS-1.
     n_nodes : int or (int, int), optional
-        Nodes of a graph, or the range to draw them from (both ends included), instead of the level's. The
-        density stays that of the level, but there are never fewer edges than nodes.
+        Number of nodes, or its range (both ends included), instead of that of the level. The density is that of the
+        level, with at least as many edges as nodes.
     twins : bool, default=False
         Whether every graph has twins in the other classes, with exactly its numbers of nodes and edges (the last
         ones may lack some if ``n_graphs`` is no multiple of four). By default the counts of all classes have the
         same distribution, but the graphs of a class have counts of their own.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
-        An integer gives the same graphs each time.
+        Seed; an integer gives reproducible graphs.
 
     Returns
     -------
@@ -103,12 +103,12 @@ def make_egonets(
     -----
     *Matched counts.* How many nodes and edges a graph gets is drawn first, then the classes are dealt out at random,
     and each network is cut to exactly its counts. The deal is repeated until the class means of nodes, edges and
-    average degree differ by no more than a random deal makes them differ on average (rerandomization; Morgan and
-    Rubin, 2012), so that a small set is not uneven by bad luck. A learner that sees the counts alone can do no more
-    than guess, one in four; on fewer than about 100 graphs luck may still add or take ten points. With ``twins`` the
-    classes have equal counts to the last edge, which serves paired comparisons. It is not the default, because
-    cross-validation then punishes the use of counts: the twins of a held-out graph that a learner has seen are all of
-    other classes, and a nearest-neighbor rule on the counts is always wrong.
+    average degree differ by no more than a random deal makes them differ on average (rerandomization; Morgan and Rubin,
+    2012), so that small sets are balanced as well. A model that uses only the counts is at chance level, one in four;
+    with fewer than about 100 graphs random deviations may reach ten points. With ``twins`` the classes have exactly
+    equal counts, which is useful for paired comparisons. It is not the default, because cross-validation then penalizes
+    the use of counts: the twins of a held-out graph in the training part are all of other classes, and a
+    nearest-neighbor classifier on the counts is always wrong.
 
     *The models.* They differ in where triangles come from:
 
@@ -118,8 +118,8 @@ def make_egonets(
        belong to one or more of 24 communities of uneven popularity and meet in proportion to the number that they
        share, rarely outside. The ego belongs to three to six.
     2. ``geometry``: geometric inhomogeneous random graph (Bringmann, Keusch and Lengler, 2019; hyperbolic random
-       graphs are a case of it). People live on a torus and meet the sooner the nearer they are.
-    3. ``activity``: given expected degrees (Chung and Lu, 2002). Only activity counts, triangles are accidents.
+       graphs are a case of it). People live on a torus, and nearer people meet earlier.
+    3. ``activity``: given expected degrees (Chung and Lu, 2002). Only activity matters; triangles occur by chance.
 
     In all of them everyone has an activity with a Pareto tail, so that all mix low and high degrees: in model 0 the
     number of links of a newcomer is proportional to it, in the others two people meet at a rate proportional to the
@@ -201,11 +201,10 @@ def make_perturbed(
 ) -> tuple[GraphCollection, Int64]:
     """Make noisy copies of template graphs, one template for each class.
 
-    A template is a random graph with ``n_nodes`` nodes and ``n_edges`` edges, every such graph equally likely
-    (Erdős and Rényi, 1959). A sample is its class's template with some edges moved elsewhere and the nodes in random
-    order. All graphs have the same counts. Without noise the graphs of a class are isomorphic, and exact matching of
-    neighborhoods is all that is needed; the more noise, the fewer neighborhoods stay *equal* while many stay
-    *similar*.
+    A template is a random graph with ``n_nodes`` nodes and ``n_edges`` edges, every such graph equally likely (Erdős
+    and Rényi, 1959). A sample is its class's template with some edges moved elsewhere and the nodes in random order.
+    All graphs have the same counts. Without noise the graphs of a class are isomorphic, and exact matching of
+    neighborhoods suffices; with noise fewer neighborhoods stay *equal* while many stay *similar*.
 
     Parameters
     ----------
@@ -216,15 +215,15 @@ def make_perturbed(
     n_nodes : int, default=30
         Nodes of each graph.
     n_edges : int, optional
-        Edges of each graph; by default ``2 * n_nodes``, which is an average degree of 4, or as many as there can be.
+        Edges of each graph; by default ``2 * n_nodes``, an average degree of 4, or the largest possible number.
     rewired : float, default=0.1
-        The fraction of edges, from 0 to 1, that is moved: so many edges (rounded) are taken out, chosen at
-        random, and as many node pairs put in that are not edges of the template.
+        Fraction of the edges, from 0 to 1, that is moved: this number of random edges (rounded) is removed, and the
+        same number of node pairs that are not edges of the template is added.
     n_labels : int, optional
-        Number of node labels ``0, 1, ...``; without it the graphs are unlabeled. Each label has the same number
-        of nodes in every graph (up to one), so labels cannot be told apart by counting. Noise leaves them alone.
+        Number of node labels ``0, 1, ...``; without it the graphs are unlabeled. Each label has the same number of
+        nodes in every graph (up to one), so counts of labels contain no information. Noise does not change labels.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
-        An integer gives the same graphs each time.
+        Seed; an integer gives reproducible graphs.
 
     Returns
     -------
@@ -281,12 +280,12 @@ def make_block_graphs(
     n_noise_edges: int = 0,
     random_state: RandomState = None,
 ) -> tuple[GraphCollection, Int64]:
-    """Make graphs of blocks of nodes whose large-scale structure tells two classes apart.
+    """Make graphs of blocks of nodes in which the large-scale structure determines the class.
 
-    A random tree joins the blocks; one further edge between blocks is put into the tree in two ways, such that both
-    ways give the same degrees of blocks, and the way is the class. Two nodes are joined with probability ``p`` if
-    they lie in one block or in blocks that are joined, and noise edges are added anywhere. So neither the degrees nor
-    what a node sees nearby tells the class, but how the blocks hang together does.
+    A random tree joins the blocks; one further edge between blocks is added in one of two ways that give the same
+    degrees of blocks, and the way is the class. Two nodes are joined with probability ``p`` if they are in the same
+    block or in joined blocks, and random noise edges are added. So the class is determined neither by degrees nor by
+    small neighborhoods, but by the connections between blocks.
 
     Parameters
     ----------
@@ -299,9 +298,9 @@ def make_block_graphs(
     p : float, default=0.5
         Probability of an edge within a block and between joined blocks.
     n_noise_edges : int, default=0
-        Edges added between nodes that are not joined, whatever their blocks.
+        Number of edges added between random nodes that are not joined.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
-        An integer gives the same graphs each time.
+        Seed; an integer gives reproducible graphs.
 
     Returns
     -------

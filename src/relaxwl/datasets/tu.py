@@ -89,18 +89,18 @@ def load_tu(
         A folder with NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt and, where there are any, the files
         of labels and attributes; or a folder or a zip file with such a folder inside.
     ignore : collection of str
-        Optional files to leave unread, such as ``{"edge_attributes"}``.
+        Optional files to ignore, such as ``{"edge_attributes"}``.
     directed : bool
         Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
 
     Returns
     -------
     graphs : GraphCollection
-        Edges may be listed once or twice; self-loops and repetitions are dropped. Several columns of labels
-        become labels that are tuples.
+        Edges may be listed once or twice; self-loops and repetitions are dropped. Several columns of labels give
+        tuples.
     y : array, shape (n_graphs,)
-        Classes 0 to C-1 in the order of their values in the file; :func:`read_tu` tells these values. For a regression
-        data set, which has graph attributes and no classes, the attributes (two-dimensional if several a graph).
+        Classes 0 to C-1 in the order of their values in the file, which :func:`read_tu` returns. For a regression data
+        set, which has graph attributes and no classes, the attributes (two-dimensional if there are several).
 
     Raises
     ------
@@ -144,7 +144,7 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), direc
     path : path
         A folder or a zip file, as in :func:`load_tu`.
     ignore : collection of str
-        Optional files to leave unread, such as ``{"edge_attributes"}``.
+        Optional files to ignore, such as ``{"edge_attributes"}``.
     directed : bool
         Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
 
@@ -488,16 +488,17 @@ def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets |
     Parameters
     ----------
     path : path
-        A file that ends in ``.zip``. It names the data set: ``NAME.zip`` holds ``NAME_A.txt`` and the others.
+        A file with the extension ``.zip``: ``NAME.zip`` contains ``NAME_A.txt`` and the other files.
     graphs : GraphCollection
-        Undirected edges are listed once each way. Arcs are listed once; ``load_tu(path, directed=True)`` reads them.
+        Undirected edges are listed in both directions. Arcs are listed once; ``load_tu(path, directed=True)`` reads
+        them.
     y : sequence, optional
         Integers or texts are classes (``NAME_graph_labels.txt``), other numbers graph attributes.
 
     Notes
     -----
-    The layout holds labels that are integers, or several integers each. Others are numbered in their order, which a
-    warning says, and ``README.txt`` tells what the numbers stand for.
+    Labels of this layout are integers or tuples of integers. Other labels are numbered, with a warning, and
+    ``README.txt`` lists the numbers.
 
     See Also
     --------

@@ -49,8 +49,7 @@ def tree_distances(
 ) -> Any:
     """Return the exact tree edit distances between unfolding trees of nodes.
 
-    With ``nodes`` only the subtrees that occur below these nodes are compared, so a few nodes of a large collection
-    are cheap.
+    With ``nodes`` only the subtrees of these nodes are compared, which is fast for a few nodes of a large collection.
 
     Parameters
     ----------
@@ -62,17 +61,17 @@ def tree_distances(
         Pairs (index of the graph, index of the node in the graph). By default the distinct trees of all nodes are
         compared.
     cost : EditCost, optional
-        Edit costs; 1 for every operation by default.
+        Edit costs; by default all are 1.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     edge_labels : bool, default=False
-        Whether the labels of edges count.
+        Whether edge labels are used.
 
     Returns
     -------
     distances : float64 array (n, n), or array (n_trees, n_trees) without ``nodes``
-        Symmetric. Whole numbers if all costs are, exact up to 2**53. Distances between all distinct trees are then of
-        the smallest unsigned type that holds them (convert it before subtracting), else float64.
+        Symmetric. Integers if all costs are integers, exact up to 2**53. Distances between all distinct trees then have
+        the smallest sufficient unsigned type (convert it before subtracting), otherwise float64.
     ids : int32 array (n_nodes,), only without ``nodes``
         The tree of each node, all graphs' nodes in order.
 

@@ -27,8 +27,8 @@ class GroundCost:
     """The costs between points (edge code, child), ⊥ last, and between root codes.
 
     The cost of two points is the cost of their edges plus the distance of their children, and deleting a child costs
-    the blank of its edge plus the deletion of its tree. The two parts are never written out for all pairs of points:
-    with 32 edge codes and 1,000 children these would take 8 GB.
+    the blank of its edge plus the deletion of its tree. The sum is never stored for all pairs of points: with 32 edge
+    codes and 1,000 children it would take 8 GB.
 
     An edge code represents the label of an edge or the code of its attributes, and in directed graphs also the end
     that it is seen from.
@@ -38,9 +38,9 @@ class GroundCost:
     children : array (n_children + 1, n_children + 1) or UniformCosts
         Distances between children, ⊥ last.
     roots : float64 array or UniformCosts
-        Costs between root codes; the blank is last where trees are to be deleted.
+        Costs between root codes; with the blank last if trees can be deleted.
     edges : float64 array (n_edges + 1, n_edges + 1), optional
-        Costs between edge codes, the blank last; by default edges do not count and a point is a child.
+        Costs between edge codes, with the blank last; by default edges are ignored and a point is a child.
     parts : int32 array (2, n_points + 1), optional
         Edge code and child of each point, ⊥ last; see :func:`point_parts`, which makes the default.
 
@@ -99,7 +99,7 @@ class GroundCost:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all costs are whole numbers."""
+        """Whether all costs are integers."""
         return all(is_whole(costs) for costs in (self.children, self.roots, self.edges) if costs is not None)
 
     @property
@@ -130,7 +130,7 @@ class GroundCost:
         return distances
 
     def in_type(self, dtype: np.dtype[Any]) -> "GroundCost":
-        """Return whole costs in the type of the distances: one type a level keeps the compiled versions few.
+        """Return integral costs in the type of the distances, which limits the number of compiled versions.
 
         Parameters
         ----------
@@ -212,29 +212,29 @@ def transport_distance(
 ) -> float | tuple[float, scipy.sparse.csr_array]:
     """Return the exact cost of turning one measure into another.
 
-    The lighter measure is filled up at the blank ⊥, the last ground point, and the cheapest transport of one into
-    the other is found. This is a metric on measures of any total mass if ``ground`` is one on points.
+    The measure with smaller mass is padded at the blank ⊥, the last ground point, and the optimal transport is
+    computed. This is a metric on measures of any total mass if ``ground`` is a metric on points.
 
     Parameters
     ----------
     x, y : array of length k, or sparse row vector
-        Masses at the k ground points other than ⊥: finite, also in sum, not negative, whole or real.
+        Masses at the k ground points other than ⊥: nonnegative, with a finite sum.
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: symmetric, zero on the diagonal, with the triangle inequality. Different
         points may be at distance zero.
     return_plan : bool, default=False
         Return the transport plan as well.
     check : bool, default=True
-        Check that ``ground`` is a pseudo-metric, which takes about k³ steps. The result is wrong if it is not one.
+        Check that ``ground`` is a pseudo-metric, which takes about k³ steps. The result is wrong otherwise.
 
     Returns
     -------
     distance : float
-        Exact for whole masses and costs as long as the total mass times the largest cost stays below 2**50. Otherwise
-        correct up to rounding, which is about 1e-15 of the mass moved times the largest cost.
+        Exact for integral masses and costs if the total mass times the largest cost is below 2**50. Otherwise correct
+        up to rounding, which is about 1e-15 of the mass moved times the largest cost.
     plan : sparse array (k + 1, k + 1), only with ``return_plan``
-        Mass moved from each point (row) to each point (column). Row sums are x and column sums are y, each followed
-        by the mass that it was filled up with at ⊥. Mass that both have at a point stays there, on the diagonal.
+        Mass moved from each point (row) to each point (column). Row sums are x and column sums are y, each followed by
+        the mass that was added at ⊥. Mass that both have at a point is on the diagonal.
 
     See Also
     --------

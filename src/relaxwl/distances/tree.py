@@ -42,15 +42,15 @@ NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "ei
 def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> float:
     """Return the structure and depth preserving tree edit distance of two rooted labeled trees.
 
-    Every pair of distinct subtrees is solved once, so trees that would be huge when written out are fine. If all costs
-    are whole numbers the distance is one, and exact up to 2**53.
+    Every pair of distinct subtrees is solved once, so that trees with very many nodes can be compared. If all costs are
+    integers the distance is an integer, exact up to 2**53.
 
     Parameters
     ----------
     a, b : UnfoldingTree
         The two trees; they may differ in depth. Edges have labels in both or in neither.
     cost : EditCost, optional
-        The edit costs; 1 for everything by default.
+        The edit costs; by default all are 1.
 
     Returns
     -------
@@ -77,15 +77,14 @@ def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None
 def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> TreeMapping:
     """Return an optimal mapping between two trees: its cost is their tree edit distance.
 
-    Where several mappings are optimal the same one is returned each time; equal child trees are mapped to each
-    other.
+    If several mappings are optimal, the choice is deterministic; equal child trees are mapped to each other.
 
     Parameters
     ----------
     a, b : UnfoldingTree
         The tree that is edited and the tree that it becomes.
     cost : EditCost, optional
-        The edit costs; 1 for everything by default.
+        The edit costs; by default all are 1.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     Raises
     ------
     ValueError
-        If the trees have too many nodes for a mapping that lists each.
+        If the trees have too many nodes.
 
     See Also
     --------
@@ -186,7 +185,7 @@ class TreeMapping:
         Raises
         ------
         ValueError
-            Naming the first node or pair that breaks a condition.
+            If a condition is violated; the message names the first node or pair.
         """
         sides = (
             (self.source, [path for path, _ in self.pairs], self.deleted, "source", "deleted"),
@@ -212,12 +211,12 @@ class TreeMapping:
             raise ValueError(f"the operations cost {total}, but the mapping claims {self.cost}")
 
     def script(self) -> EditScript:
-        """Return the edits one by one: relabel, then delete from the leaves up, then insert from the top down.
+        """Return the edit script: relabel, then delete from the leaves up, then insert from the root down.
 
         Returns
         -------
         EditScript
-            A tuple of edits with their total ``cost``; ``str`` writes one a line.
+            A tuple of edits with their total ``cost``; ``str`` gives one edit per line.
         """
         costs = _LabelTable(self.source, self.target, self.edit_cost)
         before, after = _node_labels(self.source), _node_labels(self.target)
@@ -286,9 +285,8 @@ class TreeMapping:
         Parameters
         ----------
         max_nodes : int, optional
-            Maximum number of nodes that are drawn of each tree; marks say how many more there are. By default as many
-            children of a node, and as many levels, as keep the picture within about 1,600 pixels: first some of each
-            kind of change, then what is equal in both trees.
+            Maximum number of nodes of each tree that are drawn; marks state how many are left out. By default the
+            picture is limited to about 1,600 pixels, with preference for nodes that differ between the trees.
         title : str, optional
             Text for screen readers; cost and difference by default.
         embed_style : bool, default=True

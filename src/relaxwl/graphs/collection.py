@@ -51,9 +51,9 @@ N_SHOWN = 8
 class GraphCollection(Sequence["Graph"]):
     """Immutable graphs, all undirected or all directed, with optional node and edge labels and attributes.
 
-    Use :meth:`from_edges`, :meth:`from_networkx`, :meth:`from_adjacency`, ``relaxwl.as_collection`` or
-    ``relaxwl.datasets.load_tu`` to make one. The constructor itself is for code that already has a clean adjacency: it
-    refuses what would be read beyond its end, and trusts the rest.
+    Create collections with ``relaxwl.as_collection``, ``relaxwl.datasets.load_tu``, :meth:`from_edges`,
+    :meth:`from_networkx` or :meth:`from_adjacency`. The constructor is for code that already has a valid adjacency: it
+    checks that indices are within bounds and nothing else.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class GraphCollection(Sequence["Graph"]):
         Graph ``g`` has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``.
     indptr, indices : int arrays, shapes (n_nodes + 1,) and (n_adjacent,)
         CSR adjacency over global node numbers: ascending neighbors, no self-loops, no repetitions. Symmetric if the
-        graphs are undirected; else the neighbors of a node are the heads of the arcs that leave it.
+        graphs are undirected; otherwise the neighbors of a node are the heads of its outgoing arcs.
     directed : bool
         Whether the graphs are directed.
     node_codes : int array, shape (n_nodes,), optional
@@ -73,10 +73,10 @@ class GraphCollection(Sequence["Graph"]):
     node_attributes, edge_attributes : float arrays, optional
         Shapes (n_nodes, d) and (n_adjacent, d).
     given : iterable of str
-        Which of labels and attributes a user's own objects were converted with, so that a kernel can say what it leaves
-        out; ``node_labels``, ``edge_attributes`` and so on. Not part of what is compared.
+        Labels and attributes that were read from user objects (``node_labels``, ``edge_attributes`` and so on), so that
+        a kernel can warn about those it ignores. Not used in comparisons.
     names : sequence of str, optional
-        The name of each graph. Not part of what is compared.
+        The name of each graph. Not used in comparisons.
 
     See Also
     --------
@@ -191,7 +191,7 @@ class GraphCollection(Sequence["Graph"]):
 
     @property
     def degrees(self) -> Int64:
-        """Degree of each node; in directed graphs, the number of arcs that leave it."""
+        """Degree of each node; in directed graphs, the number of outgoing arcs."""
         return np.diff(self.indptr)
 
     @property
@@ -289,10 +289,10 @@ class GraphCollection(Sequence["Graph"]):
 
     @classmethod
     def concatenate(cls, collections: Iterable["GraphCollection"]) -> "GraphCollection":
-        """Join collections; labels are matched by value, whatever their codes were.
+        """Concatenate collections; labels are matched by value.
 
-        All parts must agree on what they carry (labels, attributes and the attributes' lengths) and on whether they
-        are directed. Names are kept where all graphs have them. ``a + b`` joins two.
+        All parts must have the same kinds of labels and attributes, the same number of attributes and the same
+        direction. Names are kept if all graphs have them. ``a + b`` concatenates two collections.
 
         Parameters
         ----------
@@ -376,7 +376,7 @@ class GraphCollection(Sequence["Graph"]):
         return {name: getattr(self, name) for kind in type(self).__mro__ for name in getattr(kind, "__slots__", ())}
 
     def with_parts(self, **parts: Any) -> Self:
-        """Return the same graphs, as a collection of the same class, with other parts; trusts its arguments.
+        """Return a copy with other parts, without checking them.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class GraphCollection(Sequence["Graph"]):
         Parameters
         ----------
         names : sequence of str or None
-            A name for each graph; None takes the names away.
+            A name for each graph; None removes the names.
 
         Returns
         -------
@@ -433,20 +433,20 @@ class GraphCollection(Sequence["Graph"]):
         return GraphCollection(**{**arguments, "node_attributes": self.node_attributes, "given": self.given})
 
     def seen(self, directions: str = "both", *, edge_labels: bool = False) -> "GraphCollection":
-        """Return the graphs as an unfolding walks through them: neighbors become children.
+        """Return the graphs as used by unfolding trees: neighbors are children.
 
         Parameters
         ----------
         directions : {"both", "out", "in"}
-            For directed graphs: ``"out"`` follows the arcs, ``"in"`` goes against them. With ``"both"``, every arc is
-            seen from both its ends, and its label says from which: the edge labels of the result are ``→`` and ``←``.
+            For directed graphs: ``"out"`` follows outgoing arcs, ``"in"`` incoming arcs. With ``"both"`` every arc is
+            an edge at both of its ends, with label ``→`` or ``←``.
         edge_labels : bool
-            Whether these labels contain the labels of the arcs.
+            Whether edge labels contain the labels of the arcs.
 
         Returns
         -------
         GraphCollection
-            The graphs; undirected ones are returned as they are.
+            The graphs; undirected graphs are returned unchanged.
 
         Examples
         --------
@@ -500,7 +500,7 @@ class GraphCollection(Sequence["Graph"]):
         ----------
         graphs : iterable of (n_nodes, edges) or (n_nodes, edges, labels)
             ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice; self-loops
-            and repetitions are dropped, with a warning. Give labels for all graphs or for none.
+            and repetitions are dropped, with a warning. Either all graphs have labels or none.
         directed : bool
             Whether pairs are arcs from the first node to the second.
 
@@ -535,15 +535,15 @@ class GraphCollection(Sequence["Graph"]):
         Parameters
         ----------
         matrices : iterable of square arrays or SciPy sparse matrices
-            Entries other than 0 are edges. Weights other than 1 are kept as one edge attribute, which a kernel uses if
-            its cost is ``EditCost.from_attributes(edge_metric=…)``.
+            Nonzero entries are edges. Weights other than 1 are stored as an edge attribute, which a kernel uses with
+            ``EditCost.from_attributes(edge_metric=…)``.
         node_labels : iterable of sequences, optional
             Labels of the nodes of each graph.
         symmetrize : bool
             Drop directions and weights.
         directed : bool, optional
             Whether an entry ``[i, j]`` is an arc from ``i`` to ``j``. By default the collection is directed if a matrix
-            is not symmetric; False refuses such matrices.
+            is not symmetric; with False such matrices raise an error.
 
         Returns
         -------
@@ -583,16 +583,16 @@ class GraphCollection(Sequence["Graph"]):
             Nodes are numbered in the order in which networkx iterates over them. Graphs are named if all of them
             have a ``name``.
         node_label, edge_label : str or list of str, optional
-            Names of the node and edge attributes that hold the labels; without them the graphs are unlabeled. Several
-            names make labels that are tuples.
+            Names of the node and edge attributes that contain the labels; by default graphs are unlabeled. Several
+            names give tuples.
         node_attributes : str or list of str, optional
             Names of the numeric node attributes (numbers or vectors), joined in this order.
         edge_attributes : str or list of str, optional
             The same for edges.
         symmetrize : bool
-            Forget the directions of directed graphs; without it, they make a directed collection.
+            Ignore the directions of directed graphs; by default the collection is directed.
         missing : label, optional
-            The label of nodes and edges that have none, and leave to have attributes for some only.
+            Label of nodes and edges without a label; attributes may then be missing too.
 
         Returns
         -------
@@ -681,7 +681,7 @@ def _joined(parts: list[GraphCollection], kind: str) -> dict[str, Any]:
 
 
 class Graph:
-    """One graph of a collection: a view with local node numbers from 0 on.
+    """One graph of a collection: a view with nodes numbered from 0.
 
     Parameters
     ----------
@@ -767,7 +767,7 @@ class Graph:
         return None if values is None else values[self._entries()[1]]
 
     def neighbors(self, node: int) -> Int32:
-        """Return the neighbors of a node in ascending order; of a directed graph, the heads of its arcs.
+        """Return the neighbors of a node in ascending order; in a directed graph, the heads of its arcs.
 
         Parameters
         ----------

@@ -50,37 +50,38 @@ def as_collection(
     directed: bool | None = None,
     missing: Label | None = None,
 ) -> GraphCollection:
-    """Turn graphs of any common kind into a :class:`GraphCollection`.
+    """Convert graphs of other libraries into a :class:`GraphCollection`.
 
     Parameters
     ----------
     graphs : GraphCollection, path, or iterable of graphs of one kind
-        A collection is returned as it is, a path is read as a TU data set (its graphs alone) or as a folder of GraphML,
-        GML or edge-list files, a graph each, in the natural order of their names. An iterable is consumed once; the
-        table below says what its items may be. A data frame or an Arrow table holds graphs in its rows, or in its only
-        column.
+        A collection is returned unchanged. A path is read as a TU data set (graphs only) or as a folder of GraphML, GML
+        or edge-list files, one graph per file, in the natural order of their names. An iterable is consumed once; the
+        table below lists the types of its items. A data frame or an Arrow table contains graphs in its rows or in its
+        only column.
     node_label, edge_label : str or list of str, optional
-        Names under which networkx, igraph and PyTorch Geometric graphs keep labels; several names make tuples.
+        Names of the attributes of networkx, igraph and PyTorch Geometric graphs that contain labels; several names give
+        tuples.
     node_attributes, edge_attributes : str or list of str, optional
         Names of numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
     symmetrize : bool
-        Forget the directions of directed graphs (and, in adjacency matrices, the weights).
+        Ignore the directions of directed graphs (and the weights of adjacency matrices).
     directed : bool, optional
-        Whether edges are arcs, where the graphs do not tell or are to be held to it; see the notes.
+        Whether edges are arcs, if the graphs do not determine it, or to enforce it; see the notes.
     missing : label, optional
-        The label of nodes and edges that have none; attributes may then be missing as well, and are NaN. Without it
-        graphs of which only a part is labeled are refused.
+        Label of nodes and edges without a label; missing attributes are then NaN. By default partially labeled graphs
+        raise an error.
 
     Returns
     -------
     GraphCollection
-        The graphs in the given order, with ``names`` where all of them have one: the name of a networkx or igraph
-        graph, ``name`` or ``id`` of other objects and of rows, the name of a file without its ending.
+        The graphs in the given order, with ``names`` if all of them have one: the name of a networkx or igraph graph,
+        ``name`` or ``id`` of other objects and of rows, the name of a file without its extension.
 
     Raises
     ------
     TypeError
-        If a single graph is given instead of a list, or something that is no graph at all.
+        If a single graph is given instead of a list, or an object that is not a graph.
     GraphError
         A ``ValueError`` that names the index of a graph that cannot be read.
 
@@ -110,20 +111,20 @@ def as_collection(
     ``(edges[, labels[, edge labels]])``      GraKeL's input, see below
     ========================================  ======================================================================
 
-    In GraKeL's input the first member is an adjacency matrix (an array, a sparse matrix, or a list of lists), a list
-    or set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from nodes to
+    In GraKeL's input the first member is an adjacency matrix (an array, a sparse matrix, or a list of lists), a list or
+    set of pairs or of triples with a weight, a dictionary from pairs to weights, or a dictionary from nodes to
     neighbors. Labels are a dictionary from nodes, or a sequence for the nodes ``0 .. n - 1``; edge labels are a
-    dictionary from pairs, either direction, or a sequence in the order of the edges. The nodes are those that have
-    a label or an edge, in sorted order. A square array or list of lists is a matrix. Of two rows of two numbers that
-    is only so with two labels, and for an array without labels; two such lists without labels are refused, as they
-    could be two edges.
+    dictionary from pairs, either direction, or a sequence in the order of the edges. The nodes are those with a label
+    or an edge, in sorted order. A square array or list of lists is a matrix. Two rows of two numbers are a matrix only
+    with two labels, or as an array without labels; two such lists without labels raise an error, because they could be
+    two edges.
 
-    A collection is directed or it is not. networkx and igraph graphs are of the one type or the other; a ``DiGraph`` is
-    directed even if it is symmetric. All else that distinguishes the directions (matrices, neighbors of nodes,
-    ``grakel.Graph``, ``edge_index``) is directed if one of the graphs is not symmetric. A list of pairs tells nothing:
-    it may list an edge once or twice, unless ``directed=True`` says that its pairs are arcs.
+    A collection is directed or undirected. The type of networkx and igraph graphs determines this; a ``DiGraph`` is
+    directed even if it is symmetric. Other formats with directions (matrices, neighbors of nodes, ``grakel.Graph``,
+    ``edge_index``) are directed if one of the graphs is not symmetric. A list of pairs is undirected and may list an
+    edge once or twice, unless ``directed=True``.
 
-    Nothing is left out without a warning: attributes that nobody reads, self-loops and parallel edges.
+    A warning lists what is ignored: attributes that are not read, self-loops and parallel edges.
 
     Examples
     --------

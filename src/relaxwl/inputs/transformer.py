@@ -14,23 +14,23 @@ from relaxwl.inputs.convert import as_collection
 
 
 class ToGraphs(TransformerMixin, GraphEstimator):
-    """Transformer that converts graphs of any common kind into a GraphCollection.
+    """Transformer that converts graphs of other libraries into a GraphCollection.
 
-    A pipeline that begins with this takes raw objects: networkx or PyTorch Geometric graphs, rows of a data frame, a
-    column of graphs from a ``ColumnTransformer``. The parameters are those of :func:`relaxwl.as_collection`.
+    As the first step of a pipeline it accepts raw objects: networkx or PyTorch Geometric graphs, rows of a data frame,
+    a column of graphs of a ``ColumnTransformer``. The parameters are those of :func:`relaxwl.as_collection`.
 
     Parameters
     ----------
     node_label, edge_label : str or list of str, optional
-        Names under which the graphs keep labels.
+        Names of the attributes that contain labels.
     node_attributes, edge_attributes : str or list of str, optional
         Names of numeric attributes.
     symmetrize : bool, default=False
-        Forget the directions of directed graphs.
+        Ignore the directions of directed graphs.
     directed : bool, optional
-        Whether edges are arcs, where the graphs do not tell. By default what the graphs of ``fit`` were.
+        Whether edges are arcs, if the graphs do not determine it. By default as in ``fit``.
     missing : label, optional
-        The label of nodes and edges that have none.
+        Label of nodes and edges without a label.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         Initialization of k-means; see :class:`relaxwl.WassersteinKMeans`. Uniformly drawn seeds give more clusters
         where there are many trees, which usually separates graphs better than the lower sum of distances of k-means++.
     cost : EditCost, optional
-        Costs of relabeling, inserting and deleting; 1 for everything by default.
+        Costs of relabeling, inserting and deleting; by default all are 1.
     edge_labels : bool
         Whether edge labels are used.
     directions : {"both", "out", "in"}

@@ -34,12 +34,12 @@ KINDS = (*BEGINNINGS, "surfaces", "the whole")
 
 
 class Descriptors(TransformerMixin, GraphEstimator):
-    """RDKit's descriptors (about 200: sizes, charges, surfaces, fragments) as columns of like scale.
+    """RDKit descriptors (about 200: sizes, charges, surfaces, fragments), scaled to comparable columns.
 
-    Fitted on training molecules: descriptors that are constant or undefined there are dropped. Most of the others are
-    counts and sizes with long tails, so each is replaced by its normal score (the quantile of the normal distribution
-    that belongs to its rank; between ranks, by interpolation), then standardized and clipped. A value that is undefined
-    for a new molecule counts as the mean. Of more than 5,000 molecules, as many evenly spaced ones make the scale.
+    Descriptors that are constant or undefined on the training molecules are dropped. Each of the others is replaced by
+    its normal score (the normal quantile of its rank, with interpolation between ranks), because many have long tails,
+    then standardized and clipped. Undefined values of new molecules are replaced by the mean. With more than 5,000
+    molecules the scale is computed from 5,000 evenly spaced ones.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
     names_ : list of str
         The descriptors kept.
     mean_, deviation_ : array (n_kept,)
-        Of the normal scores.
+        Mean and standard deviation of the normal scores.
 
     See Also
     --------
@@ -74,7 +74,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which descriptors vary, and their scale.
+        """Select descriptors and compute their scale.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
-        """Fit, and return the scaled descriptors of ``X``.
+        """Fit and return the scaled descriptors of ``X``.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         return self._scaled(self._raw(X, self.names_))
 
     def without_nodes(self, X: Any) -> Float64:
-        """Return the scaled descriptors of one molecule with a dummy atom in the place of each of its atoms.
+        """Return the scaled descriptors of one molecule with each atom in turn replaced by a dummy.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         return np.array(found).reshape(len(found), len(names))
 
     def fit_table(self, table: Float64) -> None:
-        """Learn the scale from a table of RDKit's descriptors.
+        """Compute the scale from a table of RDKit descriptors.
 
         Parameters
         ----------

@@ -21,18 +21,18 @@ ATOMS = ("elements", "roles")
 
 
 class MorganFingerprints(CountKernel):
-    """Counts of circular environments (Morgan, ECFP), one column for each that the training molecules have.
+    """Counts of circular environments (Morgan, ECFP), one column per environment of the training molecules.
 
     ``transform`` returns the counts, ``kernel_matrix`` the Tanimoto similarities Σ min / Σ max between them, where
-    environments that were not met in fitting add to Σ max.
+    environments that do not occur in the training molecules add to Σ max.
 
     Parameters
     ----------
     radius : int
-        Bonds from the center of an environment to its rim.
+        Radius of the environments in bonds.
     atoms : {"elements", "roles"}
-        Properties of atoms that count: element, charge, hydrogens and bonds (ECFP), or roles (FCFP): donor or
-        acceptor of hydrogen bonds, acid, base, halogen, aromatic.
+        Atom properties: element, charge, hydrogens and bonds (ECFP), or roles (FCFP): donor or acceptor of hydrogen
+        bonds, acid, base, halogen, aromatic.
     n_jobs : int, optional
         Number of threads of ``kernel_matrix``.
     normalize : bool
@@ -66,7 +66,7 @@ class MorganFingerprints(CountKernel):
         self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> csr_array:
-        """Return the counts; environments that were not met in fitting are left out.
+        """Return the counts; unseen environments are ignored.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class MorganFingerprints(CountKernel):
         return self.prepare(X)[0].matrix
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
-        """Fit, and return the counts; the same as ``fit(X).transform(X)``, in one pass.
+        """Fit and return the counts, as ``fit(X).transform(X)`` in one pass.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class MorganFingerprints(CountKernel):
         return self.fit_prepare(X)[0].matrix
 
     def counts_without_nodes(self, X: Any) -> list[Counts]:
-        """Return a row for each atom of one molecule: its counts less the environments around that atom.
+        """Return a row for each atom of one molecule: the counts without the environments of that atom.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ def fingerprints(X: Any, radius: int = 2) -> csr_array:
     X : sequence of SMILES or of RDKit molecules
         The molecules.
     radius : int, default=2
-        Bonds from the center of an environment to its rim.
+        Radius of the environments in bonds.
 
     Returns
     -------

@@ -171,24 +171,25 @@ class MoleculePredictor(GraphPredictor):
 class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     """Predict a number for each molecule, with its uncertainty, by a Gaussian process on several kernels.
 
-    Molecules are compared as graphs (WL), as graphs whose similar neighborhoods count as alike (R-WL*), by RDKit's
-    descriptors and by Morgan counts, at several scales each. How much every kernel counts follows from the marginal
-    likelihood, on the training molecules alone. Needs RDKit (``pip install relaxwl[chem]``).
+    Molecules are compared by the Weisfeiler-Lehman kernel (WL), by relaxed kernels (R-WL*), by RDKit descriptors and by
+    Morgan counts, each at several scales. The weights of the kernels maximize the marginal likelihood of the training
+    molecules. Needs RDKit (``pip install relaxwl[chem]``).
 
     Parameters
     ----------
     views : sequence of str
         Which of "wl", "relaxed", "descriptors" and "fingerprints" to use.
     max_depth : int
-        Depth of the largest trees of the graph kernels; 1 and 2 are used beside it.
+        Depth of the largest trees of the graph kernels; depths 1 and 2 are used too.
     n_partitions : int
         Number of random partitions of R-WL*.
     atom_labels : str, sequence of str, or callable
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
     stereo : bool
-        Whether chirality and E/Z count in the labels of atoms and bonds (descriptors and fingerprints leave them out).
+        Whether labels of atoms and bonds include chirality and E/Z configuration (descriptors and fingerprints ignore
+        them).
     standardize : bool
-        Whether the largest fragment of a molecule, neutralized, stands for it, in fitting and in predicting.
+        Whether to replace each molecule by its largest fragment, neutralized, in fitting and prediction.
     scoring, calibration, skip_targets
         As in :class:`relaxwl.GraphClassifier` and :class:`relaxwl.GraphRegressor`.
     n_jobs : int, optional
@@ -203,7 +204,7 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     kernel_weights_ : dict
         The weight of each kernel in the covariance, in units of the squared target.
     report_ : FitReport
-        The error of leaving one out beside that of the mean, and the weights; print it.
+        Leave-one-out error, error of the mean predictor, and weights of the kernels; print it.
 
     See Also
     --------
@@ -224,8 +225,8 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
 class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     """Predict a class for each molecule, with probabilities.
 
-    The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to being
-    in it (1) or not (-1), and its leave-one-out scores calibrate the probabilities, in closed form.
+    The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
+    membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
 
     Parameters
     ----------
@@ -238,9 +239,9 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     atom_labels : str, sequence of str, or callable
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
     stereo : bool
-        Whether chirality and E/Z count in the labels of atoms and bonds.
+        Whether labels of atoms and bonds include chirality and E/Z configuration.
     standardize : bool
-        Whether the largest fragment of a molecule, neutralized, stands for it.
+        Whether to replace each molecule by its largest fragment, neutralized.
     scoring, calibration, skip_targets
         As in :class:`relaxwl.GraphClassifier`.
     n_jobs : int, optional

@@ -9,9 +9,9 @@ from relaxwl.molecules.reading import as_molecules
 
 
 def scaffolds(X: Any) -> Int64:
-    """Return a number for each molecule; molecules with the same Bemis-Murcko scaffold have the same.
+    """Return a group number for each molecule; molecules with the same Bemis-Murcko scaffold share one.
 
-    Molecules without rings have no scaffold: each has a number of its own, which its copies share.
+    Molecules without rings have no scaffold; each has its own number, shared by its copies.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def scaffolds(X: Any) -> Int64:
 
 
 def duplicates(X: Any) -> Int64:
-    """Return a number for each molecule; copies of a molecule have the same.
+    """Return a group number for each molecule; copies of a molecule have the same number.
 
     Copies are recognized by their canonical SMILES, stereochemistry included.
 

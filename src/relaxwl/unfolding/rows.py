@@ -42,11 +42,11 @@ class TreeRows:
     points : int32 array (n_entries,)
         Points, strictly ascending within a row.
     counts : int32 or float64 array (n_entries,)
-        How often each point occurs, or its mass.
+        Count or mass of each point.
     n_children : int
         Number of trees (clusters) of the depth below; 0 at depth 0.
     n_edge_codes : int
-        Number of edge codes; 1 when edges do not count.
+        Number of edge codes; 1 if edges are ignored.
 
     See Also
     --------
@@ -124,7 +124,7 @@ class TreeRows:
         return self.masses.astype(np.int32)
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of the entries of each row, also of empty ones, row by row (a running sum would lose digits).
+        """Sum values of the entries of each row, including empty rows.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class TreeRows:
         return _compiled.SortedBy(*self.arrays, self.degrees)
 
     def count_before(self, other: "TreeRows") -> Int64:
-        """Return how many of these rows, which must be in canonical order, stand before each row of ``other``.
+        """Return the number of rows (in canonical order) that precede each row of ``other``.
 
         Parameters
         ----------
@@ -478,7 +478,7 @@ def refine(
     graphs : GraphCollection
         The graphs.
     roots : int32 array (n_nodes,)
-        Root code of each node: its label's code, whatever the depth.
+        Root code of each node, the code of its label.
     previous : int32 array (n_nodes,)
         Id of each node at the depth below: of its tree, or of the tree's cluster.
     n_children : int

@@ -274,12 +274,12 @@ class UnfoldingTree:
         )
 
     def to_text(self, max_nodes: int = 200, *, collapse: bool = False) -> str:
-        """Return an indented drawing, one node a line.
+        """Return an indented drawing, one node per line.
 
         Parameters
         ----------
         max_nodes : int, default=200
-            Maximum number of nodes that are shown; a line says how many more there are.
+            Maximum number of nodes that are shown; a line states how many are left out.
         collapse : bool, default=False
             Show equal siblings once, with their number.
 
@@ -332,8 +332,8 @@ class UnfoldingTree:
         Parameters
         ----------
         max_nodes : int, optional
-            Maximum number of nodes that are drawn; marks say how many more there are. By default as many children of
-            a node, and as many levels, as keep the picture within about 1,600 pixels.
+            Maximum number of nodes that are drawn; marks state how many are left out. By default the picture is limited
+            to about 1,600 pixels.
         collapse : bool, default=False
             Draw equal siblings once, with their number.
         title : str, optional
@@ -364,7 +364,7 @@ class UnfoldingTree:
         return self.to_svg()
 
     def to_networkx(self, max_nodes: int = 100_000) -> Any:
-        """Return the tree, written out, as ``networkx.DiGraph`` with edges from parent to child.
+        """Return the expanded tree as ``networkx.DiGraph`` with edges from parent to child.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ def unfolding_tree(
     node_labels: Sequence[Any] | NDArray[Any] | None = None,
     directions: str = "both",
 ) -> UnfoldingTree:
-    """Return the unfolding tree of a node: its label, below it the trees of its neighbors, one depth less.
+    """Return the unfolding tree of a node: its label at the root, and the trees of its neighbors as children.
 
     Parameters
     ----------
@@ -432,19 +432,19 @@ def unfolding_tree(
     node : int
         Index of the node in the graph.
     depth : int
-        Depth of the tree; 0 is the label alone.
+        Depth of the tree; depth 0 is the label only.
     edge_labels : bool, default=False
-        Whether the labels of the graph's edges go into the tree.
+        Whether the tree contains the edge labels of the graph.
     node_labels : sequence or array of shape (n_nodes,) or (n_nodes, d), optional
-        Labels to use in place of the graph's own: a label, an attribute vector, or a pair of the two per node.
+        Labels to use instead of those of the graph: a label, an attribute vector, or a pair of both per node.
     directions : {"both", "out", "in"}, default="both"
-        Which arcs of a directed graph lead to children: those that leave a node, those that enter it, or both. With
-        both, the edge to a child is labeled ``→`` or ``←``, beside its own label if ``edge_labels`` asks for it.
+        Which arcs of a directed graph lead to children: both, outgoing, or incoming. With both, the edge to a child is
+        labeled ``→`` or ``←``, in addition to its own label if ``edge_labels`` is set.
 
     Returns
     -------
     UnfoldingTree
-        The tree; memory is proportional to its distinct subtrees, however large it would be when written out.
+        The tree; memory is proportional to the number of its distinct subtrees.
 
     See Also
     --------
