@@ -105,6 +105,15 @@ CRAFTED = {  # what somebody may write into a file, its checksums all right
     "no partitioner": (lambda k: spoil(level(k), partitioner=None), "is no partitioner"),
     "threads": (lambda k: spoil(k, n_jobs=float("nan")), "n_jobs must be a whole number"),
     "their threads": (lambda k: spoil(level(k).partitioner.kmeans, n_jobs=0.5), "n_jobs must be a whole number"),
+    "rounds": (lambda k: spoil(k, max_iter="x"), "max_iter must be an integer"),
+    "clusters": (
+        lambda k: spoil(level(k).partitioner.kmeans, n_clusters=10**400),
+        "n_clusters must be a finite number",
+    ),
+    "clusters, none": (
+        lambda k: spoil(level(k).partitioner.kmeans, n_clusters=float("nan")),
+        "n_clusters must be a fin",
+    ),
     "not a list": (lambda k: spoil(k, partitions_=3), "partitions_ must be a list"),
 }
 

@@ -56,6 +56,11 @@ def of(kind: type | tuple[type, ...]) -> Check:
     return check
 
 
+def number_or(kind: type, most: float = math.inf) -> Check:
+    """Return a check of a number from 0 on, or of a value of another type."""
+    return lambda value, what: None if isinstance(value, kind) else number(0, most)(value, what)
+
+
 def whole(most: int = 2**31 - 1, least: int = 0) -> Check:
     """Return a check of a whole number within a range."""
 
@@ -260,12 +265,12 @@ record(RootEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Code
 record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labeled=of(bool))
 record(
     Codebook, _scaled_columns, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
-    relabel=of((int, float, EditCost)), missing=optional(number(0)),
+    relabel=number_or(EditCost), missing=optional(number(0)),
     scale=optional(listed(number(1e-100, 1e100), least=1, kind=tuple)),
 )  # fmt: skip
 record(IdentityPartitioner, rows_=optional(of(TreeRows)))
 record(
-    KMeansPartitioner, n_clusters=of((int, float, str)), center=text, init=text, max_iter=optional(whole()),
+    KMeansPartitioner, n_clusters=number_or(str, 2**31), center=text, init=text, max_iter=optional(whole()),
     n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(TreeRows)),
     n_iter_=optional(whole()),
 )  # fmt: skip

@@ -157,6 +157,8 @@ class RelaxedWeisfeilerLehman(CountKernel):
         check_integer("n_partitions", self.n_partitions, 1)
         check_levels(self)
         cluster_rules(self.n_clusters)
+        if self.max_iter is not None:
+            check_integer("max_iter", self.max_iter)
         check_choice("unseen", self.unseen, UNSEEN)
         if self.cost is not None and not isinstance(self.cost, EditCost):
             raise TypeError(f"cost must be a relaxwl.EditCost, not {type(self.cost).__name__}")
