@@ -14,6 +14,7 @@ from relaxwl._execution import (
     cached_property,
     check_time,
     current_deadline,
+    fork_safe_lock,
     map_chunks,
     map_long,
     spans,
@@ -146,6 +147,34 @@ def test_a_cached_property_holds_no_lock_while_it_is_computed():
 def test_all_cached_properties_are_those_without_a_lock():
     text = {path: path.read_text() for path in SOURCE.rglob("*.py") if path.name != "_execution.py"}
     assert [str(path) for path, code in text.items() if re.search(r"functools import .*cached_property", code)] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_no_child_finds_a_lock_taken():
+    lock, ended = fork_safe_lock(), threading.Event()
+
+    def hold():
+        while not ended.is_set():
+            with lock:
+                time.sleep(0.002)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    found = []
+    for _ in range(10):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if lock.acquire(timeout=2) else 1)
+        found.append(os.waitpid(child, 0)[1])
+    ended.set()
+    thread.join()
+    assert found == [0] * 10
+
+
+def test_all_locks_of_modules_are_free_in_children():
+    text = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+    assert re.findall(r"^_lock = (.*)", text, re.MULTILINE) == ["fork_safe_lock()"] * 2
 
 
 FORKED = """

@@ -5,8 +5,8 @@ chunks whose boundaries do not depend on the number of workers. So the answer is
 ``n_jobs``, and another executor can take the place of the threads here without a change elsewhere.
 
 A process may be forked at any moment, and a child that meets a lock which a thread of its parent held waits for ever.
-So no lock is held across work: ``cached_property`` comes from here, and forks wait until nothing is being compiled
-(``relaxwl._compiling.internals``).
+So no lock is held across work: ``cached_property`` comes from here, forks wait for the locks of ``fork_safe_lock``,
+and until nothing is being compiled (``relaxwl._compiling.internals``).
 
 A time limit belongs to a block of code, not to an estimator: everything called inside the block checks the same clock,
 and of nested limits the earlier one holds. It is checked before each chunk, so a limit is kept to within a chunk.
@@ -123,6 +123,14 @@ else:
                 return self
             # Two threads may both compute it: they find the same.
             return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
+
+
+def fork_safe_lock() -> threading.Lock:
+    """Return a lock that no child process finds taken: a fork waits until it is free."""
+    lock = threading.Lock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 Chunk = TypeVar("Chunk")

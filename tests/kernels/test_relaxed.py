@@ -129,6 +129,12 @@ def test_order_of_nodes_and_graphs_does_not_matter(variant):
     np.testing.assert_allclose(moved, features[order], atol=0 if variant.get("center") != "mean" else 1e-9)
 
 
+def test_without_a_seed_every_fit_has_other_partitions():
+    kernel = RelaxedWeisfeilerLehman(1, 4, n_clusters=3, max_iter=0)
+    one, two = (kernel.fit_transform(collection(TRAIN)) for _ in range(2))
+    assert one.shape != two.shape or (one != two).nnz
+
+
 @variants
 def test_threads_change_nothing(variant):
     train, test = collection(TRAIN), collection(TEST)

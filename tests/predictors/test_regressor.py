@@ -37,6 +37,11 @@ def test_means_and_deviations(fitted):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(GRAPHS[TEST]), mean)
 
 
+def test_threads_change_nothing(fitted):
+    again = clone(QUICK).set_params(n_jobs=2).fit(GRAPHS[TRAIN], Y[TRAIN])
+    np.testing.assert_array_equal(again.predict(GRAPHS[TEST]), fitted.predict(GRAPHS[TEST]))
+
+
 def test_report_and_weights(fitted):
     report = fitted.report_
     assert report.score < 0.5 * report.baseline

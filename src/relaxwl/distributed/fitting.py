@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
+from relaxwl._execution import fork_safe_lock
 from relaxwl.distributed.shards import ARRAYS, ShardedCollection
 from relaxwl.distributed.tasks import Cluster, current_tasks
 from relaxwl.graphs import GraphCollection
@@ -24,7 +24,7 @@ Prepared = TypeVar("Prepared")
 # Shards that a process keeps from one depth to the next take about so many bytes at most; those that came first stay.
 KEPT_BYTES = 1 << 26
 _kept: dict[tuple[str, str], GraphCollection] = {}
-_lock = Lock()
+_lock = fork_safe_lock()
 
 
 @dataclass(frozen=True)

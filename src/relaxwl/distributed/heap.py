@@ -8,11 +8,12 @@ library finds by itself elsewhere; when none is running, what Dask asked for hol
 
 import ctypes
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+
+from relaxwl._execution import fork_safe_lock
 
 # Numbers of the settings in malloc.h: free memory at the end of the heap that is kept; smallest array with a map of its
 # own. By itself the library lets the second grow to 32 MiB, and the first to twice as much.
@@ -20,7 +21,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 KEPT_BYTES, MAPPED_BYTES = 1 << 26, 1 << 25
 DEFAULT_MAPPED_BYTES = 1 << 17
 
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 _n_running = 0
 
 
