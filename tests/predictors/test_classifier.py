@@ -11,6 +11,7 @@ from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl._memory import MemoryRefusal
 from relaxwl.datasets import make_egonets
 from relaxwl.learning.heads import LinearClassifier
+from relaxwl.predictors.blocks import KernelBlocks
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs, with_attributes
 
@@ -256,6 +257,9 @@ def test_cross_validation_by_scikit_learn():
     [
         ({"effort": "more"}, Y, "effort must be one of"),
         ({"time_limit": 0}, Y, "time_limit must be"),
+        ({"time_limit": "1 s"}, Y, "time_limit must be"),
+        ({"scoring": "rmse"}, Y, "scoring must be one of"),
+        ({"class_weight": {0: -1.0}}, Y, "class_weight must have finite numbers >= 0"),
         ({"class_weight": "heavy"}, Y, "class_weight must be a dict, 'balanced' or None, not 'heavy'"),
         ({"class_weight": {7: 2.0}}, Y, "class_weight must name classes of y, not 7"),
         ({}, Y[:3], "y must hold one value for each of 48 graphs"),
@@ -263,7 +267,8 @@ def test_cross_validation_by_scikit_learn():
         ({}, np.linspace(0, 1, 48), "Unknown label type"),
     ],
 )
-def test_bad_input_is_named(parameters, y, message):
+def test_bad_input_is_named_before_kernels_are_fitted(monkeypatch, parameters, y, message):
+    monkeypatch.delattr(KernelBlocks, "fit")
     with pytest.raises(ValueError, match=message):
         GraphClassifier(**parameters).fit(GRAPHS, y)
     with pytest.raises(NotFittedError):

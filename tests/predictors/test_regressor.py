@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from relaxwl import GraphRegressor
 from relaxwl.datasets import make_egonets
 from relaxwl.learning.heads import LinearRegressor
+from relaxwl.predictors.blocks import KernelBlocks
 from sklearn_checks import each_check, run_check
 
 QUICK = GraphRegressor(effort="quick", random_state=0)
@@ -101,3 +102,9 @@ def test_noise_beside_a_target_that_needs_few_kernels():
     model = clone(QUICK).fit(graphs, table)
     assert len({tuple(head.blocks) for head in model._heads}) > 1
     assert np.isfinite(model.predict(graphs)).all()
+
+
+def test_weights_are_refused_before_kernels_are_fitted(monkeypatch):
+    monkeypatch.delattr(KernelBlocks, "fit")
+    with pytest.raises(ValueError, match="sample_weight is not supported by Gaussian processes"):
+        clone(QUICK).fit(GRAPHS, Y, sample_weight=np.arange(48))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -150,19 +151,24 @@ class GaussianProcess:
         variance = np.maximum(prior - explained, 0) + doubt + (self.noise_ if noise else 0)
         return Prediction(self.mean_ + cross @ self.dual_, variance)
 
+    @cached_property
+    def inverse_(self) -> Float64:
+        """The inverse of the covariance, which takes as long as factoring it: kept until it is deleted."""
+        inverse: Float64 = lapack.dpotri(self.factor_, lower=1)[0]
+        inverse += np.tril(inverse, -1).T
+        return inverse
+
     def leave_one_out(self, groups: NDArray[np.int64] | None = None) -> Prediction:
         """Return what would be predicted for each training example, noise included, from all others (of other groups).
 
         Exact for the weights found, which every example had its part in.
         """
-        inverse = lapack.dpotri(self.factor_, lower=1)[0]
-        precision = np.diag(inverse)
+        precision = np.diag(self.inverse_)
         errors, variance = self.dual_ / precision, 1 / precision
         numbers, sizes = (np.zeros(0), np.zeros(0)) if groups is None else np.unique(groups, return_counts=True)
         for number in numbers[sizes > 1]:
             members = np.flatnonzero(groups == number)
-            lower = np.tril(inverse[np.ix_(members, members)])
-            covariance = np.linalg.inv(lower + np.tril(lower, -1).T)
+            covariance = np.linalg.inv(self.inverse_[np.ix_(members, members)])
             errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
         return Prediction(self.mean_ + self._residuals - errors, variance)
 
@@ -171,8 +177,7 @@ class GaussianProcess:
 
         Weights and noise are those found. The inverse of a covariance without some rows follows from that of the whole.
         """
-        inverse = lapack.dpotri(self.factor_, lower=1)[0]
-        inverse += np.tril(inverse, -1).T
+        inverse = self.inverse_
         right = np.column_stack([self._residuals + self.mean_, np.ones(len(self.dual_))])
         duals, means = np.zeros((len(parts), len(right))), np.zeros(len(parts))
         for place, part in enumerate(parts):

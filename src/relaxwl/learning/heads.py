@@ -18,7 +18,6 @@ from sklearn.linear_model import LogisticRegression
 
 from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, spans, time_limit
 from relaxwl._progress import report
-from relaxwl._validation import ParameterError
 from relaxwl.learning.choosing import (
     FAVORITE,
     N_LINEAR,
@@ -135,6 +134,7 @@ class Head:
     metric: Score
     task = "classification"
     validation = "cross-validated"
+    takes_weights = True
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
@@ -280,18 +280,22 @@ class _Processes(Head):
     fold_duals: Float64
     fold_means: Float64
     validation = "leave-one-out after tuning"
+    takes_weights = False
 
-    def _fit(self, blocks: Blocks, targets: list[Float64], weights: Float64 | None) -> None:
-        """Fit a process for each vector of targets; blocks without any weight are forgotten.
+    def _fit(self, blocks: Blocks, targets: list[Float64]) -> list[Prediction]:
+        """Fit a process for each vector of targets, and return its predictions of each example without it.
 
-        Afterwards each process learns, with the weights found, from all folds but one in turn.
+        Blocks without any weight are forgotten. Each process also learns, with the weights found, from all folds but
+        one in turn.
         """
-        if weights is not None and np.ptp(weights) > 0:
-            raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
         names, n = list(blocks), len(targets[0])
         found = [self._fitted(list(blocks.values()), y) for y in targets]
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
-        of_folds = [process.without([test for _, test in folds]) for process in found]
+        of_folds, left_out = [], []
+        for process in found:
+            of_folds.append(process.without([test for _, test in folds]))
+            left_out.append(process.leave_one_out(self.options.groups))
+            del process.inverse_
         self.fold_duals, self.fold_means = (np.array(values) for values in zip(*of_folds, strict=True))
         self.calibration, self._held_out = _calibrated(folds, np.zeros(n, np.int64))
         self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
@@ -302,6 +306,7 @@ class _Processes(Head):
             process.weights_ = process.weights_[used]
         self.processes = found
         self.chosen = "Gaussian process"
+        return left_out
 
     def _fitted(self, matrices: list[Float64], y: Float64) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
@@ -345,9 +350,8 @@ class ProcessRegressor(_Processes):
     task = "regression"
 
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and numbers."""
-        self._fit(blocks, [y], weights)
-        left_out = self.processes[0].leave_one_out(self.options.groups)
+        """Learn from Gram matrices and numbers; all weigh the same."""
+        (left_out,) = self._fit(blocks, [y])
         self._tried(self.metric(y, left_out.mean))
         means, held_out = self._held_out_means(blocks)
         self.calibration.scores[:] = np.abs(y[held_out] - means[:, 0]) / np.sqrt(left_out.variance[held_out])
@@ -378,11 +382,10 @@ class ProcessClassifier(_Processes):
     intercepts: Float64
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and class codes from 0 on."""
+        """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
         n_classes = int(codes.max()) + 1
         targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        self._fit(blocks, targets, weights)
-        left_out = [process.leave_one_out(self.options.groups) for process in self.processes]
+        left_out = self._fit(blocks, targets)
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
@@ -504,7 +507,7 @@ class Linear(Head):
     @property
     def directions(self) -> Float64:
         """The coefficients behind each column of ``values``."""
-        return self._signs[:, None] * self.coefficients
+        return np.asarray(self._signs[:, None] * self.coefficients)
 
     @property
     def _signs(self) -> Float64:

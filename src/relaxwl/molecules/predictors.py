@@ -158,6 +158,12 @@ class MoleculePredictor(GraphPredictor):
         views += [extra_view()] if objects.extra is not None else []
         if large:
             notes = ["R-WL*, which adds little to WL on molecules"] if without else []
+            if depth < self.max_depth and not {"wl", "relaxed"}.isdisjoint(self.views):
+                notes.append(f"depths above {depth}: linear models take shallow trees")
+            if "relaxed" in chosen and self.n_partitions > LINEAR_PARTITIONS:
+                notes.append(
+                    f"{self.n_partitions - LINEAR_PARTITIONS} of {self.n_partitions} partitions: linear models take few"
+                )
             return views, [NO_MATRICES.format(self.things), *notes]
         n_kernels = sum(len(view.blocks) for view in views)
         check_memory(

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -159,6 +160,7 @@ class GraphPredictor(GraphEstimator):
         self._check_shards(shards)
         views, left_out = self._views(Objects(shards.nothing()), True)
         self._plan(views, left_out, n_objects, targets)
+        self._check_weights(targets, weights, True)
         with shards.fit_features(self._blocks, self.verbose) as rows:
             self._fit_heads(rows, targets, weights)
         sample = shards.sample(N_SAMPLED, self._seed)[0]
@@ -179,6 +181,7 @@ class GraphPredictor(GraphEstimator):
         self._copies = self._find_copies(objects)
         large = self._is_large(len(objects))
         self._plan(*self._views(objects, large), len(objects), targets)
+        self._check_weights(targets, weights, large)
         self.names_ = getattr(objects.graphs, "names", None)
         self._fit_heads(self._fit_views(objects, large), targets, weights)
         self._finish(objects.graphs, targets)
@@ -374,7 +377,7 @@ class GraphPredictor(GraphEstimator):
     def _validate_parameters(self) -> None:
         if hasattr(self, "effort"):
             check_choice("effort", self.effort, EFFORTS)
-        if self.time_limit is not None and not self.time_limit > 0:
+        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit > 0):
             raise ValueError(f"time_limit must be a number of seconds > 0 or None, not {self.time_limit!r}")
         check_choice("calibration", self.calibration, ("cv", "split"))
         check_flag("skip_targets", self.skip_targets)
@@ -468,6 +471,13 @@ class GraphPredictor(GraphEstimator):
     def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
         """Return the weights of the objects that have a target, those of classes included; None where all are 1."""
         return None if weights is None else weights[target.rows]
+
+    def _check_weights(self, targets: list[Target], weights: Float64 | None, large: bool) -> None:
+        """Refuse weights of objects and classes that heads do not take, before any kernel is fitted."""
+        for target in targets:
+            own = None if target.is_constant else self._target_weights(target, weights)
+            if not large and not self._kernel_head.takes_weights and own is not None and np.ptp(own) > 0:
+                raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
 
     def _target_number(self, target: Any) -> int:
         """Return the place of a target, given by name or place; it may be left out where there is one alone."""

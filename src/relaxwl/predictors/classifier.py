@@ -1,6 +1,7 @@
 """GraphClassifier: graphs in, classes and probabilities out."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -291,6 +292,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
                     f"class_weight must name classes of y, not {unknown[0]!r}; the classes are {names}"
                 )
             by_class = {code: by_class.get(name, 1.0) for code, name in enumerate(names)}
+            if not all(isinstance(value, Real) and 0 <= float(value) < np.inf for value in by_class.values()):
+                raise ParameterError(f"class_weight must have finite numbers >= 0, not {self.class_weight!r}")
         elif by_class != "balanced":
             raise ParameterError(f"class_weight must be a dict, 'balanced' or None, not {by_class!r}")
         found = compute_sample_weight(by_class, target.values)
