@@ -6,6 +6,7 @@ and predicts from those between new and training objects. All heads say in ``wei
 class, or one for the number), and in ``tried`` and ``chosen`` what the report tells.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -46,6 +47,8 @@ Blocks = Mapping[str, Float64]
 # Folds whose decisions say how sure a classifier is.
 CALIBRATION_FOLDS = 5
 LINEAR_FOLDS = 3
+# The fits of what was chosen, and of the folds that calibrate it, take so many times as long as scoring a combination.
+LAST_FITS = 2.0
 # Kernels that make up less than this share of a covariance are not named in reports.
 LEAST_SHARE = 0.005
 
@@ -200,13 +203,16 @@ class KernelSVM(Head):
         folds = inner_folds(codes, options.seed, groups=options.groups)
         scores: list[Scores] = []
         gram: Float64 | None = None
+        longest = 0.0
         for place, (name, parts) in enumerate(averages.items() if folds else (), 1):
-            if scores and options.deadline.remaining() == 0:
+            left, started = options.deadline.remaining(), time.perf_counter()
+            if scores and left is not None and left < (1 + LAST_FITS) * longest:
                 limit = options.deadline.seconds
                 self.left_out.append(f"choice of {name}: the time limit of {limit:g} s was reached")
                 continue
             gram = average(blocks, parts, gram)
             scores.append(score_kernel(name, gram, codes, folds, self.metric, weights, options.n_jobs))
+            longest = max(longest, time.perf_counter() - started)
             details = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
             report(options.verbose, "%s: %s %.4g with C = %g", *details, share=options.share(place / len(averages)))
         first = next(iter(averages))
