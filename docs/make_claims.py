@@ -66,7 +66,7 @@ ONCE = """\
 ## Unique neighborhoods
 
 The share of distinct trees of depth 2 that occur once, and the share of nodes with such a tree. On dense graphs
-nearly every neighborhood is unique, and exact matching has little to count.
+nearly every neighborhood is unique, and few match exactly.
 
 """
 ABLATIONS = """\

@@ -32,7 +32,16 @@ PRIVATE = {
     r"groups? of (?:trees|neighborhoods|similar)|grouping[s]?\b": "cluster, partition",
     r"deare[r]|mend[s]\b|as many as pa[y]|not to be ha[d]|go[e]s on where|without a[n] answer": "plain words",
 }
-PROSE = {r"hones[t]|stra[n]ger than|largest clas[s]": "plain words"}
+# Phrases that read like a translation: not on pages, nor in docstrings of public names.
+TRANSLATED = (
+    r"not met in fittin[g]|out of fol[d]\b|gone on wit[h]|to be ha[d]\b|what is not ther[e]|where that is affordabl[e]|"
+    r"[wW]hatever the|has little to coun[t]|standard st[d]|one a lin[e]\b|one a shar[d]\b|are no vector[s]|"
+    r"speaks? (?:for|against) [at]|take par[t]\b|how sure it may b[e]|the way bac[k]\b"
+)
+PROSE = {
+    r"hones[t]|stra[n]ger than|largest clas[s]|so this is a gues[s]|mean of the other[s]": "plain words",
+    TRANSLATED: "plain English",
+}
 # Names of classes and files, and outputs, are not prose.
 NAMES = re.compile(
     r"```text\n.*?^```|`[^`\n]+`|VertexEdgeHistogram|VertexHistogram|[Vv]ertex[-/ ]edge|says vertex for node",

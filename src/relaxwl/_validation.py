@@ -154,7 +154,7 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
         values = values[:, 0]
     if values.shape != (n_examples,):
         raise ParameterError(
-            f"y must hold one value for each of {n_examples} {examples}, not an array of shape {values.shape}"
+            f"y must contain one value for each of {n_examples} {examples}, not an array of shape {values.shape}"
         )
     if values.dtype.kind in "biuU":
         return values
@@ -170,7 +170,7 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
             raise ParameterError(f"y must be all numbers or all texts, but y[{place}] is {shown}")
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biufU":
-        raise ParameterError("y holds numbers that are too large: at most 2**63 - 1, or use floats or texts")
+        raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or texts")
     return plain
 
 
@@ -178,7 +178,7 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
     """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
     targets = plain_targets(y, n_examples, examples)
     if targets.dtype.kind == "U":
-        raise ParameterError("y must hold numbers, not texts; for classes there are classifiers")
+        raise ParameterError("y must contain numbers, not texts; for classes there are classifiers")
     numbers = targets.astype(np.float64)
     unusable = np.flatnonzero(~(np.abs(numbers) < LARGEST_TARGET))
     if len(unusable):
@@ -202,19 +202,21 @@ def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArr
         gaps = np.flatnonzero(np.isnan(targets))
         if len(gaps):
             raise ParameterError(
-                f"y must hold a class for each of {n_examples} {examples}, but y[{gaps[0]}] is missing"
+                f"y must contain a class for each of {n_examples} {examples}, but y[{gaps[0]}] is missing"
             )
         if (targets % 1 != 0).any():
-            raise ParameterError("Unknown label type: continuous. y holds measured numbers; for these use a regressor")
+            raise ParameterError(
+                "Unknown label type: continuous. y contains measured numbers; for these use a regressor"
+            )
     if targets.dtype.kind in "iu":
         targets = targets.astype(np.int64)
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) < 2:
         found = f", and all {examples} are of class {classes[0]}" if len(classes) else ""
-        raise ParameterError(f"y must hold at least two classes{found}")
+        raise ParameterError(f"y must contain at least two classes{found}")
     if len(classes) > max(2, n_examples / 2):
         found = f"not {len(classes)} for {n_examples} {examples}: that looks like names; take another target"
-        raise ParameterError(f"y must hold classes of at least two {examples} on average, {found}")
+        raise ParameterError(f"y must contain classes of at least two {examples} on average, {found}")
     return classes, codes.astype(np.int64)
 
 

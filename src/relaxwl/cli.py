@@ -141,7 +141,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="relaxwl",
-        description="Relaxed Weisfeiler-Lehman graph kernels: neighborhoods that are similar count as alike.",
+        description="Relaxed Weisfeiler-Lehman graph kernels: predict, explain and compare graphs and molecules.",
         epilog="Start with: relaxwl demo",
     )
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
@@ -162,11 +162,11 @@ def _add(commands: Any, name: str, run: str, summary: str, details: str, example
     )
     parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print the result alone")
+    parser.add_argument("--quiet", action="store_true", help="print only the result")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.add_argument("--seed", type=_whole(0), default=0, help="seed of everything random (default 0)")
-    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="threads, as n_jobs in Python (-1: all "
-                        "cores, the default; -2: all but one); same result")  # fmt: skip
+    parser.add_argument("--seed", type=_whole(0), default=0, help="random seed (default 0)")
+    parser.add_argument("--jobs", type=_jobs, default=-1, metavar="N", help="number of threads (-1: all cores, the "
+                        "default; -2: all but one); results do not depend on it")  # fmt: skip
     return parser
 
 
@@ -174,68 +174,69 @@ def _add(commands: Any, name: str, run: str, summary: str, details: str, example
 
 
 def _warm_up(commands: Any) -> None:
-    _add(commands, "warm-up", "warm_up:run", "compile everything once",
-         "Reads nothing; fits every kernel and predictor on a few small graphs: later runs find all the compiled code "
-         "in Numba's cache (for images of containers: NUMBA_CACHE_DIR says where that is). Prints what each took.",
+    _add(commands, "warm-up", "warm_up:run", "compile all functions in advance",
+         "Fits every kernel and predictor on a few small graphs and writes the compiled code to "
+         "Numba's cache (NUMBA_CACHE_DIR sets its folder, for example in a container image). Prints the times.",
          "relaxwl warm-up")
 
 
 def _demo(commands: Any) -> None:
     option = _add(commands, "demo", "demo:run", "compare four kernels on embedded ego networks",
-                  "Reads nothing; writes DIR/report.html and prints a table.", "relaxwl demo").add_argument
-    option("--out", default="demo", metavar="DIR", help="folder of the report (default: demo)")
-    option("--graphs", type=_whole(1), default=100, help="graphs at each density (default 100)")
-    option("--nodes", type=_whole(1), default=100, help="nodes of a graph (default 100)")
-    option("--repeats", type=_whole(1), default=2, help="repetitions of the cross-validation (default 2)")
+                  "Writes DIR/report.html and prints a table.", "relaxwl demo").add_argument
+    option("--out", default="demo", metavar="DIR", help="output folder (default: demo)")
+    option("--graphs", type=_whole(1), default=100, help="number of graphs of each density (default 100)")
+    option("--nodes", type=_whole(1), default=100, help="number of nodes of a graph (default 100)")
+    option("--repeats", type=_whole(1), default=2, help="number of repetitions of the cross-validation (default 2)")
 
 
 def _benchmark(commands: Any) -> None:
     parser = _add(commands, "benchmark", "benchmark:run", "compare kernels by nested cross-validation",
                   "Reads data sets; writes DIR/results.jsonl (an interrupted run is resumed from there) and tables, "
-                  "and prints the table of accuracies. Several targets are evaluated one after the other, each on the "
-                  "graphs that have it, and are rows of the table, with their mean.",
+                  "and prints the table of accuracies. Several targets are evaluated separately, each on the "
+                  "graphs that have a value; the table has one row per target and the mean.",
                   "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results")
     option = parser.add_argument
     option("dataset", nargs="*", help=DATASET_HELP)
     option("--kernels", nargs="+", metavar="KERNEL",
-           help=f"any of {KERNELS}; also as wl,rwl-star; or package.module:Class of your own")
-    option("--paper", action="store_true", help="the paper's kernels, on its data sets found in --data")
-    option("--data", default=".", metavar="FOLDER", help="where --paper looks for data sets")
+           help=f"any of {KERNELS}; also as wl,rwl-star; or package.module:Class for a user-defined kernel")
+    option("--paper", action="store_true", help="evaluate the kernels of the paper on those of its data "
+           "sets that are in --data")
+    option("--data", default=".", metavar="FOLDER", help="folder of the data sets for --paper")
     option("--protocol", choices=("transductive", "inductive"), help="fit kernels on all graphs (as the paper does; "
-           "the default), or on training graphs alone (the default with --splits)")
+           "the default), or on training graphs only (the default with --splits)")
     option("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a folder with "
            "NAME.json), random:20 for random parts, scaffold:5 for molecules")
     option("--task", choices=("classification", "regression"), default="classification",
-           help="what is predicted (default classification); numbers by molecules, auto or stats-rf")
-    option("--solver", choices=("path", "libsvm"), default="path", help="which solver fits the SVMs that choose "
-           "parameters: our own code, or scikit-learn's (slower, same table)")
-    option("--folds", type=_whole(2), default=10, help="outer folds (default 10)")
+           help="default classification; regression with molecules, auto or stats-rf")
+    option("--solver", choices=("path", "libsvm"), default="path", help="solver of the SVMs in model "
+           "selection: built-in, or that of scikit-learn (slower, same table)")
+    option("--folds", type=_whole(2), default=10, help="number of outer folds (default 10)")
     option("--repeats", type=_whole(1), help="repetitions (default 5; 1 with --splits)")
-    option("--inner-folds", type=_whole(2), default=3, help="folds that choose parameters (default 3)")
-    option("--C", type=_above_zero(), nargs="+", metavar="C", help="penalties to choose from (default: ten from 2^-12 "
-           "to 2^12)")
-    option("--depths", type=_whole(0), nargs="+", metavar="D", help="depths to choose from (default: the kernel's own)")
-    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="for a repetition of a kernel")
+    option("--inner-folds", type=_whole(2), default=3, help="inner folds for model selection (default 3)")
+    option("--C", type=_above_zero(), nargs="+", metavar="C", help="candidate penalties (default: ten from 2^-12 to "
+           "2^12)")
+    option("--depths", type=_whole(0), nargs="+", metavar="D", help="candidate depths (default: those of the kernel)")
+    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="time limit for one repetition of a kernel")
     option("--out", default="results", metavar="DIR", help="folder of the results (default: results)")
-    option("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse); ROC AUC, "
-           "average precision and log loss of auto, molecules and stats-rf alone")
+    option("--scoring", metavar="SCORE", help=f"score to show: {SCORES} (default accuracy or rmse); ROC AUC, "
+           "average precision and log loss only for auto, molecules and stats-rf")
     _add_reading_options(parser, several=True)
     option("--format", choices=FORMATS, default="text", help="format of the table (default text)")
 
 
 def _report(commands: Any) -> None:
-    option = _add(commands, "report", "benchmark:run_report", "make a page with tables and plots of results",
-                  "Reads what 'relaxwl benchmark' wrote; writes a self-contained HTML file.",
+    option = _add(commands, "report", "benchmark:run_report", "write a page with tables and plots of results",
+                  "Reads the results of 'relaxwl benchmark'; writes a self-contained HTML file.",
                   "relaxwl report results -o report.html").add_argument
     option("results", help="folder or results.jsonl of a benchmark")
     option("-o", "--output", default="report.html", help="the page (default: report.html)")
-    option("--title", default="Graph kernels compared", help="headline of the page")
-    option("--scoring", metavar="SCORE", help=f"score that is shown: {SCORES} (default accuracy or rmse)")
-    option("--explorer", metavar="PAGE", help="link to a page that 'relaxwl explain' made")
+    option("--title", default="Graph kernels compared", help="title of the page")
+    option("--scoring", metavar="SCORE", help=f"score to show: {SCORES} (default accuracy or rmse)")
+    option("--explorer", metavar="PAGE", help="page of 'relaxwl explain' to link to")
 
 
 def _matrices(commands: Any) -> None:
-    features = _add(commands, "features", "matrices:run", "turn graphs into sparse feature vectors",
+    features = _add(commands, "features", "matrices:run", "compute sparse feature vectors of graphs",
                     "Reads a data set; writes a compressed file that scipy.sparse.load_npz reads, with the classes as "
                     "array 'y'.", "relaxwl features MUTAG.zip -o X.npz --model model.rwl")
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
@@ -248,28 +249,28 @@ def _matrices(commands: Any) -> None:
         option("--kernel", help=f"one of {KERNELS} (default rwl-star)")
         option("--depth", type=_whole(0), metavar="D",
                help="depth of the largest trees (default 4 for rwl kernels, else 5)")
-        option("--partitions", type=_whole(1), metavar="P", help="levels of relaxed kernels (default 3)")
+        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3)")
         option("--clusters", metavar="K", help="clusters at each depth: a number, a factor of √trees such as 0.5, "
-               "'sqrt' or 'log2' (default sqrt); of several, as in 0.5,1.0, each partition takes the next")
+               "'sqrt' or 'log2' (default sqrt); partitions cycle through several values, as in 0.5,1.0")
         option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default dot)")
         option("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
-               help="give every graph similarity 1 with itself; with 'depth': at each depth")
-        option("--edge-labels", action="store_true", help="let edge labels count")
+               help="scale to similarity 1 of every graph with itself; 'depth': at each depth")
+        option("--edge-labels", action="store_true", help="use edge labels")
         option("--model", metavar="FILE", help="save the fitted kernel")
-        option("--apply", metavar="FILE", help="use a kernel saved with --model on these graphs")
+        option("--apply", metavar="FILE", help="apply a kernel that was saved with --model")
         _add_reading_options(parser)
 
 
 def _distance(commands: Any) -> None:
     parser = _add(commands, "distance", "distance:run", "tree edit distance between two nodes' neighborhoods",
-                  "Reads a data set; prints the distance and how one tree becomes the other, and draws it with --svg.",
+                  "Reads a data set; prints the distance and the edits, and draws them with --svg.",
                   "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg")
     option = parser.add_argument
     option("dataset", help=DATASET_HELP)
     option("--depth", type=_whole(0), default=2, help="depth of the trees (default 2)")
     option("--nodes", nargs=2, required=True, metavar="GRAPH:NODE",
            help="two nodes: graph and node, counted from 0, or a graph's name")
-    option("--edge-labels", action="store_true", help="let edge labels count")
+    option("--edge-labels", action="store_true", help="use edge labels")
     option("--svg", metavar="FILE", help="draw the two trees and the mapping")
     _add_reading_options(parser)
 
@@ -279,24 +280,24 @@ def _datasets(commands: Any) -> None:
                                 description="List, describe and fetch data sets.",
                                 epilog="example: relaxwl datasets stats MUTAG.zip")
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=_Parser)
-    _add(actions, "list", "datasets:run_list", "list the data sets that can be named",
-         "Reads the cache; writes nothing.", "relaxwl datasets list")
+    _add(actions, "list", "datasets:run_list", "list available data sets",
+         "Lists embedded and downloaded data sets.", "relaxwl datasets list")
     stats = _add(actions, "stats", "datasets:run_stats", "describe data sets",
-                 "Reads them; prints graphs, classes, sizes, density, labels and distinct trees for each depth.",
+                 "Reads data sets; prints numbers of graphs, classes, nodes, edges, labels and distinct trees.",
                  "relaxwl datasets stats MUTAG.zip egonets-1")
     stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
     _add_reading_options(stats)
     stats.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default text)")
-    convert = _add(actions, "convert", "datasets:run_convert", "write a data set in another form",
-                   "Reads A; writes B: a Parquet file with a row for each graph, or TU files (a zip file).",
+    convert = _add(actions, "convert", "datasets:run_convert", "convert a data set to another format",
+                   "Reads A; writes B: a Parquet file with one row per graph, or TU files (a zip file).",
                    "relaxwl datasets convert MUTAG.zip mutag.parquet")
     convert.add_argument("source", metavar="A", help=DATASET_HELP)
-    convert.add_argument("output", metavar="B", help="what to write: NAME.parquet or NAME.zip")
+    convert.add_argument("output", metavar="B", help="output file: NAME.parquet or NAME.zip")
     _add_reading_options(convert)
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
                  "Writes NAME.zip into the cache and prints where.", "relaxwl datasets fetch MUTAG")
     fetch.add_argument("name", nargs="+", help="name of a data set")
-    fetch.add_argument("--base-url", help="fetch from here instead")
+    fetch.add_argument("--base-url", help="another address to download from")
 
 
 def _shard(commands: Any) -> None:
@@ -312,25 +313,25 @@ def _shard(commands: Any) -> None:
 
 
 def _fit(commands: Any) -> None:
-    parser = _add(commands, "fit", "predict:run_fit", "learn to predict classes or numbers of graphs",
-                  "Reads a data set, or a folder of 'relaxwl shard'; chooses kernels, writes the model and prints what "
-                  "was tried with its scores. Molecules are learned from their graphs, RDKit's descriptors and "
-                  "fingerprints.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
+    parser = _add(commands, "fit", "predict:run_fit", "train a model that predicts classes or numbers of graphs",
+                  "Reads a data set, or a folder of 'relaxwl shard'; selects kernels, writes the model and prints the "
+                  "settings that were tried with their scores. For molecules, descriptors and fingerprints are used "
+                  "as well.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
     option = parser.add_argument
     option("dataset", help=DATASET_HELP)
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
     option("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
-           help="how much is tried (default balanced; not for molecules)")
-    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="try no more than fits into this (not for "
+           help="number of kernels and settings tried (default balanced; not for molecules)")
+    option("--time-limit", type=_above_zero(), metavar="SECONDS", help="approximate time limit (not for "
            "molecules)")
     option("--task", choices=("auto", "classification", "regression"), default="auto",
-           help="what the targets are (default: as the file looks)")
-    option("--scoring", metavar="SCORE", help="score that settings are chosen by and that is printed: "
+           help="kind of the targets (default: inferred from the file)")
+    option("--scoring", metavar="SCORE", help="score for model selection and output: "
            f"{SCORES} (default accuracy or rmse)")
     option("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, chosen at "
            "random or (molecules) with other scaffolds, and print the score of predicting these")
-    option("--skip-targets", action="store_true", help="of several targets, leave out those without values, and keep "
-           "those of one class as constants, instead of refusing them")
+    option("--skip-targets", action="store_true", help="leave out targets without values and predict targets of a "
+           "single class as constants, instead of reporting an error")
     _add_reading_options(parser, several=True)
 
 
@@ -338,8 +339,9 @@ def _predict(commands: Any) -> None:
     parser = _add(commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
                   "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: "
                   "the prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: "
-                  "less similar to the training graphs than 95 %% of these are to each other). The columns of several "
-                  "targets begin with its name.", "relaxwl predict model.rwl MUTAG.zip -o predictions.csv")
+                  "less similar to the training graphs than 95 %% of these are to each other). Columns of several "
+                  "targets begin with the name of the target.",
+                  "relaxwl predict model.rwl MUTAG.zip -o predictions.csv")
     option = parser.add_argument
     option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
     option("dataset", help=DATASET_HELP)
@@ -355,8 +357,8 @@ def _predict(commands: Any) -> None:
 def _neighbors(commands: Any) -> None:
     parser = _add(commands, "neighbors", "predict:run_neighbors", "find the most similar training graphs",
                   "Reads a model that 'relaxwl fit' wrote and a data set; prints, under the name of each graph, the "
-                  "distances (1 minus the similarity that the model found) and the names of the training graphs "
-                  "nearest to it; of molecules also their SMILES.", "relaxwl neighbors model.rwl new.csv -k 3")
+                  "distances (1 minus the similarity that the model uses) and the names of the training graphs "
+                  "nearest to it, for molecules also their SMILES.", "relaxwl neighbors model.rwl new.csv -k 3")
     option = parser.add_argument
     option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
     option("dataset", metavar="QUERY", help=DATASET_HELP)
@@ -365,16 +367,17 @@ def _neighbors(commands: Any) -> None:
 
 
 def _explain(commands: Any) -> None:
-    parser = _add(commands, "explain", "explain:run", "make a page that shows which neighborhoods separate the classes",
+    parser = _add(commands, "explain", "explain:run", "write a page with the neighborhoods that separate the classes",
                   "Reads a data set; writes a self-contained HTML file: clusters of neighborhoods, their centers as "
-                  "trees, members, and where they are in the graphs.", "relaxwl explain MUTAG.zip -o explorer.html")
+                  "trees, their members, and their positions in the graphs.",
+                  "relaxwl explain MUTAG.zip -o explorer.html")
     option = parser.add_argument
     option("dataset", help=DATASET_HELP)
     option("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     option("--depth", type=_whole(0, DEEPEST_DRAWN), default=3,
-           help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees cannot be looked at)")
-    option("--partitions", type=_whole(1), default=1, help="levels (default 1)")
-    option("--edge-labels", action="store_true", help="let edge labels count")
+           help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees are too large to draw)")
+    option("--partitions", type=_whole(1), default=1, help="number of partitions (default 1)")
+    option("--edge-labels", action="store_true", help="use edge labels")
     _add_reading_options(parser)
 
 
@@ -382,31 +385,32 @@ def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] 
                          several: bool = False) -> None:
     """Add what says how graphs are read; ``several`` targets may be named."""
     option = parser.add_argument_group("folders of graph files, Parquet files").add_argument
-    more = " (several with commas between them, or 'all')" if several else ""
+    more = " (several separated by commas, or 'all')" if several else ""
     option("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), and whose "
            f"COLUMN has their classes or numbers{more}")
     for kind in ("node", "edge"):
-        option(f"--{kind}-label", metavar="NAME", help=f"attribute that holds the labels of {kind}s; several with "
-               "commas between them")
-        option(f"--{kind}-attributes", metavar="NAMES", help=f"numeric attributes of {kind}s, with commas between "
-               "them; '' for none")
-    option("--missing", metavar="LABEL", help="label of nodes and edges without one; numbers may then be missing, too")
+        option(f"--{kind}-label", metavar="NAME", help=f"attribute with the labels of {kind}s, or several separated by "
+               "commas")
+        option(f"--{kind}-attributes", metavar="NAMES", help=f"numeric attributes of {kind}s, separated by commas; "
+               "'' for none")
+    option("--missing", metavar="LABEL", help="label of nodes and edges without a label; attributes may then be "
+           "missing too")
     option("--directed", action="store_true", help="edges are arcs (also of TU files and lists of edges)")
     option = parser.add_argument_group("tables of molecules ('-' reads one from standard input)").add_argument
     option("--smiles", metavar="COLUMN", help="column of the SMILES (default: smiles)")
-    many = "columns of what was measured; empty cells are gaps; 'all': all columns but names and SMILES"
+    many = "columns of the targets; empty cells are missing values; 'all': all columns except names and SMILES"
     option("--target", metavar="COLUMN", nargs="+" if several else None,
-           help=many if several else "column of what was measured")
-    option("--name", metavar="COLUMN", help="column of names (default: the first called name or id, also with words "
-           "before it, as in mol_id; else the SMILES)")
+           help=many if several else "column of the targets")
+    option("--name", metavar="COLUMN", help="column of names (default: the first one named name or id, also with a "
+           "prefix, as in mol_id; else the SMILES)")
     meanings = {"raise": "raise: an error", "skip": "skip: left out", "nan": "nan: kept, without a prediction"}
     option("--errors", choices=errors, help="rows that cannot be read (default raise); "
            + "; ".join(meanings[name] for name in errors))
-    option("--standardize", action="store_true", help="read the largest fragment of each molecule, neutralized; a "
-           "model remembers this")
-    option("--stereo", action="store_true", help="let chirality and E/Z count in the labels of atoms and bonds; "
-           "a model remembers this")
-    option("--max-atoms", type=_whole(1), metavar="N", help="larger molecules count as unreadable (default 1000)")
+    option("--standardize", action="store_true", help="use the largest fragment of each molecule, neutralized; "
+           "stored in the model")
+    option("--stereo", action="store_true", help="include chirality and E/Z configuration in the labels of atoms and "
+           "bonds; stored in the model")
+    option("--max-atoms", type=_whole(1), metavar="N", help="larger molecules are treated as unreadable (default 1000)")
 
 
 # fmt: on

@@ -131,7 +131,7 @@ def test_errors(tmp_path):
     with pytest.raises(ValueError, match="has no column edge_index; there is 'smiles'"):
         read_parquet(tmp_path / "other")
     graphs = random_collection(0)
-    with pytest.raises(ValueError, match="y must hold one value for each of 20 graphs"):
+    with pytest.raises(ValueError, match="y must contain one value for each of 20 graphs"):
         write_parquet(tmp_path / "new", graphs, [1])
     assert not (tmp_path / "new").exists()
     write_parquet(tmp_path / "new", graphs)
@@ -167,18 +167,18 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
         ({**edge, "num_nodes": 10**8}, {}, "num_nodes here"),
         ({**edge, "num_nodes": -1}, {}, "must be an integer >= 0"),
         ({**edge, "num_nodes": None, "edge_index": [[0, 10**18, 0], [1, 2, 1]]}, {}, "num_nodes here"),
-        ({**edge, "edge_index": "x"}, {}, "edge_index must hold integers, in lists of lists, not string"),
-        ({**edge, "edge_index": [["0"], ["1"]]}, {}, "edge_index must hold integers"),
-        ({**edge, "edge_index": [[0.0], [1.9]]}, {}, "edge_index must hold integers"),
-        ({**edge, "edge_index": [[0.0], [1.9]]}, {b"relaxwl": b"{}"}, "edge_index must hold integers"),
-        ({**edge, "edge_index": [0, 1, 1, 0]}, {}, "must hold integers, in lists of lists"),
+        ({**edge, "edge_index": "x"}, {}, "edge_index must contain integers, in lists of lists, not string"),
+        ({**edge, "edge_index": [["0"], ["1"]]}, {}, "edge_index must contain integers"),
+        ({**edge, "edge_index": [[0.0], [1.9]]}, {}, "edge_index must contain integers"),
+        ({**edge, "edge_index": [[0.0], [1.9]]}, {b"relaxwl": b"{}"}, "edge_index must contain integers"),
+        ({**edge, "edge_index": [0, 1, 1, 0]}, {}, "must contain integers, in lists of lists"),
         ({**edge, "edge_index": [[0, 1], [1]]}, {}, "two lists of node numbers of one length"),
         ({**edge, "edge_index": [[0], [1], [1]]}, {}, "two lists of node numbers of one length"),
         ({**edge, "edge_index": [[0], [1], [1]]}, {b"relaxwl": b"{}"}, "two lists of node numbers of one length"),
         ({**edge, "edge_index": [[0, 1], [0, 2]], "num_nodes": 3}, {}, "two lists or two pairs"),
         ({**edge, "edge_index": [[0], [None]]}, {}, "lacks a node number"),
-        ({**edge, "num_nodes": 2.7}, {}, "num_nodes must hold integers"),
-        ({**edge, "num_nodes": "2"}, {}, "num_nodes must hold integers"),
+        ({**edge, "num_nodes": 2.7}, {}, "num_nodes must contain integers"),
+        ({**edge, "num_nodes": "2"}, {}, "num_nodes must contain integers"),
         ({**edge, "num_nodes": [1, 2]}, {}, "must be an integer >= 0"),
         ({**edge, "node_feat": [1.0, None]}, {}, "with missing=… values may be missing"),
         (edge, {b"relaxwl": b'{"directed": "x"}'}, "noted in it is damaged"),

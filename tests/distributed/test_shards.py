@@ -106,7 +106,7 @@ def test_graphs_must_agree(tmp_path, labeled):
     writer.add(labeled[:2], [1, 2])
     with pytest.raises(ShardError, match="target was i"):
         writer.add(labeled[2:4], [1.5, 2])
-    with pytest.raises(ValueError, match="y must hold one value for each of 2 graphs"):
+    with pytest.raises(ValueError, match="y must contain one value for each of 2 graphs"):
         ShardWriter(tmp_path / "u").add(labeled[:2], [1])
 
 

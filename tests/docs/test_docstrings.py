@@ -10,6 +10,7 @@ import pytest
 
 import relaxwl
 from places import SOURCE
+from test_words import TRANSLATED
 
 CODES = {
     "PR01": "a parameter without a description",
@@ -64,6 +65,15 @@ def test_public_docstrings_are_complete():
         if lacks := [message for code, message in errors if code in codes]:
             missing[name] = lacks
     assert not missing, "\n".join(f"{name}: {'; '.join(lacks)}" for name, lacks in missing.items())
+
+
+def test_public_docstrings_read_like_english():
+    found = {
+        name: match[0]
+        for name, (value, _) in public_objects().items()
+        if (match := re.search(TRANSLATED, inspect.getdoc(value) or ""))
+    }
+    assert not found, "rewrite in plain words"
 
 
 def test_no_docstring_begins_with_a_question():

@@ -36,8 +36,8 @@ def test_a_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("folds", "words"),
     [
-        ([], "must hold a list of folds"),
-        ({"test": [1]}, "must hold a list of folds"),
+        ([], "must contain a list of folds"),
+        ({"test": [1]}, "must contain a list of folds"),
         ([{"test": [1]}], "splits, fold 0: there must be 'test' and 'model_selection'"),
         ([FOLDS[0], FOLDS[1] | {"test": [10]}], "fold 1, test: positions must lie from 0 to 9"),
         ([FOLDS[0] | {"test": [-1]}], "positions must lie from 0 to 9"),

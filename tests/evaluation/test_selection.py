@@ -204,7 +204,7 @@ def test_regression_needs_regressors_and_numbers(toy):
         ValueError, match=r"wl does not predict numbers; regression needs a regressor on graphs: .*stats-rf"
     ):
         cross_validate("wl", graphs, np.arange(40.0), task="regression")
-    with pytest.raises(ValueError, match="y must hold finite numbers"):
+    with pytest.raises(ValueError, match="y must contain finite numbers"):
         cross_validate(Mean(), graphs, y, task="regression")
     with pytest.raises(ValueError, match="task must be one of"):
         cross_validate(Mean(), graphs, y, task="ranking")

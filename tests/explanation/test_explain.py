@@ -123,7 +123,7 @@ def test_attributes_and_edge_labels():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": [0, 1]}, "y must hold one value for each"),
+        ({"y": [0, 1]}, "y must contain one value for each"),
         ({"y": [0] * 12}, "at least two classes"),
         ({"kernel": WeisfeilerLehman(base="edge")}, "base='subtree'"),
         ({"n_permutations": -1}, "n_permutations"),

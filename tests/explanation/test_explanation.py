@@ -51,8 +51,8 @@ def test_drawing_does_not_sell_noise(explanation):
     assert len(better) < len(found.clusters)
     assert found.to_svg(n_clusters=1000).count("node lit") == len(lit) < explanation.graphs[3].n_nodes
     noise = replace(found, clusters=tuple(item for item in found.clusters if item not in better))
-    assert "not better than chance" in noise.to_svg()
-    assert "not better than chance" not in found.to_svg()
+    assert "not significant" in noise.to_svg()
+    assert "not significant" not in found.to_svg()
 
 
 def test_graph_evidence_sums_up_to_the_scores(explanation):

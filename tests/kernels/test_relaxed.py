@@ -289,7 +289,7 @@ def test_unseen_edge_labels(approximate):
     together = kernel.transform(collection(strange)).toarray()
     alone = [kernel.transform(collection([graph])).toarray()[0] for graph in strange]
     np.testing.assert_array_equal(alone, together)
-    with pytest.raises(ValueError, match="edge labels that were not met in fitting"):
+    with pytest.raises(ValueError, match="edge labels do not occur in the fitted graphs"):
         kernel_of({"edge_labels": True, "unseen": "error"}).fit(collection(TRAIN)).transform(collection(strange))
 
 

@@ -78,7 +78,7 @@ def permuted_nodes(graphs: GraphCollection, rng: np.random.Generator) -> GraphCo
 
 
 def check_kernel(kernel: GraphKernel, made: Any, folder: Path, *, definite: bool, ordered: bool) -> None:
-    """Check what must hold for every kernel; ``ordered`` ones may depend on the order of graphs and nodes."""
+    """Check what must contain for every kernel; ``ordered`` ones may depend on the order of graphs and nodes."""
     graphs, rng = collection_of(made), np.random.default_rng(0)
     before = graphs.fingerprint()
     fitted = clone(kernel).fit(made)
@@ -130,7 +130,7 @@ def targets_of(n: int, numbers: bool) -> Any:
 
 
 def check_predictor(model: Any, made: Any, folder: Path, y: Any) -> None:
-    """Check what must hold for every predictor on all graphs."""
+    """Check what must contain for every predictor on all graphs."""
     graphs = collection_of(made)
     fitted = clone(model).fit(made, y)
     numbers = not hasattr(fitted, "classes_")

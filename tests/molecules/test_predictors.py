@@ -63,7 +63,7 @@ def test_classifier_gives_probabilities_that_agree_with_its_answers():
         (MoleculeRegressor(), ["C", "C("], [1.0, 2.0], r"molecule 1, 'C\('"),
         (MoleculeRegressor(), ["C"], [[1.0, 2.0], [1.0, 2.0]], "a row for each of 1 molecules"),
         (MoleculeRegressor(), ["C", "CC"], [1.0, np.nan], r"y\[1\] is nan"),
-        (MoleculeRegressor(), ["C", "CC"], ["a", "b"], "y must hold numbers"),
+        (MoleculeRegressor(), ["C", "CC"], ["a", "b"], "y must contain numbers"),
         (MoleculeClassifier(), ["C", "CC"], [1, 1], "at least two classes"),
         (MoleculeClassifier(), ["C"], [1, 2], "one value for each of 1 molecules"),
         (MoleculeClassifier(), ["C", "CC", "CCC"], ["methane", "ethane", "propane"], "that looks like names"),

@@ -262,7 +262,7 @@ def test_cross_validation_by_scikit_learn():
         ({"class_weight": {0: -1.0}}, Y, "class_weight must have finite numbers >= 0"),
         ({"class_weight": "heavy"}, Y, "class_weight must be a dict, 'balanced' or None, not 'heavy'"),
         ({"class_weight": {7: 2.0}}, Y, "class_weight must name classes of y, not 7"),
-        ({}, Y[:3], "y must hold one value for each of 48 graphs"),
+        ({}, Y[:3], "y must contain one value for each of 48 graphs"),
         ({}, np.zeros(48, int), "at least two classes"),
         ({}, np.linspace(0, 1, 48), "Unknown label type"),
     ],

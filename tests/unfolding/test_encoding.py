@@ -46,7 +46,7 @@ def test_room_for_the_costs_is_asked_for(monkeypatch):
 
 def test_unseen_labels_can_be_refused():
     fitted = RootEncoding.fit(one(["C", "O"]), EditCost())
-    with pytest.raises(ValueError, match=r"unseen='error'.*not met in fitting: \('N',\)"):
+    with pytest.raises(ValueError, match=r"unseen='error'.*do not occur in the fitted graphs: \('N',\)"):
         fitted.encode(one(["N"]), unseen="error")
     fitted.encode(one(["O"]), unseen="error")
 
@@ -99,7 +99,7 @@ def test_attributes_with_labels_are_pairs():
     # O at 5 is a new pair; N is a new label: both behind the known ones.
     assert sorted(codes.tolist()) == [0, 3, 4]
     assert costs.shape == (6, 6)
-    with pytest.raises(ValueError, match="not met in fitting"):
+    with pytest.raises(ValueError, match="do not occur in the fitted graphs"):
         fitted.encode(attributed([[5.0]], [["O"]]), unseen="error")
 
 
@@ -125,7 +125,7 @@ def test_edge_labels_are_matched_by_value():
     assert costs.shape == (3, 3)
     assert costs[0, 1] == 1.0
     assert costs[0, 2] == 0.0  # deleting an edge with its child is free by default
-    with pytest.raises(ValueError, match="edge labels that were not met in fitting"):
+    with pytest.raises(ValueError, match="edge labels do not occur in the fitted graphs"):
         fitted.encode(other, COSTS, unseen="error")
 
 

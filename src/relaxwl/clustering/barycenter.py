@@ -352,7 +352,7 @@ def _measures(points: Any, n_points: int) -> Any:
             f"points must have shape (n, {n_points}), one mass for each ground point other than ⊥, not {array.shape}"
         )
     if array.shape[0] == 0:
-        raise ValueError("points must have at least one row: nothing has no barycenter")
+        raise ValueError("points must have at least one row: the barycenter of an empty set is not defined")
     measures: Any = scipy.sparse.csr_array(array, dtype=np.float64, copy=True)
     measures.sum_duplicates()
     measures.eliminate_zeros()

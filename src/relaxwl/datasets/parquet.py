@@ -295,7 +295,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
             kind = file.schema_arrow.field(name).type if name in known else None
             if kind is not None and not any(_holds_integers(kind, depth) for depth in depths):
                 raise ValueError(
-                    f"{name} must hold integers{', in lists of lists' * max(depths[0] - 1, 0)}, not {kind}"
+                    f"{name} must contain integers{', in lists of lists' * max(depths[0] - 1, 0)}, not {kind}"
                 )
         read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
         wanted = [name for name in known if name in read]

@@ -141,12 +141,12 @@ class Data:
         classes: list[Any] = []
         if settings.task == "regression":
             if targets.dtype.kind not in "iufb" or not np.isfinite(targets).all():
-                raise ValueError("y must hold finite numbers for regression")
+                raise ValueError("y must contain finite numbers for regression")
             values = targets.astype(np.float64)
         else:
             found, codes, sizes = np.unique(targets, return_inverse=True, return_counts=True)
             if len(found) < 2:
-                raise ValueError("y holds a single class; there is nothing to tell apart")
+                raise ValueError("y contains a single class; at least two are needed")
             if splits is None:
                 size = int(sizes.min())
                 if size < settings.n_folds or size - -(-size // settings.n_folds) < settings.inner_folds:
@@ -217,7 +217,7 @@ def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{splits} is not a JSON file with folds: {error}") from None
     if not isinstance(content, (list, tuple)) or not content:
-        raise ValueError(f"{source} must hold a list of folds, not {str(content)[:40]!r}")
+        raise ValueError(f"{source} must contain a list of folds, not {str(content)[:40]!r}")
     given = tuple(_given_fold(fold, n_graphs, f"{source}, fold {number}") for number, fold in enumerate(content))
     digest = hashlib.sha256(json.dumps([[s.train.tolist(), s.test.tolist()] for s in given]).encode()).hexdigest()
     name = Path(splits).name if isinstance(splits, (str, Path)) else "given"

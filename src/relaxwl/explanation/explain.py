@@ -140,7 +140,7 @@ def explain(
     >>> kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
     >>> explanation = explain(kernel, graphs, ["path", "star"] * 10)
     >>> explanation
-    <Explanation of 20 graphs in 2 classes: 4 clusters, 3 better than chance>
+    <Explanation of 20 graphs in 2 classes: 4 clusters, 3 significant>
     >>> top = explanation.clusters[0]
     >>> print(top.center, explanation.classes[top.typical_class], top.p_value)
     0(0,0) path 0.001

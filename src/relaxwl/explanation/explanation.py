@@ -77,7 +77,7 @@ class ClusterEvidence:
         Share of the variance of its counts that the classes explain, and the chance that any cluster does as well
         when classes are dealt out at random.
     better_than_chance : bool
-        Whether ``p_value`` is at most the significance asked for. If not: not better than chance.
+        Whether ``p_value`` is at most the significance asked for. Otherwise the cluster is not significant.
     typical_class : int
         Index of the class with the largest ``mean_count``: its graphs have most nodes in the cluster.
     """
@@ -116,7 +116,7 @@ class ClusterEvidence:
         return self._build()
 
     def __repr__(self) -> str:
-        chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not better than chance"
+        chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not significant"
         return (
             f"<cluster {self.number} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
             f"{self.size} nodes, {chance}>"
@@ -159,7 +159,7 @@ class GraphExplanation:
     _drawn: Graph = field(repr=False)
 
     def to_svg(self, n_clusters: int = 3, *, title: str | None = None) -> str:
-        """Return a drawing of the graph as SVG text, the nodes of its most telling clusters highlighted.
+        """Return a drawing of the graph as SVG text, with the nodes of its most important clusters highlighted.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class GraphExplanation:
         hits = np.bincount(np.concatenate([np.empty(0, np.int64), *(item.nodes for item in telling)]))
         lit = np.flatnonzero(hits)
         words = ", ".join(str(item.cluster.rank) for item in telling) or "none"
-        words += "" if better else ", not better than chance"
+        words += "" if better else ", not significant"
         labels = self._drawn.node_labels
         return drawing.graph_svg(
             self._drawn.n_nodes,
@@ -275,7 +275,7 @@ class Explanation:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
             f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
-            f"{better} better than chance>"
+            f"{better} significant>"
         )
 
     @property

@@ -63,7 +63,7 @@ def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Explain
         raise ValueError("y must have at least two classes: there is nothing to separate")
     if task == "regression" or (task is None and looks_continuous(classes, n_graphs)):
         if values.dtype.kind not in "iufb" or not np.isfinite(values).all():
-            raise ValueError("y must hold finite numbers for regression")
+            raise ValueError("y must contain finite numbers for regression")
         numbers = values.astype(np.float64)
         middle = float(np.median(numbers))
         if middle == numbers.min():  # nothing is below

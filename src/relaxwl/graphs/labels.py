@@ -94,7 +94,7 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
     """Return the one form of a label that stands for all equal ones: an integer, a float, a string or a tuple of these.
 
     NumPy scalars become Python values, arrays and lists become tuples, and whole numbers become integers: ``True``,
-    ``1`` and ``1.0`` are equal in Python, so which of them a vocabulary holds must not depend on which came first.
+    ``1`` and ``1.0`` are equal in Python, so which of them a vocabulary contains must not depend on which came first.
     Anything else is refused: labels are sorted, stored and compared between machines by their value. ``nesting`` counts
     the tuples around the value.
 

@@ -449,7 +449,7 @@ def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tupl
             distances, rows
         )
     if not hasattr(partitioner, "predict"):
-        raise TypeError(f"{name} has no predict(rows, ground), so graphs that were not in fitting cannot be scored")
+        raise TypeError(f"{name} has no predict(rows, ground), so new graphs cannot be transformed")
     return checked_labels(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
 
 

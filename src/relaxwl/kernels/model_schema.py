@@ -110,8 +110,8 @@ def vector(dtype: Any, ndim: int = 1, *, least: float = -math.inf, gaps: bool = 
         names = " or ".join(one.name for one in dtypes)
         require(fits, f"{what} must be an array of {names} with {ndim} axes")
         finite = np.isfinite(value) | np.isnan(value) if gaps else np.isfinite(value)
-        require(finite.all(), f"{what} must hold finite numbers")
-        require(not (value < least).any(), f"{what} must hold numbers from {least:g} on")
+        require(finite.all(), f"{what} must contain finite numbers")
+        require(not (value < least).any(), f"{what} must contain numbers from {least:g} on")
 
     return check
 
@@ -396,8 +396,8 @@ def _check_square(matrix: Any, size: int, what: str) -> None:
     is_square = isinstance(matrix, np.ndarray) and matrix.shape == (size, size)
     require(is_square, f"{what} must be a matrix of {size} rows and columns")
     known = matrix.dtype in (np.uint8, np.uint16, np.uint32, np.float64) and matrix.dtype.isnative
-    require(known, f"{what} must hold numbers, not {matrix.dtype}")
-    require(np.isfinite(matrix).all() and matrix.min(initial=0) >= 0, f"{what} must hold finite numbers from 0 on")
+    require(known, f"{what} must contain numbers, not {matrix.dtype}")
+    require(np.isfinite(matrix).all() and matrix.min(initial=0) >= 0, f"{what} must contain finite numbers from 0 on")
 
 
 def _check_summary(summary: Summary, size: int) -> None:

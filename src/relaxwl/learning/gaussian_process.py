@@ -393,7 +393,7 @@ def _checked(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[list[Float64],
         raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
     matrices = [np.ascontiguousarray(kernel, np.float64) for kernel in kernels]
     if not matrices:
-        raise ValueError("kernels must hold at least one matrix")
+        raise ValueError("kernels must contain at least one matrix")
     for place, matrix in enumerate(matrices):
         if matrix.shape != (len(targets), len(targets)):
             raise ValueError(f"kernel {place} must be of shape {(len(targets),) * 2}, not {matrix.shape}")

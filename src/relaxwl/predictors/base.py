@@ -48,7 +48,7 @@ LINEAR_FROM = 5_000
 LINEAR_BLOCKS = ("exact", "coarse", "fine", "extra")
 # Graphs of shards whose distances to cluster centers say what is usual.
 N_SAMPLED = 10_000
-NO_MATRICES = "Gram matrices: {} are too many, so a linear model on features"
+NO_MATRICES = "Gram matrices: too many {}, linear model on features"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
 # The part of a time limit that fitting kernels may take; the rest is for choosing.
@@ -489,7 +489,9 @@ class GraphPredictor(GraphEstimator):
         if not is_integer(place) or not 0 <= place < len(names):
             raise ParameterError(f"target must be one of {', '.join(names)} (or its number), not {target!r}")
         if self._heads[place] is None:
-            raise ParameterError(f"target {names[place]!r} had one class alone in fitting, so there is no model of it")
+            raise ParameterError(
+                f"target {names[place]!r} has a single class in the training data, so there is no model of it"
+            )
         return int(place)
 
     def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:

@@ -269,7 +269,7 @@ def curves_figure(y: Any, probabilities: Any, classes: Sequence[Any]) -> Figure:
         raise ValueError(f"probabilities must have shape {(len(truth), len(classes))}, not {table.shape}")
     codes = [1] if len(classes) == 2 else range(len(classes))
     shown = [code for code in codes if 0 < (truth == classes[code]).sum() < len(truth)]
-    _require(shown, "y holds a single class, which has no curve")
+    _require(shown, "y contains a single class, which has no curve")
     figure = Figure(figsize=(8.4, 3.8), layout="constrained")
     ranks, precisions = figure.subplots(1, 2)
     for number, code in enumerate(shown):

@@ -86,7 +86,7 @@ class RootEncoding:
         codes, symbols = self.symbols_of(graphs)
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
-            raise ValueError(f"unseen='error', and these graphs have labels that were not met in fitting: {new[:5]}")
+            raise ValueError(f"unseen='error', but some labels do not occur in the fitted graphs: {new[:5]}")
         if self.codebook is None and (rule := self.cost.uniform_costs(len(symbols))) is not None:
             return codes, rule
         check_memory(
@@ -212,9 +212,7 @@ class EdgeEncoding:
         codes, symbols = self.symbols_of(graphs)
         new = symbols[len(self.labels) :]
         if new and unseen == "error":
-            raise ValueError(
-                f"unseen='error', and these graphs have edge labels that were not met in fitting: {new[:5]}"
-            )
+            raise ValueError(f"unseen='error', but some edge labels do not occur in the fitted graphs: {new[:5]}")
         known_costs = None if isinstance(node_costs, UniformCosts) else node_costs
         return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=known_costs)
 

@@ -8,13 +8,13 @@ export function bars(c) {
   const largest = Math.max(...C.mean[c], 1e-12);
   return h(
     "div",
-    { class: "bars", "aria-hidden": "true", title: "Nodes of it in a graph of each class, on average" },
+    { class: "bars", "aria-hidden": "true", title: "Mean number of its nodes per graph of each class" },
     C.mean[c].slice(0, 8).map((value, k) => h("i", { style: { ...color(k), height: `${(100 * value) / largest}%` } })),
   );
 }
 
 export function spoken(c) {
-  const verdict = C.better[c] ? `enriched in ${className(C.typical[c])}` : "not better than chance";
+  const verdict = C.better[c] ? `enriched in ${className(C.typical[c])}` : "not significant";
   return `Cluster ${c + 1}, depth ${C.depth[c]}, ${counted(C.size[c], "node", "nodes")}, ${verdict}`;
 }
 
@@ -33,7 +33,7 @@ export function card(c) {
     },
     thumb(c),
     h("span", {}, h("strong", {}, `Cluster ${c + 1}`)),
-    C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not better than chance"),
+    C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not significant"),
   );
 }
 

@@ -58,13 +58,13 @@ export function showDetail() {
       : h(
           "p",
           { class: "warning" },
-          `Not better than chance: with the classes dealt out at random, some cluster does as well in ${percent(C.p[c])} of the cases.`,
+          `Not significant: with permuted classes, some cluster is as good in ${percent(C.p[c])} of the cases.`,
         ),
     h(
       "ul",
       { class: "facts" },
-      fact(percent(C.share[c]), "of what separates the classes"),
-      fact(`p = ${short(C.p[c])}`, `against chance, for all clusters together`),
+      fact(percent(C.share[c]), "of the separation of the classes"),
+      fact(`p = ${short(C.p[c])}`, `permutation test, corrected for all clusters`),
       fact(whole(C.size[c]), `nodes, in ${counted(C.in_graphs[c], "graph", "graphs")}`),
       fact(String(C.depth[c]), `depth, in partition ${C.partition[c]}`),
     ),
@@ -111,7 +111,7 @@ function classTable(c) {
         h(
           "tr",
           {},
-          ["Class", "Nodes of it per graph", "Graphs with it", "Weight"].map((text) =>
+          ["Class", "Nodes per graph", "Graphs with it", "Weight"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -143,7 +143,7 @@ function classTable(c) {
     h(
       "p",
       { class: "note" },
-      "Nodes per graph are means; the class with most of them names the cluster. Positive weights speak for a class, negative ones against it, beside all other clusters: so a weight can differ from what the means suggest.",
+      "Nodes per graph are means; the cluster is named after the class with the largest mean. Positive weights are evidence for a class, negative ones against it, given all other clusters, so a weight can differ from what the means suggest.",
     ),
   );
 }
@@ -231,7 +231,7 @@ function graphSection(c) {
     h(
       "p",
       { class: "note" },
-      `Nodes in this cluster are lit. Of the ${graphs.length} graphs on this page, those with most of it in each class.`,
+      `Nodes in this cluster are highlighted. Of the ${graphs.length} graphs on this page, those of each class with most nodes in it.`,
     ),
     h(
       "div",

@@ -71,14 +71,14 @@ export function showGraphs() {
           ? h(
               "p",
               { class: "note" },
-              "Evidence a node gives, beside the mean of this graph: against",
+              "Evidence of a node, relative to the mean of this graph: against",
               h("span", { class: "ramp", "aria-hidden": "true" }),
               `for ${className(k)}.`,
             )
           : h(
               "p",
               { class: "note" },
-              `Lit: nodes in cluster ${c + 1}. `,
+              `Highlighted: nodes in cluster ${c + 1}. `,
               button("Show the evidence instead", () => go({ cluster: null })),
             ),
       ),
@@ -98,13 +98,13 @@ export function showGraphs() {
           h(
             "p",
             { class: "note" },
-            right ? "The model puts it into this class." : `The model takes it for ${className(graph.predicted)}.`,
+            right ? "The model predicts this class." : `The model predicts ${className(graph.predicted)}.`,
           ),
           graph.nodes.length
             ? h(
                 "p",
                 { class: "note" },
-                `Drawn: ${graph.nodes.length} nodes, those with most evidence and what is near to them.`,
+                `Drawn: ${graph.nodes.length} nodes, those with most evidence and their neighbors.`,
               )
             : "",
         ),
@@ -141,7 +141,7 @@ function nodeInfo(panel, graph, v, k) {
     h(
       "p",
       { class: "note" },
-      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most telling clusters:`,
+      `Evidence for ${className(k)}: ${graph.evidence[k][v].toPrecision(2)}. Its most important clusters:`,
     ),
     h("div", { class: "cards" }, own.map(card)),
   );
@@ -158,7 +158,7 @@ function clusterTable(graph, k) {
     h(
       "h3",
       {},
-      rows.length ? "The most telling clusters in this graph" : "Clusters in this graph (none is better than chance)",
+      rows.length ? "The most important clusters in this graph" : "Clusters in this graph (none is significant)",
     ),
     h(
       "table",

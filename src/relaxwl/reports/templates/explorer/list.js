@@ -84,7 +84,7 @@ export function buildFilters() {
       "Sort by",
       Object.entries(SORTS).map(([name, [title]]) => [name, title]),
     ),
-    h("label", { class: "check" }, check, "only better than chance"),
+    h("label", { class: "check" }, check, "only significant clusters"),
   );
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
 }
@@ -98,7 +98,7 @@ export function showFilters() {
 
 function rowElement(place) {
   const c = listed.clusters[place];
-  const verdict = C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not better than chance");
+  const verdict = C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not significant");
   return h(
     "div",
     {

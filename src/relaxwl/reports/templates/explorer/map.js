@@ -14,7 +14,7 @@ export function showMap() {
       h(
         "p",
         { class: "note" },
-        "There is no map: the clusters of this kernel are single trees, without distances between them.",
+        "There is no map: the clusters of this kernel are single trees without distances.",
       ),
     );
     return;
@@ -89,12 +89,12 @@ export function showMap() {
           "div",
           { class: "legend" },
           meta.classes.map((_, k) => chip(k)),
-          h("span", { class: "chip weak" }, "not better than chance"),
+          h("span", { class: "chip weak" }, "not significant"),
         ),
         h(
           "p",
           { class: "note" },
-          "Each dot is a cluster; its area grows with its nodes, its color is the class whose graphs have most nodes in it, on average. Clusters whose centers are few edits apart are near to each other.",
+          "Each dot is a cluster; its area grows with its number of nodes, its color is the class whose graphs have most nodes in it on average. Clusters with similar centers are near each other.",
         ),
       ),
       panel,
@@ -122,11 +122,11 @@ function preview(panel, c) {
   panel.replaceChildren(
     h("h2", {}, `Cluster ${c + 1}`),
     thumb(c),
-    C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not better than chance"),
+    C.better[c] ? chip(C.typical[c]) : h("span", { class: "chip weak" }, "not significant"),
     h(
       "p",
       { class: "note" },
-      `${counted(C.size[c], "node", "nodes")} in ${counted(C.in_graphs[c], "graph", "graphs")}; ${percent(C.share[c])} of what separates the classes.`,
+      `${counted(C.size[c], "node", "nodes")} in ${counted(C.in_graphs[c], "graph", "graphs")}; ${percent(C.share[c])} of the separation of the classes.`,
     ),
     bars(c),
     button("Open", () => go({ view: "clusters", cluster: c, member: 0, map: null })),
