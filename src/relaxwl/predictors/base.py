@@ -597,11 +597,13 @@ class GraphPredictor(GraphEstimator):
 
     def _column_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ColumnEffect]:
         """Return what single columns of vectors do to a prediction: how it changes when one is at its mean."""
-        represented, effects = self._blocks.represent(one), []
+        represented: list[Any] = []
+        effects: list[ColumnEffect] = []
         for place, view in enumerate(() if isinstance(head, Linear) else self._blocks.views):
             names = getattr(view.scaler, "names_", None) if isinstance(view, VectorView) else None
             if names is None:
                 continue
+            represented = represented or self._blocks.represent(one)
             less = np.repeat(represented[place], len(names), axis=0)
             np.fill_diagonal(less, 0.0)
             without = self._values_with(represented, place, less, len(names), head, column)
