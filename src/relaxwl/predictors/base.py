@@ -322,7 +322,7 @@ class GraphPredictor(GraphEstimator):
                 f"additive=True needs a linear model, and {self.n_objects_in_} {self.things} were few enough for "
                 "kernels, which are normalized or compare by minima: their effects do not add up"
             )
-        return [self._explained(one, number) for one in self._batches(X, extra, 1)]
+        return [effects for batch in self._batches(X, extra) for effects in self._explained(batch, number)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted predictor, including its kernels, to a file of arrays and JSON; see :meth:`load`.
@@ -546,7 +546,7 @@ class GraphPredictor(GraphEstimator):
 
     # ------------------------------------------------------------------------------------------------- predicting
 
-    def _batches(self, X: Any, extra: Any, size: int | None = None) -> Iterator[Objects]:
+    def _batches(self, X: Any, extra: Any) -> Iterator[Objects]:
         """Yield objects, a batch at a time."""
         check_is_fitted(self)
         objects = self._objects(X, extra)
@@ -556,7 +556,7 @@ class GraphPredictor(GraphEstimator):
         labeled = any(getattr(getattr(view, "kernel", None), "edge_labels", False) for view in self._blocks.views)
         if labeled and objects.graphs.edge_vocabulary is None and objects.graphs.n_edges:
             raise ValueError(f"the model was fitted on {self.things} with edge labels, and these have none")
-        for start, stop in spans(len(objects), BATCH if size is None else size):
+        for start, stop in spans(len(objects), BATCH):
             yield objects.take(np.arange(start, stop))
 
     def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> list[tuple[Any, ...]]:
@@ -576,24 +576,28 @@ class GraphPredictor(GraphEstimator):
         places = [np.searchsorted(rows, some) for some in wanted]
         return [({name: block[:, some] for name, block in blocks.items()}, own) for some in places]
 
-    def _explained(self, one: Objects, number: int) -> NodeEffects:
-        """Return what the nodes of one object do to what is predicted for it."""
+    def _explained(self, batch: Objects, number: int) -> Iterator[NodeEffects]:
+        """Yield what the nodes of each object do to what is predicted for it."""
         head = self._heads[number]
-        (arrays,) = self._inputs(one, [number])
-        (prediction,), (column,) = self._predicted(number, arrays)
-        value = float(head.values(*arrays)[0, column])
+        (arrays,) = self._inputs(batch, [number])
+        predictions, columns = self._predicted(number, arrays)
+        values = head.values(*arrays)
         linear = isinstance(head, Linear)
-        if linear:
-            effects = self._blocks.node_features(one) @ head.directions[column]
-        elif one.graphs.n_nodes:
-            without = [view.without_nodes(one) for view in self._blocks.views]
-            effects = value - head.values(*self._compared(without, [head])[0])[:, column]
-        else:
-            effects = np.zeros(0)
-        molecule = None if one.molecules is None else one.molecules[0]
-        clusters = partial(self._cluster_effects, one, head, int(column), value)
-        columns = partial(self._column_effects, one, head, int(column), value)
-        return NodeEffects(one.graphs[0], prediction, value, np.asarray(effects), linear, molecule, clusters, columns)
+        for place, (prediction, column) in enumerate(zip(predictions, columns.tolist(), strict=True)):
+            one, value = batch.take(np.array([place])), float(values[place, column])
+            if linear:
+                effects = self._blocks.node_features(one) @ head.directions[column]
+            elif one.graphs.n_nodes:
+                without = [view.without_nodes(one) for view in self._blocks.views]
+                effects = value - head.values(*self._compared(without, [head])[0])[:, column]
+            else:
+                effects = np.zeros(0)
+            molecule = None if one.molecules is None else one.molecules[0]
+            given = one, head, column, value
+            clusters, of_columns = partial(self._cluster_effects, *given), partial(self._column_effects, *given)
+            yield NodeEffects(
+                one.graphs[0], prediction, value, np.asarray(effects), linear, molecule, clusters, of_columns
+            )
 
     def _column_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ColumnEffect]:
         """Return what single columns of vectors do to a prediction: how it changes when one is at its mean."""
