@@ -25,18 +25,15 @@ def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
     link.symlink_to(dataset / "TINY_A.txt")
     base = ["features", str(dataset), "-o"]
     for arguments, message in (
-        (
-            [*base, str(tmp_path / "x"), "--model", f"{tmp_path}/../{tmp_path.name}/x"],
-            "two results would be written to",
-        ),
-        (["report", str(link), "-o", str(dataset / "TINY_A.txt")], "is read and would be replaced"),
-        ([*base, str(tmp_path / "x"), "--apply", str(tmp_path / "x")], "is read and would be replaced"),
-        ([*base, str(tmp_path / "x.npz"), "--model", str(tmp_path / "X.npz")], "two results would be written to"),
-        ([*base, str(dataset / "TINY_A.txt")], "TINY_A.txt is read and would be replaced"),
-        (["fit", "folder", "--labels", f"{link}:y", "-o", str(link)], "link is read and would be replaced"),
-        (["fit", "folder", "--labels", str(link), "-o", str(link)], "link is read and would be replaced"),
-        (["predict", str(link), "x", "-o", "y.csv", "--page", str(link)], "link is read and would be replaced"),
-        (["predict", "m.rwl", "x", "-o", "y.csv", "--page", "Y.csv"], "two results would be written to Y.csv"),
+        ([*base, str(tmp_path / "x"), "--model", f"{tmp_path}/../{tmp_path.name}/x"], "two outputs have the path"),
+        (["report", str(link), "-o", str(dataset / "TINY_A.txt")], "is an input and would be overwritten"),
+        ([*base, str(tmp_path / "x"), "--apply", str(tmp_path / "x")], "is an input and would be overwritten"),
+        ([*base, str(tmp_path / "x.npz"), "--model", str(tmp_path / "X.npz")], "two outputs have the path"),
+        ([*base, str(dataset / "TINY_A.txt")], "TINY_A.txt is an input and would be overwritten"),
+        (["fit", "folder", "--labels", f"{link}:y", "-o", str(link)], "link is an input and would be overwritten"),
+        (["fit", "folder", "--labels", str(link), "-o", str(link)], "link is an input and would be overwritten"),
+        (["predict", str(link), "x", "-o", "y.csv", "--page", str(link)], "link is an input and would be overwritten"),
+        (["predict", "m.rwl", "x", "-o", "y.csv", "--page", "Y.csv"], "two outputs have the path Y.csv"),
         (["predict", "m.rwl", "x", "-o", "y.csv", "--page", "no/y.html"], "the folder"),
     ):
         assert main(arguments) == 2
@@ -52,7 +49,7 @@ def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
     ("output", "message"),
     [
         ("/dev/full", "relaxwl: /dev/full: No space left on device\n"),
-        ("{tmp}/pipe", "pipe: nobody reads from this pipe\n"),
+        ("{tmp}/pipe", "pipe: no process reads from this pipe\n"),
         ("/proc/nothing", "relaxwl: /proc/nothing: "),
     ],
 )
@@ -69,8 +66,8 @@ def test_any_failure_is_one_line(monkeypatch, capsys):
     from relaxwl.commands import datasets
 
     for error, code, message in (
-        (RuntimeError("what?\nwhy?"), 1, "relaxwl: internal error, RuntimeError: what? why? (--debug shows where"),
-        (MemoryError(), 1, "relaxwl: there is not enough memory for this"),
+        (RuntimeError("what?\nwhy?"), 1, "relaxwl: internal error, RuntimeError: what? why? (--debug shows details"),
+        (MemoryError(), 1, "relaxwl: not enough memory"),
         (OSError(28, "No space left on device", "X.npz"), 2, "relaxwl: X.npz: No space left on device"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ):
@@ -118,7 +115,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
     ("arguments", "message"),
     [
         (["kernel", "nothing.zip", "-o", "K.npz"], "nothing.zip: there is no such file"),
-        (["kernel", "{data}", "-o", "K.npz", "--kernel", "nonsense"], "no kernel is called 'nonsense'"),
+        (["kernel", "{data}", "-o", "K.npz", "--kernel", "nonsense"], "there is no kernel 'nonsense'"),
         (["kernel", "{data}", "-o", "{data}/no/where/K.npz", "--kernel", "wl"], "does not exist"),
         (["kernel", "{data}", "-o", "K.npz", "--kernel", "wl", "--partitions", "2"], "has no option --partitions"),
         (["kernel", "{data}", "-o", "K.npz", "--clusters", "many"], "--clusters takes"),
@@ -126,7 +123,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["distance", "{data}", "--nodes", "0", "1:2"], "--nodes takes GRAPH:NODE"),
         (["distance", "{data}", "--nodes", "99:0", "1:2"], "24 graphs"),
         (["distance", "{data}", "--nodes", "0:99", "1:2"], "graph 0 has 20 nodes"),
-        (["benchmark", "{data}", "--kernels", "nonsense"], "no kernel is called"),
+        (["benchmark", "{data}", "--kernels", "nonsense"], "there is no kernel"),
         (["benchmark"], "name at least one data set"),
         (["benchmark", "egonets-5", "--kernels", "wl"], "egonets-1 to egonets-4"),
         (["benchmark", "{data}", "nothing.zip"], "nothing.zip: there is no such file"),
@@ -140,12 +137,12 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
             ["benchmark", "{data}", "--kernels", "ve-hist,wl", "--depths", "98", "99"],
             "depths 98, 99 were asked for, but the kernel wl offers 1, 2, 3, 4, 5",
         ),
-        (["benchmark", "{data}", "--kernels", "wl,rwl-star,wl"], "--kernels names wl twice; name each kernel once"),
+        (["benchmark", "{data}", "--kernels", "wl,rwl-star,wl"], "--kernels lists wl twice"),
         (["benchmark", "{data}", "--out", "{data}/TINY_A.txt"], "TINY_A.txt is a file"),
         (["benchmark", "{data}", "--out", "{data}/TINY_A.txt/deep"], "TINY_A.txt is a file"),
         (["demo", "--out", "{data}/TINY_A.txt"], "TINY_A.txt is a file"),
-        (["kernel", "{data}", "-o", "{data}"], "it is a folder; name a file"),
-        (["kernel", "{data}", "-o", "K.npz", "--model", "{data}"], "it is a folder; name a file"),
+        (["kernel", "{data}", "-o", "{data}"], "it is a folder; choose a file name"),
+        (["kernel", "{data}", "-o", "K.npz", "--model", "{data}"], "it is a folder; choose a file name"),
         (["kernel", "{data}", "-o", "K.npz", "--kernel", "wwl", "--model", "q.rwl"], "wwl cannot be saved"),
         (["features", "{data}", "-o", "X.npz", "--kernel", "wwl"], "wwl has no explicit features"),
         (["kernel", "{data}", "-o", "K.npz", "--apply", "m.rwl", "--kernel", "wl"], "leave out --model, --kernel"),

@@ -105,7 +105,7 @@ def test_a_pipe_is_written_through(tmp_path):
     finally:
         os.close(reader)
     assert pipe.is_fifo()
-    with pytest.raises(OSError, match=r"pipe: nobody reads from this pipe"):
+    with pytest.raises(OSError, match=r"pipe: no process reads from this pipe"):
         write(pipe)
 
 

@@ -125,7 +125,7 @@ def test_other_targets_are_refused(y, problem):
         ([0.0, np.nan, 1.0, 1.0], r"y\[1\] is missing"),
         ([0.5, 1.5, 1.5, 0.5], "Unknown label type: continuous"),
         ([1, 1, 1, 1], "at least two classes, and all graphs are of class 1"),
-        (["a", "b", "c", "d"], "looks like names"),
+        (["a", "b", "c", "d"], "look like names"),
     ],
 )
 def test_what_are_no_classes_is_named(y, message):
@@ -135,7 +135,7 @@ def test_what_are_no_classes_is_named(y, message):
 
 @pytest.mark.parametrize(
     ("y", "message"),
-    [(["a", "b"], "not texts"), ([1.0, np.nan], r"y\[1\] is nan"), ([1.0, 1e200], r"y\[1\] is 1e\+200")],
+    [(["a", "b"], "not strings"), ([1.0, np.nan], r"y\[1\] is nan"), ([1.0, 1e200], r"y\[1\] is 1e\+200")],
 )
 def test_what_are_no_numbers_is_named(y, message):
     with pytest.raises(ParameterError, match=message):

@@ -36,8 +36,15 @@ PRIVATE = {
 TRANSLATED = (
     r"not met in fittin[g]|out of fol[d]\b|gone on wit[h]|to be ha[d]\b|what is not ther[e]|where that is affordabl[e]|"
     r"[wW]hatever the|has little to coun[t]|standard st[d]|one a lin[e]\b|one a shar[d]\b|are no vector[s]|"
-    r"speaks? (?:for|against) [at]|take par[t]\b|how sure it may b[e]|the way bac[k]\b"
+    r"speaks? (?:for|against) [at]|take par[t]\b|how sure it may b[e]|the way bac[k]\b|"
+    r"[lL]ooks? at oute[r]|inside of writin[g]"
 )
+# Phrases of messages: not in code either.
+MESSAGES = {
+    r"no value at al[l]|machine code cannot be kep[t]|nobody reads fro[m]|again and agai[n] in|was taken as a[ ]kernel|"
+    r"nothing was kep[t]|what applie[s]:|says little[:]|what a kernel has to bea[t]|packed in a wa[y] that is not|"
+    r"chosen by itsel[f]|is no folder o[f]|and it goes o[n]\b|say with [m{]|forgets direction[s]": "a plain message"
+}
 PROSE = {
     r"hones[t]|stra[n]ger than|largest clas[s]|so this is a gues[s]|mean of the other[s]": "plain words",
     TRANSLATED: "plain English",
@@ -52,7 +59,7 @@ NAMES = re.compile(
 @pytest.mark.parametrize("path", [*PAGES, *CODE], ids=lambda path: str(path.relative_to(ROOT)))
 def test_words_are_those_of_the_field(path):
     text = path.read_text(encoding="utf-8")
-    words = SPELLING | PRIVATE if path in CODE else SPELLING | PRIVATE | PROSE
+    words = SPELLING | PRIVATE | MESSAGES if path in CODE else SPELLING | PRIVATE | MESSAGES | PROSE
     text = NAMES.sub(" ", text) if path in PAGES else text.replace("VertexEdgeHistogram", "").replace("Vertex-edge", "")
     found = {match[0]: right for wrong, right in words.items() for match in re.finditer(wrong, text)}
     assert not found, f"{path.name}: write {found}"

@@ -34,11 +34,12 @@ class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which 
 
     Examples
     --------
-    >>> with time_limit(1e-9):
-    ...     check_time()
-    Traceback (most recent call last):
-        ...
-    relaxwl._execution.TimeLimitReached: the time limit of 1e-09 seconds was reached
+    >>> try:
+    ...     with time_limit(1e-9):
+    ...         check_time()
+    ... except TimeLimitReached as error:
+    ...     print(error)
+    the time limit of 1e-09 seconds was reached
     """
 
 

@@ -9,14 +9,14 @@ ENTRIES = (
         "auto",
         "auto",
         "relaxwl.predictors:GraphClassifier",
-        "GraphClassifier: averages of exact and relaxed kernels, chosen by itself; GraphRegressor in regression",
+        "GraphClassifier: averages of exact and relaxed kernels, selected automatically; GraphRegressor for regression",
         regressor="relaxwl.predictors:GraphRegressor",
     ),
     Entry(
         "molecules",
         "molecules",
         "relaxwl.molecules:MoleculeClassifier",
-        "MoleculeClassifier: graphs, descriptors and fingerprints of molecules; MoleculeRegressor in regression",
+        "MoleculeClassifier: graphs, descriptors and fingerprints of molecules; MoleculeRegressor for regression",
         regressor="relaxwl.molecules:MoleculeRegressor",
     ),
 )

@@ -90,7 +90,7 @@ def require_regular(path: str | os.PathLike[str]) -> int:
     path = Path(path)
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(f"cannot read {path}: it is {_kind(found.st_mode)}; give a regular file")
+        raise OSError(f"cannot read {path}: it is {_kind(found.st_mode)}; use a regular file")
     return found.st_size
 
 
@@ -133,9 +133,9 @@ def _checked_mode(path: Path) -> int | None:
         if not folder.is_dir():
             raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
     elif stat.S_ISDIR(mode):
-        raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file")
+        raise IsADirectoryError(f"cannot write {path}: it is a folder; choose a file name")
     elif stat.S_ISSOCK(mode):
-        raise OSError(f"cannot write {path}: it is a socket; name a file")
+        raise OSError(f"cannot write {path}: it is a socket; choose a file name")
     elif not os.access(path, os.W_OK):
         raise PermissionError(f"cannot write {path}: there is no permission to write it")
     return mode
@@ -156,7 +156,7 @@ def _opened_through(path: Path) -> BinaryIO:
     except OSError as error:
         if error.errno != errno.ENXIO:
             raise
-        raise OSError(f"cannot write {path}: nobody reads from this pipe") from None
+        raise OSError(f"cannot write {path}: no process reads from this pipe") from None
     os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "wb")
 

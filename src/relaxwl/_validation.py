@@ -146,7 +146,7 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
     >>> plain_targets(["a", None], 2)
     Traceback (most recent call last):
     ...
-    relaxwl._validation.ParameterError: y must be all numbers or all texts, but y[1] is None
+    relaxwl._validation.ParameterError: y must be all numbers or all strings, but y[1] is None
     """
     # Of a list ["a", 1], NumPy would make two texts.
     values = np.asarray(y) if hasattr(y, "__array__") else np.array(list(y), dtype=object)
@@ -167,10 +167,10 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
         first = first or kind
         if not kind or kind != first:
             shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
-            raise ParameterError(f"y must be all numbers or all texts, but y[{place}] is {shown}")
+            raise ParameterError(f"y must be all numbers or all strings, but y[{place}] is {shown}")
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biufU":
-        raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or texts")
+        raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or strings")
     return plain
 
 
@@ -178,13 +178,13 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
     """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
     targets = plain_targets(y, n_examples, examples)
     if targets.dtype.kind == "U":
-        raise ParameterError("y must contain numbers, not texts; for classes there are classifiers")
+        raise ParameterError("y must contain numbers, not strings; use a classifier for classes")
     numbers = targets.astype(np.float64)
     unusable = np.flatnonzero(~(np.abs(numbers) < LARGEST_TARGET))
     if len(unusable):
         place = int(unusable[0])
         raise ParameterError(
-            f"y must be finite and within ±{LARGEST_TARGET:g}, as squares are taken of it, but y[{place}] is "
+            f"y must be finite and within ±{LARGEST_TARGET:g}, because it is squared, but y[{place}] is "
             f"{numbers[place]:g}"
         )
     return numbers
@@ -215,7 +215,7 @@ def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArr
         found = f", and all {examples} are of class {classes[0]}" if len(classes) else ""
         raise ParameterError(f"y must contain at least two classes{found}")
     if len(classes) > max(2, n_examples / 2):
-        found = f"not {len(classes)} for {n_examples} {examples}: that looks like names; take another target"
+        found = f"not {len(classes)} for {n_examples} {examples}: these look like names; choose another target"
         raise ParameterError(f"y must contain classes of at least two {examples} on average, {found}")
     return classes, codes.astype(np.int64)
 

@@ -87,10 +87,10 @@ def _fail(error: Exception) -> int:
         print_error(in_options(error_text(error)))
         return EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
-        print_error("there is not enough memory for this; use fewer or smaller graphs, or a smaller depth")
+        print_error("not enough memory; use fewer or smaller graphs, or a smaller depth")
     else:
         print_error(
-            f"internal error, {type(error).__name__}: {error_text(error)} (--debug shows where; please report it)"
+            f"internal error, {type(error).__name__}: {error_text(error)} (--debug shows details; please report it)"
         )
     return EXIT_FAILED
 
@@ -108,9 +108,9 @@ def _check_files(arguments: argparse.Namespace) -> None:
     for number, path in enumerate(outputs):
         # Names that differ by case alone are one file on many systems.
         if any(_same(path, other) or _same(path.casefold(), other.casefold()) for other in outputs[:number]):
-            raise UserError(f"two results would be written to {path}; name a file for each")
+            raise UserError(f"two outputs have the path {path}; use a different file for each")
         if any(_same(path, other) or _is_part(path, other) for other in inputs):
-            raise UserError(f"{path} is read and would be replaced by the result; name another file to write")
+            raise UserError(f"{path} is an input and would be overwritten; choose another output file")
     folder = getattr(arguments, "out", None)
     if folder is not None:
         check_folder_writable(folder)

@@ -173,6 +173,6 @@ def test_several_targets_are_rows_with_their_mean(tmp_path, capsys):
     assert (tmp_path / "results" / "results.csv").read_text().split()[-1].startswith("mean,")
     assert main([*command, "wl", "--scoring", "mcc"]) == 0
     assert main([*command, "wl", "--scoring", "roc_auc"]) == 2
-    assert "needs probabilities, which the SVM of wl does not give" in capsys.readouterr().err
+    assert "needs probabilities, which the SVM of wl does not provide" in capsys.readouterr().err
     assert main([*command, "wl", "--splits", str(table)]) == 2
     assert "folds of a file are for one target" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def test_convert_finds_out_before_the_work(tmp_path, capsys, monkeypatch):
     write_parquet(path, EXPECTED)
     monkeypatch.setattr("relaxwl.commands.datasets.open_source", lambda *_: pytest.fail("the work has begun"))
     assert main(["datasets", "convert", str(path), str(tmp_path / "." / "a.parquet")]) == 2
-    assert "is read and would be replaced" in capsys.readouterr().err
+    assert "is an input and would be overwritten" in capsys.readouterr().err
     assert main(["datasets", "convert", str(path), str(tmp_path / "nowhere" / "b.parquet")]) == 2
     assert "does not exist" in capsys.readouterr().err
 

@@ -58,7 +58,7 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit"], "--target COLUMN names the column"),
+        (["fit"], "--target COLUMN selects the column"),
         (["fit", "--target", "color"], "no column 'color'; its columns are name, structure, measured"),
         (["fit", "--target", "name", "--task", "regression"], "are not numbers; use --task classification"),
         (["benchmark", "--target", "measured"], "measured numbers, not classes; try --task regression"),
@@ -181,8 +181,8 @@ def test_options_that_say_nothing_of_shards_are_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target", "toxic", "empty"], "the target 'empty' has no value at all"),
-        (["--target", "empty"], "the column 'empty' has no value at all"),
+        (["--target", "toxic", "empty"], "the target 'empty' has no values"),
+        (["--target", "empty"], "the column 'empty' has no values"),
         (["--target", "toxic", "rare"], "target 'rare': the class 'once' occurs once"),
         (["--target", "rare"], "the class 'once' occurs once"),
         (["--target", "toxic", "mixed"], "line 3, column 'mixed': 'high' is not a finite number"),

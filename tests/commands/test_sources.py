@@ -169,9 +169,13 @@ def test_labels_that_do_not_fit_are_named(folder, tmp_path, change, option, mess
     ("name", "options", "message"),
     [
         ("egonets-1", {"labels": "x.csv"}, "--labels does not apply to egonets-1, embedded networks"),
-        ("T.zip", {"target": "labels.csv"}, "--target does not apply to .*a data set in TU layout; what applies: --di"),
+        (
+            "T.zip",
+            {"target": "labels.csv"},
+            "--target does not apply to .*a data set in TU layout; options that apply:",
+        ),
         ("T.zip", {"node_label": "role"}, "--node-label does not apply"),
-        ("nets", {"smiles": "smiles"}, "--smiles does not apply to .*a folder of graph files; what applies: --lab"),
+        ("nets", {"smiles": "smiles"}, "--smiles does not apply to .*a folder of graph files; options that apply:"),
         ("a.csv", {"node_attributes": ""}, "--node-attributes does not apply to .*a table of molecules"),
         ("a.csv", {"directed": True}, "--directed does not apply"),
         ("a.parquet", {"errors": "skip"}, "--errors does not apply to .*a Parquet file"),

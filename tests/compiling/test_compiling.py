@@ -180,7 +180,7 @@ def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypat
         return 3 * value
 
     assert thrice(3) == 9
-    assert "no folder for it can be written" in caplog.text
+    assert "no cache folder is writable" in caplog.text
 
 
 needs_modes = pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners and modes of POSIX")

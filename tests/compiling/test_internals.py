@@ -245,7 +245,7 @@ def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, 
         return 2 * value
 
     assert twice(3) == 6
-    assert "cannot be kept" in caplog.text
+    assert "cannot be cached" in caplog.text
     assert "No space left on device" in caplog.text
 
 

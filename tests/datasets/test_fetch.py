@@ -250,7 +250,7 @@ HARMFUL = {
     "cut zip": (TOY_ZIP[:-30], "neither a folder nor a zip file"),
     "damaged member": (damaged(), r"TOY\.zip cannot be read as a zip file"),
     "no data set": (zipped({"README.txt": "x"}), r"TOY\.zip holds no data set"),
-    "another data set": (zipped({"X/X_A.txt": "", "X/X_graph_indicator.txt": ""}), "holds X instead of TOY"),
+    "another data set": (zipped({"X/X_A.txt": "", "X/X_graph_indicator.txt": ""}), "contains X instead of TOY"),
 }
 
 

@@ -164,9 +164,9 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
     path = tmp_path / "crafted.parquet"
     edge = {"edge_index": [[0], [1]], "num_nodes": 2}
     for row, noted, message in (
-        ({**edge, "num_nodes": 10**8}, {}, "num_nodes here"),
+        ({**edge, "num_nodes": 10**8}, {}, "num_nodes of this"),
         ({**edge, "num_nodes": -1}, {}, "must be an integer >= 0"),
-        ({**edge, "num_nodes": None, "edge_index": [[0, 10**18, 0], [1, 2, 1]]}, {}, "num_nodes here"),
+        ({**edge, "num_nodes": None, "edge_index": [[0, 10**18, 0], [1, 2, 1]]}, {}, "num_nodes of this"),
         ({**edge, "edge_index": "x"}, {}, "edge_index must contain integers, in lists of lists, not string"),
         ({**edge, "edge_index": [["0"], ["1"]]}, {}, "edge_index must contain integers"),
         ({**edge, "edge_index": [[0.0], [1.9]]}, {}, "edge_index must contain integers"),
@@ -181,8 +181,8 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
         ({**edge, "num_nodes": "2"}, {}, "num_nodes must contain integers"),
         ({**edge, "num_nodes": [1, 2]}, {}, "must be an integer >= 0"),
         ({**edge, "node_feat": [1.0, None]}, {}, "with missing=… values may be missing"),
-        (edge, {b"relaxwl": b'{"directed": "x"}'}, "noted in it is damaged"),
-        (edge, {b"relaxwl": b'{"json": 1}'}, "noted in it is damaged"),
+        (edge, {b"relaxwl": b'{"directed": "x"}'}, "metadata is damaged"),
+        (edge, {b"relaxwl": b'{"json": 1}'}, "metadata is damaged"),
         (edge, {b"relaxwl": b"[1]"}, "cannot be read as graphs"),
     ):
         pq.write_table(pa.Table.from_pylist([row]).replace_schema_metadata(noted), path)

@@ -77,7 +77,7 @@ def test_double_bonds_tell_sides_apart_when_asked_to():
         (7, "not int"),
         ("C1CC1" * 10**4, "30000 atoms in 50000 characters are more than max_atoms=1000 allows"),
         ("(" * 10**6, "0 atoms in 1000000 characters"),
-        ("C\0", "zero byte"),
+        ("C\0", "null character"),
     ],
 )
 def test_unreadable_texts_are_named_with_their_position(text, problem):

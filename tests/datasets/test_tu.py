@@ -288,15 +288,21 @@ MALFORMED = {
         {"graph_indicator": "1\n1\n3\n", "graph_labels": None, "graph_attributes": None},
         r"graph_indicator.txt, line 3: graph 2 has no nodes",
     ),
-    "few node labels": ({"node_labels": "1\n" * 5}, r"node_labels.txt, line 5: the file has 5 lines, but .* for 6"),
-    "many node labels": ({"node_labels": "1\n" * 7}, r"node_labels.txt, line 7: the file has 7 lines, but .* for 6"),
-    "few edge labels": ({"edge_labels": "1\n" * 7}, r"edge_labels.txt, line 7: .* TOY_A.txt asks for 8"),
-    "many edge attributes": ({"edge_attributes": "1\n" * 9}, r"edge_attributes.txt, line 9: .* TOY_A.txt asks for 8"),
+    "few node labels": (
+        {"node_labels": "1\n" * 5},
+        r"node_labels.txt, line 5: the file has 5 lines, but .* requires 6",
+    ),
+    "many node labels": (
+        {"node_labels": "1\n" * 7},
+        r"node_labels.txt, line 7: the file has 7 lines, but .* requires 6",
+    ),
+    "few edge labels": ({"edge_labels": "1\n" * 7}, r"edge_labels.txt, line 7: .* TOY_A.txt requires 8"),
+    "many edge attributes": ({"edge_attributes": "1\n" * 9}, r"edge_attributes.txt, line 9: .* TOY_A.txt requires 8"),
     "few node attributes": ({"node_attributes": "1\n"}, r"node_attributes.txt, line 1: the file has 1 lines"),
     "no node labels": ({"node_labels": ""}, r"node_labels.txt, line 1: the file has 0 lines"),
     "few graph attributes": (
         {"graph_attributes": "1\n"},
-        r"graph_attributes.txt, line 1: .* TOY_graph_labels.txt asks",
+        r"graph_attributes.txt, line 1: .* TOY_graph_labels.txt requires",
     ),
     "ragged labels": ({"node_labels": "1, 2\n1\n"}, r"node_labels.txt, line 2: '1' has 1 columns .* 2 are"),
     "ragged attributes": ({"node_attributes": "1.5\n1, 2\n"}, r"node_attributes.txt, line 2: '1, 2' has 2 columns"),
@@ -431,7 +437,7 @@ def test_a_name_that_occurs_twice_in_a_zip_is_refused(tmp_path):
                 warnings.simplefilter("ignore")
                 archive.writestr(second, "1\n" * 6)
             archive.infolist()[-1].filename = second  # kept as it is also where the separator is another
-        with pytest.raises(TUFormatError, match=r"holds TOY/TOY_node_labels\.txt twice"):
+        with pytest.raises(TUFormatError, match=r"contains TOY/TOY_node_labels\.txt twice"):
             read_tu(path)
 
 
@@ -449,8 +455,8 @@ def test_files_with_misspelt_names_are_named(tmp_path, caplog):
     assert data.optional_files == tuple(kind for kind in OPTIONAL if kind in files)
     warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert len(warned) == 2
-    assert "TAY_edge_labels.txt is no file of the TU layout" in warned[0]
-    assert "TOY_node_label.txt is no file of the TU layout" in warned[1]
+    assert "TAY_edge_labels.txt is not a file of the TU layout" in warned[0]
+    assert "TOY_node_label.txt is not a file of the TU layout" in warned[1]
     assert "read with graph_labels, graph_attributes, node_attributes" in caplog.text
 
 
@@ -599,7 +605,7 @@ def test_text_is_numbered_and_the_numbers_are_explained(tmp_path):
 
 def test_what_the_layout_cannot_say_is_refused(tmp_path):
     empty = GraphCollection.from_edges([(0, []), (1, [])])
-    with pytest.raises(ValueError, match="give y"):
+    with pytest.raises(ValueError, match="pass y"):
         write_tu(tmp_path / "E.zip", empty)
     write_tu(tmp_path / "E.zip", empty, [0, 1])
     assert load_tu(tmp_path / "E.zip")[0] == empty

@@ -82,7 +82,7 @@ def test_no_graphs_at_all(tmp_path):
 
 def test_a_stopped_writer_goes_on(tmp_path, labeled):
     ShardWriter(tmp_path / "s", graphs_per_shard=6).add(labeled[:15])
-    with pytest.raises(ShardError, match="not finished"):
+    with pytest.raises(ShardError, match="is incomplete"):
         ShardedCollection.open(tmp_path / "s")
     with ShardWriter(tmp_path / "s", graphs_per_shard=6) as writer:
         assert writer.n_written == 12
@@ -188,13 +188,13 @@ def test_one_writer_at_a_time(tmp_path, labeled):
     first.add(labeled[:4])
     second = ShardWriter(tmp_path, graphs_per_shard=4)
     assert second.n_written == 4
-    with pytest.raises(ShardError, match=r"another writer works in .*, and this one stops"):
+    with pytest.raises(ShardError, match=r"another process is writing to .*; use a separate folder"):
         first.add(labeled[4:8])
     second.add(labeled[4:])
     shards = second.finish()
     assert shards.to_collection() == labeled
     assert "writer" not in json.loads((tmp_path / "manifest.json").read_text())
-    with pytest.raises(ShardError, match="another writer"):
+    with pytest.raises(ShardError, match="another process"):
         first.finish()
     assert ShardedCollection.open(tmp_path).to_collection() == labeled
 
@@ -273,7 +273,7 @@ def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path,
     write(tmp_path, labeled)
     content = (tmp_path / "manifest.json").read_text()
     for old, new, message in (
-        ('"n_graphs": 7', '"n_graphs": 8', "the manifest says something else"),
+        ('"n_graphs": 7', '"n_graphs": 8', "it differs from the manifest"),
         ('"n_node_attributes": null', '"n_node_attributes": 1048576', "differ in number"),
     ):
         (tmp_path / "manifest.json").write_text(content.replace(old, new, 1))

@@ -1,4 +1,4 @@
-"""Run every code block of every page in order, page by page, in an empty folder with links to the benchmark data.
+"""Run every code block of every page in order, page by page, in a folder with links to benchmark data and examples.
 
 A block after ``<!-- needs: torch -->`` (or another word) is skipped: it needs something that is not installed here.
 A block of text directly after a block of code is its output and is compared; after ``<!-- varies -->`` it is the output
@@ -84,7 +84,7 @@ def run_shell(block: Block) -> str:
 
 def outputs(page: Path, data: Path, folder: Path) -> list[tuple[Block, str]]:
     """Run a page in a folder and return its blocks with their outputs, trailing spaces removed."""
-    for item in data.iterdir():
+    for item in (*data.iterdir(), ROOT / "examples"):
         (folder / item.name).symlink_to(item)
     names: dict[str, object] = {"__name__": "page"}
     found = []

@@ -367,7 +367,7 @@ def test_what_is_no_kernel_is_refused():
 def test_names_are_those_of_the_registry():
     estimators = resolve("wl, rwl-star,pwl")
     assert [(c.name, c.title) for c in estimators] == [("wl", "WL"), ("rwl-star", "R-WL*"), ("pwl", "PWL")]
-    with pytest.raises(ValueError, match="no kernel is called 'xl'"):
+    with pytest.raises(ValueError, match="there is no kernel 'xl'"):
         resolve("xl")
 
 

@@ -118,7 +118,7 @@ def test_other_scores_than_the_accuracy():
     explained = results_table(Results(records), metric="r2")
     assert [row[1].text for row in explained.rows] == ["0.500", "0.000"]
     assert [row[1].bold for row in explained.rows] == [True, False]
-    assert "Share of the variance" in str(explained)
+    assert "Coefficient of determination" in str(explained)
     assert "Mean predictor: EGO-1 1.000" in str(table)
     with pytest.raises(KeyError, match="no score 'mae' in the results; there are: rmse, r2"):
         results_table(Results(records), metric="mae")

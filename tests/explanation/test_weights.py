@@ -164,7 +164,7 @@ def test_numbers_are_recognized_and_told(explanation):
     assert "significantly associated with the target" in explanation.summary()
     assert "(the mean of all explains 0 %)" in explanation.summary()
     page = render_explorer(explanation)
-    assert "stand for two classes here" in page
+    assert "are shown as two classes" in page
     assert "the mean of all explains 0 %" in page
 
 

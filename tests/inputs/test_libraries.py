@@ -65,7 +65,7 @@ def test_texts_are_molecules():
     graphs = as_collection(["CCO", "C=C"])
     assert graphs == from_smiles(["CCO", "C=C"])
     assert graphs.sources == ("CCO", "C=C")
-    with pytest.raises(GraphError, match=r"^graph 1: the text 'nets/a.graphml' is no molecule .* a path stands for"):
+    with pytest.raises(GraphError, match=r"^graph 1: the text 'nets/a.graphml' is not a molecule .* a path stands for"):
         as_collection(["CCO", "nets/a.graphml"])
     with pytest.raises(ValueError, match="node_label names an attribute, but a SMILES string has no attributes"):
         as_collection(["CCO"], node_label="x")

@@ -18,15 +18,13 @@ def journey(folder):
     (folder / "assays.csv").write_text("\n".join(["mol_id,smiles,oxygen,chlorine,long,never", *rows, ""]))
 
     empty = relaxwl(folder, "fit", "assays.csv", "--target", "all", "-o", "model.rwl", code=2)[1]
-    assert (
-        empty.splitlines()[-1] == "relaxwl: the target 'never' has no value at all; leave it out, or use --skip-targets"
-    )
+    assert empty.splitlines()[-1] == "relaxwl: the target 'never' has no values; leave it out, or use --skip-targets"
     assert not (folder / "model.rwl").exists()
 
     fit = ("fit", "assays.csv", "--target", "all", "--skip-targets", "--scoring", "roc_auc", "-o", "model.rwl")
     said, notes = relaxwl(folder, *fit)
     assert "--target all: oxygen, chlorine, long, never" in notes
-    assert "the target 'never' has no value at all and is left out" in notes
+    assert "the target 'never' has no values and is left out" in notes
     lines = said.splitlines()
     assert "ROC AUC" in lines[0]
     assert [line.split()[0] for line in lines[1:5]] == ["oxygen", "chlorine", "long", "mean"]

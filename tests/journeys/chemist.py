@@ -25,7 +25,7 @@ def journey(folder):
     assert "RMSE, leave-one-out after tuning" in said
     assert "2 molecules occur more than once, whose targets differ by" in said  # ethanol, and the acid of the salt
     assert "held out: RMSE" in said
-    assert "the model is model.rwl" in said
+    assert "model saved to model.rwl" in said
 
     (folder / "new.csv").write_text("id,SMILES\npentanol-2,CCCC(C)O\nsalt,CCCCC(=O)[O-].[K+]\nbad,C(C\n")
     refused = relaxwl(folder, "predict", "model.rwl", "new.csv", "-o", "out.csv", code=2)[1]

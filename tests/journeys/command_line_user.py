@@ -39,7 +39,7 @@ def journey(folder):
     fitted = json.loads(relaxwl(folder, "fit", "SMALL.zip", "--effort", "quick", "-o", "m.rwl", "--json")[0])
     assert fitted["score"] > 0.7
     same = relaxwl(folder, "predict", "m.rwl", "SMALL.zip", "-o", "m.rwl", code=2)[1]
-    assert "is read and would be replaced by the result" in same
+    assert "is an input and would be overwritten" in same
     told = json.loads(relaxwl(folder, "predict", "m.rwl", "SMALL.zip", "-o", "p.csv", "--json")[0])
     assert told["accuracy"] > 0.8
     assert len((folder / "p.csv").read_text().splitlines()) == 41

@@ -55,7 +55,7 @@ def journey(folder):
         "-o",
         "page.html",
     )
-    assert "significantly associated with the classes; the page is page.html" in said
+    assert "significantly associated with the classes; page written to page.html" in said
     assert (folder / "page.html").stat().st_size > 10_000
     said, _ = relaxwl(folder, "neighbors", "model.rwl", "nets", "-k", "1", "--quiet")
     assert said.splitlines()[0].startswith("net_0")

@@ -74,9 +74,9 @@ def test_numbers_with_gaps(graphs):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([[0, None], [1, None], [0, None]], "target 'target 1' has no value at all"),
+        ([[0, None], [1, None], [0, None]], "target 'target 1' has no values"),
         ([[0, 1], [1, 1], [0, 1]], "target 'target 1': .* at least two classes.*skip_targets=True"),
-        ([[0, "a"], [1, 2], [0, "b"]], "target 'target 1': y must be all numbers or all texts"),
+        ([[0, "a"], [1, 2], [0, "b"]], "target 'target 1': y must be all numbers or all strings"),
         ([[0, 1], [1]], "rows of equal length, not of 1 and 2 columns"),
         ([[0, 1], [1, 0]], "a row for each of 3"),
     ],
@@ -122,7 +122,9 @@ def test_scores_choose_and_are_shown(graphs):
     rare = (np.arange(len(y)) % 15 == 0).astype(int)
     model = GraphClassifier(effort="quick", scoring="roc_auc", random_state=0).fit(graphs, rare)
     assert "ROC AUC" in str(model.report_)
-    assert "accuracy says little" in str(GraphClassifier(effort="quick", random_state=0).fit(graphs, rare).report_)
+    assert "accuracy is not informative" in str(
+        GraphClassifier(effort="quick", random_state=0).fit(graphs, rare).report_
+    )
     with pytest.raises(ValueError, match="scoring must be one of accuracy"):
         GraphClassifier(scoring="r2").fit(graphs, rare)
 

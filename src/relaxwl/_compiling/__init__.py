@@ -30,7 +30,7 @@ def _load_internals() -> Callable[[Any], Any] | None:
 
         improve(numba.njit(lambda: None))
     except Exception as error:  # private names may be gone, moved, or changed in ways that nobody foresees
-        logger.warning("Numba %s is not known, so that compiling takes longer: %s", numba.__version__, error)
+        logger.warning("Numba %s is not supported yet, so compiling takes longer: %s", numba.__version__, error)
         return None
     return improve
 
@@ -53,7 +53,7 @@ def njit(*args: Any, **options: Any) -> Any:
         except RuntimeError as error:  # there is no folder that machine code could be kept in
             if not options.get("cache") or "cannot cache" not in str(error):
                 raise
-            return in_memory(function, "no folder for it can be written")
+            return in_memory(function, "no cache folder is writable")
         if options.get("cache") and made is not function and (reason := distrust(Path(made.stats.cache_path))):
             return in_memory(function, reason)
         # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
@@ -112,5 +112,5 @@ def _is_private(gid: int) -> bool:
 @cache
 def tell_not_kept(reason: str) -> None:
     """Say once for each reason that compiling will be needed again."""
-    advice = "NUMBA_CACHE_DIR names another folder for it"
-    logger.warning("machine code cannot be kept, and is compiled in each process (%s); %s", reason, advice)
+    advice = "NUMBA_CACHE_DIR sets another folder"
+    logger.warning("compiled code cannot be cached and is compiled in each process (%s); %s", reason, advice)

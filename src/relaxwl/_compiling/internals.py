@@ -300,7 +300,7 @@ class _Announcer(event.Listener):
         module = event.data["dispatcher"].py_func.__module__
         if not self.silent and module.startswith("relaxwl"):
             self.silent = True
-            logger.info("compiling %s and what follows: some seconds, once per machine (see relaxwl warm-up)", module)
+            logger.info("compiling %s and others: some seconds, once per machine (see relaxwl warm-up)", module)
 
     def on_end(self, event: Any) -> None:
         """Nothing is said at the end."""

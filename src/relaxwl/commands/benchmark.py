@@ -119,17 +119,17 @@ def run_report(arguments: Namespace, console: Console) -> None:
     path = Path(arguments.results)
     path = path / RESULTS_FILE if path.is_dir() else path
     if not path.is_file():
-        raise UserError(f"{path}: there are no results; 'relaxwl benchmark … --out DIR' makes them")
+        raise UserError(f"{path}: there are no results; run 'relaxwl benchmark … --out DIR' first")
     output = Path(arguments.output)
     explorer = arguments.explorer
     # The address of the explorer page as seen from the report.
     if explorer and not explorer.startswith(("http://", "https://")) and not (output.parent / explorer).is_file():
         if not Path(explorer).is_file():
-            raise UserError(f"--explorer {explorer}: there is no such page; 'relaxwl explain … -o {explorer}' makes it")
+            raise UserError(f"--explorer {explorer}: there is no such page; run 'relaxwl explain … -o {explorer}'")
         explorer = Path(os.path.relpath(explorer, output.parent)).as_posix()
     results = ResultStore(path).load()
     if not results.datasets:
-        raise UserError(f"{path} has no results; 'relaxwl benchmark … --out DIR' makes them")
+        raise UserError(f"{path} has no results; run 'relaxwl benchmark … --out DIR' first")
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
     metric = arguments.scoring
     for record in results.folds if metric is not None else []:
@@ -160,24 +160,24 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         sys.path.insert(0, str(Path.cwd()))  # where a user's own module lies, mostly
     if not datasets and unknown:
         raise UserError(
-            f"{unknown[0]!r} was taken as a kernel; name data sets before --kernels, or kernels as wl,rwl-star"
+            f"{unknown[0]!r} is not a kernel; list data sets before --kernels, or write kernels as wl,rwl-star"
         )
     if not datasets:
         raise UserError("name at least one data set, or use --paper with --data FOLDER")
     if unknown:
-        raise UserError(f"no kernel is called {unknown[0]!r}; the names are {', '.join(estimator_names())}")
+        raise UserError(f"there is no kernel {unknown[0]!r}; the kernels are {', '.join(estimator_names())}")
     for name in datasets:
         check_source(name)
     twice = [name for name in kernels if kernels.count(name) > 1]
     if twice:
-        raise UserError(f"--kernels names {twice[0]} twice; name each kernel once")
+        raise UserError(f"--kernels lists {twice[0]} twice")
     entries = resolve(kernels, arguments.depths and tuple(arguments.depths))
     get_score(arguments.scoring, arguments.task)
     if arguments.scoring in ("roc_auc", "average_precision", "log_loss"):
         unsure = next((entry.name for entry in entries if is_kernel(entry)), None)
         if unsure is not None:
             raise UserError(
-                f"--scoring {arguments.scoring} needs probabilities, which the SVM of {unsure} does not give; take "
+                f"--scoring {arguments.scoring} needs probabilities, which the SVM of {unsure} does not provide; use "
                 "auto, molecules or stats-rf"
             )
     return datasets, kernels

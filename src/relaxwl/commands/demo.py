@@ -61,7 +61,7 @@ def run(arguments: Namespace, console: Console) -> None:
 
 def _predictor(arguments: Namespace, folder: Path, console: Console) -> tuple[str, float]:
     """Fit a predictor on three quarters of some graphs; return its report and accuracy on the others in words."""
-    console.note("GraphClassifier selects kernels by itself; it is fitted on three quarters of the graphs …")
+    console.note("GraphClassifier selects kernels automatically; it is fitted on three quarters of the graphs …")
     make = partial(make_egonets, n_nodes=arguments.nodes, random_state=arguments.seed)
     graphs, y = make(max(arguments.graphs, 40), level=1)
     names = np.array(EGONET_MODELS)[y]

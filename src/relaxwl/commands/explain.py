@@ -29,7 +29,7 @@ def run(arguments: Namespace, console: Console) -> None:
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]
     lines = [
         f"{len(explanation.clusters)} clusters of neighborhoods, {len(telling)} of them {explanation.telling}; "
-        f"the page is {arguments.output}"
+        f"page written to {arguments.output}"
     ]
     lines += [explanation.quality] if explanation.quality else []
     kind = "class" if explanation.target.values is None else "graphs"

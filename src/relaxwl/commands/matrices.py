@@ -27,7 +27,7 @@ def run(arguments: Namespace, console: Console) -> None:
         matrix = getattr(kernel, method if arguments.apply else f"fit_{method}")(source.graphs)
     if arguments.model:
         kernel.set_params(verbose=0).save(arguments.model)  # who loads it may not want to see its progress
-        console.note(f"fitted kernel saved in {arguments.model}; score other graphs with --apply {arguments.model}")
+        console.note(f"kernel saved to {arguments.model}; apply it to other graphs with --apply {arguments.model}")
     arrays: dict[str, Any] = {"K": matrix}
     summary = {"output": arguments.output, "graphs": matrix.shape[0]}
     words = f"Gram matrix of {len(source.graphs)} graphs written to {arguments.output}"
@@ -70,7 +70,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
     kernel: GraphKernel = get_estimator(name).make(arguments.seed, arguments.jobs)
     if not isinstance(kernel, GraphKernel):
         raise UserError(
-            f"{name} predicts by itself and has no Gram matrix; use relaxwl benchmark, or rwl-star with --clusters and "
+            f"{name} is a predictor and has no Gram matrix; use relaxwl benchmark, or rwl-star with --clusters and "
             "--similarity"
         )
     foreign = [setting for setting in settings if setting not in kernel.get_params()]

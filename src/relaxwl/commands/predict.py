@@ -92,12 +92,12 @@ def run_fit(arguments: Namespace, console: Console) -> None:
         first = next(iter(reports.values()))
         of = f", mean of {len(reports)} targets" if several else ""
         words.append(
-            f"held out: {first.metric} {first.number(score).strip()}{of}, of {n_held_out} {model.things} {how} that a "
-            f"model fitted without them predicts (the estimate above, {first.validation}: "
+            f"held out: {first.metric} {first.number(score).strip()}{of} on {n_held_out} {model.things} {how}, by a "
+            f"model fitted without them (the estimate above, {first.validation}: "
             f"{first.number(report.score).strip()})"
         )
         data["held_out"] = score
-    words.append(f"the model is {arguments.output}; use it with: relaxwl predict {arguments.output} DATA -o FILE.csv")
+    words.append(f"model saved to {arguments.output}; use it with: relaxwl predict {arguments.output} DATA -o FILE.csv")
     console.result("\n".join(words), data)
 
 
@@ -154,7 +154,9 @@ def run_predict(arguments: Namespace, console: Console) -> None:
     if arguments.page is not None:
         n_shown = _write_page(model, source, truth, arguments.page, arguments.page_graphs)
         summary["page"] = arguments.page
-        words += f"\neffects of the {model.nodes} of {n_shown} {model.things} on their predictions: {arguments.page}"
+        words += (
+            f"\neffects of {model.nodes} on the predictions of {n_shown} {model.things} written to {arguments.page}"
+        )
     console.result(words, summary)
 
 
@@ -229,13 +231,13 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
     """Say from the targets, or from the option, whether to classify; refuse targets that cannot be learned."""
     y: Any = source.y if source.several is None else dict(source.several)
     if y is None or (not isinstance(y, dict) and y.ndim != 1):
-        raise UserError(f"{source.name} has no class or number for each graph ({source.targets_from}); fit needs them")
+        raise UserError(f"{source.name} has no targets ({source.targets_from}), which fit requires")
     columns = y if isinstance(y, dict) else {"": y}
     for name, column in list(columns.items()):
         if name and _known(column).size == 0:
             if not skip_targets:
-                raise UserError(f"the target {name!r} has no value at all; leave it out, or use --skip-targets")
-            console.note(f"the target {name!r} has no value at all and is left out")
+                raise UserError(f"the target {name!r} has no values; leave it out, or use --skip-targets")
+            console.note(f"the target {name!r} has no values and is left out")
             del columns[name]
     if not columns:
         raise UserError(f"no target of {source.name} has a value")
@@ -245,8 +247,7 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
         task = "regression" if measured else "classification"
         if measured and texts:
             raise UserError(
-                f"the target {measured[0]!r} holds measured numbers and {texts[0]!r} classes; fit them one after the "
-                "other"
+                f"the target {measured[0]!r} holds measured numbers and {texts[0]!r} classes; fit them separately"
             )
     if task == "regression":
         if texts:
@@ -262,8 +263,8 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
             raise UserError(f"{which}all values are {classes[0]!r}, so there is nothing to learn{more}")
         if len(classes) > 1 and len(rare) and len(classes) <= len(known) / 2:
             raise UserError(
-                f"{which}the class {rare[0]!r} occurs once, and a class needs two {source.things} or more; leave the "
-                "row out or join classes"
+                f"{which}the class {rare[0]!r} occurs once, but a class needs at least two {source.things}; "
+                "remove the row or merge classes"
             )
     return task, columns if isinstance(y, dict) else y
 

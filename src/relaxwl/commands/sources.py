@@ -80,7 +80,7 @@ class Source:
         numbers = task == "regression" or (task is None and self.y is not None and kind == "f")
         if self.y is None or self.y.ndim != 1 or kind not in ("iuf" if numbers else "biufU"):
             what = "no number for each graph" if numbers else "no classes"
-            raise UserError(f"{self.name} has {what} ({self.targets_from}), and this command needs them")
+            raise UserError(f"{self.name} has {what} ({self.targets_from}), which this command requires")
         if kind == "f" and not numbers:
             raise UserError(f"the targets of {self.name} are measured numbers, not classes; try --task regression")
         return self.y
@@ -109,7 +109,7 @@ class Source:
 class MoleculeSource(Source):
     """A table of molecules; graphs, made when they are asked for, have no nodes where a row could not be read."""
 
-    targets_from = "--target COLUMN names the column"
+    targets_from = "--target COLUMN selects the column"
     things = "molecules"
 
     def __init__(self, table: MoleculeTable, options: dict[str, Any], targets: list[str]) -> None:
@@ -156,7 +156,7 @@ def reading_options(
     foreign = next((key for key in given if key not in APPLY[kind]), None)
     if foreign is not None:
         useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
-        raise UserError(f"{OPTIONS[foreign]} does not apply to {name}, {kind}; what applies: {useful}")
+        raise UserError(f"{OPTIONS[foreign]} does not apply to {name}, {kind}; options that apply: {useful}")
     if remembered is None or remembered.get("kind") != kind:
         return given
     known = {key: value == "yes" if key == "directed" else value for key, value in remembered.items()}

@@ -306,10 +306,11 @@ class EditCost:
     array([[0., 1., 1.],
            [1., 0., 1.],
            [1., 1., 0.]])
-    >>> EditCost(relabel=5)
-    Traceback (most recent call last):
-    ...
-    ValueError: relabel=5.0 is more than deleting and inserting (2 * insert_delete = 2.0): γ would not be a metric
+    >>> try:
+    ...     EditCost(relabel=5)
+    ... except ValueError as error:
+    ...     print(error)
+    relabel=5.0 is more than deleting and inserting (2 * insert_delete = 2.0): γ would not be a metric
     """
 
     _rule: Rule
@@ -551,7 +552,7 @@ class EditCost:
         """
         missing = check_number("missing", missing)
         if not isinstance(self._rule, AttributeRule) and self._edges is None:
-            raise ValueError("only costs made by EditCost.from_attributes know values that are missing")
+            raise ValueError("only costs made by EditCost.from_attributes support missing values")
         rule = replace(self._rule, missing=missing) if isinstance(self._rule, AttributeRule) else self._rule
         edges = None if self._edges is None else replace(self._edges, missing=missing)
         return EditCost._of(rule, self.edge_relabel, self.edge_blank, edges)
@@ -790,7 +791,7 @@ class EditCost:
             given = {name: data[name] for name in ("metric", "blank", "n_codes", "scale")}
             rule = cls.from_attributes(**given, relabel=relabel)._rule
         else:
-            raise ValueError(f"data describes no edit costs: kind is {kind!r}")
+            raise ValueError(f"data does not describe edit costs: kind is {kind!r}")
         if "edge_metric" in data:
             scale = checked_scale("edge_scale", data["edge_scale"])
             n_codes = _n_codes("n_edge_codes", data["n_edge_codes"])

@@ -117,9 +117,9 @@ def download_tu(
             found = read_tu(file.name, directed=True).name
         except (ValueError, OSError) as error:
             problem = str(error).replace(file.name, f"{name}.zip")
-            raise DownloadError(f"what {url} sent is not a data set: {problem}; nothing was kept") from None
+            raise DownloadError(f"the file from {url} is not a data set: {problem}; it was not kept") from None
         if found != name:
-            raise DownloadError(f"what {url} sent holds {found} instead of {name}; nothing was kept")
+            raise DownloadError(f"the file from {url} contains {found} instead of {name}; it was not kept")
     return path
 
 
@@ -171,7 +171,7 @@ def _receive(name: str, url: str, file: BinaryIO, deadline: Deadline) -> None:
             problem = f"the connection was cut after {file.tell()} of {expected} bytes"
         except urllib.error.HTTPError as error:
             error.close()
-            problem = f"the server answers with status {error.code}"
+            problem = f"the server responded with status {error.code}"
             if error.code in (404, 410):
                 there = f"there is no data set {name!r} at {url} ({problem}); see {LIST_URL} for the names"
                 raise ValueError(there) from None
@@ -181,7 +181,7 @@ def _receive(name: str, url: str, file: BinaryIO, deadline: Deadline) -> None:
             reason = getattr(error, "reason", None) or error
             problem = str(reason) or type(reason).__name__
         except (ValueError, OverflowError, LookupError) as error:  # a redirect to what is no address
-            raise DownloadError(f"cannot download {url}: the server leads to no address ({error})") from None
+            raise DownloadError(f"cannot download {url}: it redirects to an invalid address ({error})") from None
         logger.warning("%s, attempt %d of %d: %s", url, attempt + 1, ATTEMPTS, problem)
     raise DownloadError(
         f"cannot download {url}: {problem}. Without a connection, or with {name}.zip from elsewhere, read a local "

@@ -389,7 +389,7 @@ def read_targets(
     unreadable = missing if are_classes else ~np.isfinite(numbers)
     wrong = np.flatnonzero(unreadable & ~missing if gaps else unreadable)
     if missing.all() and len(wrong) and errors == "raise":
-        raise MoleculeTableError(f"{path}: the column {target!r} has no value at all; take another target")
+        raise MoleculeTableError(f"{path}: the column {target!r} has no values; choose another target")
     if len(wrong):
         row = int(wrong[0])
         wanted = "a class" if are_classes else "a finite number"

@@ -271,7 +271,7 @@ def _noted(path: str | os.PathLike[str]) -> _Noted:
     content = json.loads(metadata.get(METADATA, b"{}"))
     directed, kinds = content.get("directed"), content.get("json", [])
     if directed not in (None, True, False) or not isinstance(kinds, list) or not {*kinds} <= {"node", "edge"}:
-        raise ValueError("what relaxwl noted in it is damaged")
+        raise ValueError("its relaxwl metadata is damaged")
     return _Noted(METADATA in metadata, directed, frozenset(kinds))
 
 
@@ -317,7 +317,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
             ]
             n_bare -= sum(row["n_nodes"] for row in rows)
             if n_bare < 0:
-                raise GraphError(begin, "num_nodes here, or of the graphs before, is far more than the file has values")
+                raise GraphError(begin, "num_nodes of this or an earlier graph is far larger than the file allows")
             yield rows
             begin += len(rows)
 
@@ -342,8 +342,8 @@ def _chunks(path: str | os.PathLike[str]) -> list[list[_Chunk]]:
         file.seek(max(size - 8, 0))
         length = int.from_bytes(file.read(4), "little")
         if length > size - 8 or file.read(4) != b"PAR1":
-            raise ValueError("it does not end as a Parquet file does")
-        check_memory(VALUE_BYTES * float(length), "its description", "is it a Parquet file?")
+            raise ValueError("it does not end like a Parquet file")
+        check_memory(VALUE_BYTES * float(length), "its metadata", "is it a Parquet file?")
         file.seek(size - 8 - length)
         described = _thrift(file.read(length), 0, STRUCT)[0]
     groups = []
@@ -370,7 +370,7 @@ def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
             if data[at - 1] < 128:
                 return value, at
             if shift > 63:
-                raise ValueError("its description holds a number that is too large")
+                raise ValueError("its metadata contains a number that is too large")
 
     if kind in (1, 2):
         return kind == 1, at
@@ -391,7 +391,7 @@ def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
             items.append(item)
         return items, at
     if kind != STRUCT:
-        raise ValueError("its description cannot be read")
+        raise ValueError("its metadata cannot be read")
     fields: dict[int, Any] = {}
     number = 0
     while data[at]:
@@ -462,7 +462,7 @@ def _edge_form(file: Any) -> str:
         raise GraphError(max(found.values()), "edge_index holds two lists here and pairs elsewhere, or the reverse")
     if not found and open_question is not None:
         problem = "edge_index is 2 × 2, and so are all others: two lists or two pairs?"
-        raise GraphError(open_question, f"{problem} edge_form='lists' or edge_form='pairs' says which")
+        raise GraphError(open_question, f"{problem} pass edge_form='lists' or edge_form='pairs'")
     return next(iter(found), "lists")
 
 

@@ -278,9 +278,7 @@ def from_rdkit(
     for index, molecule in enumerate(molecules):
         if molecule is not None and not is_rdkit_molecule(molecule):
             raise TypeError(f"molecule {index} must be an RDKit molecule, not {type(molecule).__name__}")
-        problem = (
-            "None stands for a molecule that could not be read" if molecule is None else "there are no atoms in it"
-        )
+        problem = "None is a molecule that could not be read" if molecule is None else "it has no atoms"
         readable = molecule is not None and molecule.GetNumAtoms()
         if not readable and errors == "raise":
             raise MoleculeError(index, molecule, problem)
@@ -388,7 +386,7 @@ def import_rdkit() -> ModuleType:
     try:
         from rdkit import Chem
     except ImportError:
-        raise ImportError("molecules are read by RDKit: install it with  pip install 'relaxwl[chem]'") from None
+        raise ImportError("reading molecules requires RDKit: pip install 'relaxwl[chem]'") from None
     return Chem
 
 
@@ -403,11 +401,11 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
     if text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType":
         return None, "the SMILES is missing; errors='skip' leaves such molecules out"
     if not isinstance(text, str):
-        return None, f"a SMILES is a text, not {type(text).__name__}"
+        return None, f"a SMILES must be a string, not {type(text).__name__}"
     if not text.strip():
         return None, "the text is empty"
     if "\0" in text:
-        return None, "the text holds a zero byte"
+        return None, "the string contains a null character"
     if max_atoms is not None and len(text) > max_atoms:
         n_atoms = sum(1 for _ in ATOM.finditer(text))
         if n_atoms > max_atoms or len(text) > TEXT_PER_ATOM * max_atoms:
@@ -419,11 +417,11 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
             if unchecked is None:
                 return None, "not a valid SMILES string"
             chem.SanitizeMol(unchecked)
-            return None, "RDKit refuses the molecule"
+            return None, "RDKit rejects the molecule"
     except (RuntimeError, ValueError) as error:
         said = [*str(error).strip().splitlines(), type(error).__name__][0]
-        return None, f"RDKit refuses the molecule ({said})"
-    return (molecule, "") if molecule.GetNumAtoms() else (None, "there are no atoms in it")
+        return None, f"RDKit rejects the molecule ({said})"
+    return (molecule, "") if molecule.GetNumAtoms() else (None, "it has no atoms")
 
 
 def is_rdkit_molecule(item: Any) -> bool:
@@ -481,7 +479,7 @@ class AtomStyle:
         unknown = next((name for name in names if name not in ATOM_FEATURES), None)
         if unknown is not None:
             known = ", ".join(("rich", *ATOM_FEATURES))
-            raise ValueError(f"atom_labels must be a function or among {known}, not {unknown!r}")
+            raise ValueError(f"atom_labels must be a function or one of {known}, not {unknown!r}")
         wanted = {*names, *(["chirality"] if stereo else []), *(["isotope"] if isotopes else [])}
         features = [function for name, function in ATOM_FEATURES.items() if name in wanted]
         label = features[0] if len(features) == 1 else partial(_joined, features=features)

@@ -173,7 +173,7 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), direc
         size = sum(size for kind, (size, _) in files.readers.items() if kind not in ignore)
         _check_memory(2 * size, f"reading {files.place} ({size} bytes)")
         for name in files.misnamed:  # a letter wrong, and labels would be missing
-            other = "is no file of the TU layout and is left unread; is its name right?"
+            other = "is not a file of the TU layout and was not read; check its name"
             logger.warning("%s: %s %s", files.place, name, other)
         indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
         edges = _Table(files, "A", integers=True, n_columns=2)
@@ -294,14 +294,14 @@ def _open_files(path: Path) -> Iterator[_Files]:
 
         def unpack(info: zipfile.ZipInfo) -> bytes:
             if not is_readable(info):
-                raise TUFormatError(f"{path}: {info.filename} is packed in a way that is not read here; use deflate")
+                raise TUFormatError(f"{path}: {info.filename} uses a compression that is not supported; use deflate")
             with _damage_reported(path):
                 return b"".join(member_pieces(archive, info))
 
         for info in archive.infolist():
             name = info.filename.replace("\\", "/")  # some archivers write the separators of Windows
             if name in members and not info.is_dir():
-                raise TUFormatError(f"{path} holds {name} twice; pack it again with one of them")
+                raise TUFormatError(f"{path} contains {name} twice; remove one of them")
             members[name] = info.file_size, partial(unpack, info)
         yield _Files.of(path, members)
 
@@ -356,7 +356,7 @@ class _Table:
         found = len(self.rows)
         if found != expected:
             place = expected if found > expected else max(found - 1, 0)
-            raise self.fail(place, f"the file has {found} lines, but {reference} asks for {expected}")
+            raise self.fail(place, f"the file has {found} lines, but {reference} requires {expected}")
         if self.rows.dtype.kind == "f":
             refused = np.isinf(self.rows) if allow_nan else ~np.isfinite(self.rows)
             for row in np.flatnonzero(refused.any(axis=1))[:1]:
@@ -433,7 +433,7 @@ def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
     if graphs is None:
         for row in np.flatnonzero(steps > 1)[:1]:
             missing = numbers[row] - 1
-            raise indicator.fail(row, f"graph {missing} has no nodes and there is no file of graph labels to say so")
+            raise indicator.fail(row, f"graph {missing} has no nodes, which needs a file of graph labels")
         n_graphs = int(numbers[-1]) if len(numbers) else 0
     else:
         n_graphs = len(graphs.rows)
@@ -541,7 +541,7 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
         attributes = getattr(graphs, f"{kind}_attributes")
         if attributes is not None:
             if np.isnan(attributes).any():
-                raise ValueError(f"some {kind} attributes are missing, which the TU layout cannot say; use Parquet")
+                raise ValueError(f"some {kind} attributes are missing, which TU files cannot contain; use Parquet")
             yield f"{kind}_attributes", _lines(attributes)
     if y is not None:
         values = np.asarray(y)
@@ -553,7 +553,7 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
         else:
             yield "graph_attributes", _lines(values.astype(np.float64).reshape(len(graphs), -1))
     elif not graphs.node_counts.all():
-        raise ValueError("some graphs have no nodes, which the TU layout tells by y alone: give y")
+        raise ValueError("some graphs have no nodes, which the TU layout supports only with y: pass y")
 
 
 def _columns(values: tuple[Label, ...], what: str, notes: list[str]) -> NDArray[np.int64]:
@@ -562,7 +562,7 @@ def _columns(values: tuple[Label, ...], what: str, notes: list[str]) -> NDArray[
     own = all(type(part) is int and abs(part) < MAX_EXACT_INTEGER for row in rows for part in row)
     if own and len({len(row) for row in rows}) <= 1:
         return np.array(rows, np.int64).reshape(len(rows), -1)
-    warn_user(f"the {what} are not all integers, which the TU layout wants: they are numbered, see README.txt")
+    warn_user(f"the {what} are not all integers, as the TU layout requires; they are numbered, see README.txt")
     meanings = "".join(f"\n  {number}  {value}" for number, value in enumerate(values))
     notes.append(f"\nThe {what} stand for{meanings}")
     return np.arange(len(values))[:, None]

@@ -125,7 +125,7 @@ class Manifest:
             check_memory(MANIFEST_BYTES * require_regular(path), f"reading {path}", "is it a manifest?")
             content = json.loads(path.read_bytes())
         except FileNotFoundError:
-            raise ShardError(f"{path.parent} is no folder of shards: there is no {path.name} in it") from None
+            raise ShardError(f"{path.parent} is not a folder of shards: there is no {path.name} in it") from None
         except (OSError, ValueError, RecursionError) as error:
             raise ShardError(f"{path} cannot be read: {error}") from None
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
@@ -235,9 +235,7 @@ class ShardWriter:
         """Stop if another writer has taken the folder: what it writes and what we write would be lost in turns."""
         path = self.folder / UNFINISHED
         if not path.exists() or Manifest.read(path).writer != self._manifest.writer:
-            raise ShardError(
-                f"another writer works in {self.folder}, and this one stops; give each a folder of its own"
-            )
+            raise ShardError(f"another process is writing to {self.folder}; use a separate folder for each")
 
     def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None]:
         """Take the first graphs of those that wait."""
@@ -318,7 +316,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         """
         path = Path(folder)
         if not (path / MANIFEST).exists() and (path / UNFINISHED).exists():
-            raise ShardError(f"{path} is not finished: run the command that writes it again, and it goes on")
+            raise ShardError(f"{path} is incomplete: run the command that writes it again to resume")
         return cls(path, Manifest.read(path / MANIFEST))
 
     def __len__(self) -> int:
@@ -515,7 +513,7 @@ class ShardedCollection(Sequence[GraphCollection]):
             if not again:
                 check_clean(graphs)
             if (len(graphs), graphs.n_nodes, graphs.n_edges) != (part.n_graphs, part.n_nodes, part.n_edges):
-                raise ValueError(f"the manifest says something else of it than it is, {graphs!r}")
+                raise ValueError(f"it differs from the manifest: {graphs!r}")
             graphs, smiles = _recoded(graphs, self.manifest), _texts(arrays, "smiles", part.n_graphs)
             return graphs if smiles is None else MoleculeCollection.of(graphs, [text or None for text in smiles])
         except DAMAGE as error:
@@ -552,7 +550,7 @@ def _check_unpacked(path: Path) -> None:
         members = archive.infolist()
     total = sum(member.file_size for member in members)
     if not all(map(is_readable, members)) or total > FREE_BYTES + BYTES_PER_BYTE * path.stat().st_size:
-        raise ShardError(f"{path} is no part of shards: it would unpack to {total / 2**20:.0f} MiB")
+        raise ShardError(f"{path} is not a part of a folder of shards: it would unpack to {total / 2**20:.0f} MiB")
     check_memory(2.0 * total, f"reading {path}", "write smaller shards (graphs_per_shard)")
 
 

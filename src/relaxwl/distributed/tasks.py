@@ -49,7 +49,7 @@ class _Call:
     def __call__(self, *taken: Any) -> Any:
         if _version() != self.version:  # of a worker that has joined since the fit began
             raise RuntimeError(
-                f"a worker has relaxwl {_version()}, and the client relaxwl {self.version}; install the same on all"
+                f"a worker has relaxwl {_version()} and the client {self.version}; install the same version"
             )
         return _alone(self.function, *_filled(self.arguments, taken))
 
@@ -114,13 +114,13 @@ class Cluster:
             return [next(answers) if isinstance(one, _Result) else one for one in handles]
         except distributed.KilledWorker as error:
             raise RuntimeError(
-                f"workers died again and again in one task ({error}); this is so when they have too little memory: "
+                f"the workers of a task died repeatedly ({error}), usually for lack of memory: "
                 "write smaller shards (graphs_per_shard), or give each worker more memory or fewer threads"
             ) from error
         except (distributed.CancelledError, OSError) as error:
             if self._client.status == "running":
                 raise
-            raise RuntimeError("the connection to the Dask scheduler was lost; start it again, then the fit") from error
+            raise RuntimeError("the connection to the Dask scheduler was lost; restart it and fit again") from error
 
     def _wait(self, futures: list[Any]) -> None:
         """Wait until all futures are done or one has failed; not for ever where all workers are lost.
@@ -138,7 +138,7 @@ class Cluster:
                     self._last_seen = time.monotonic()
                 elif self._last_seen is not None and time.monotonic() - self._last_seen > allowed:
                     raise RuntimeError(
-                        f"all workers are lost, and none has come back for {allowed:g} s; start workers and fit again, "
+                        f"all workers were lost and none reconnected for {allowed:g} s; start workers and fit again, "
                         f"or set {TIMEOUT} in the configuration of Dask to wait for longer"
                     ) from None
             if any(future.status not in ("pending", "finished") for future in futures):
@@ -201,7 +201,7 @@ class Cluster:
             if version != wanted:
                 has = "no relaxwl" if version is None else f"relaxwl {version}"
                 raise RuntimeError(
-                    f"worker {worker} has {has}, and relaxwl {wanted} runs here; install the same on all"
+                    f"worker {worker} has {has}, but the client has relaxwl {wanted}; install the same version"
                 )
             if not sees:
                 raise RuntimeError(

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 # Titles of tables, and what their numbers are.
 METRICS = {
     "accuracy": ("Accuracy", "Accuracy in %"),
-    "balanced_accuracy": ("Balanced accuracy", "Mean share of each class that is found"),
+    "balanced_accuracy": ("Balanced accuracy", "Mean recall of the classes"),
     "mcc": ("MCC", "Matthews correlation coefficient"),
     "roc_auc": ("ROC AUC", "Area under the ROC curve"),
     "average_precision": ("Average precision", "Area under the precision-recall curve"),
-    "log_loss": ("Log loss", "Mean negative log probability of the class (less is better)"),
-    "rmse": ("RMSE", "Root of the mean squared error (less is better)"),
-    "mae": ("MAE", "Mean absolute error (less is better)"),
-    "r2": ("R²", "Share of the variance that is explained"),
+    "log_loss": ("Log loss", "Mean negative log probability of the class (lower is better)"),
+    "rmse": ("RMSE", "Root mean squared error (lower is better)"),
+    "mae": ("MAE", "Mean absolute error (lower is better)"),
+    "r2": ("R²", "Coefficient of determination"),
     "spearman": ("Spearman correlation", "Rank correlation of predictions and targets"),
-    "nlpd": ("NLPD", "Mean negative log predictive density (less is better)"),
-    "coverage": ("Coverage", "Share of the targets within predicted intervals of 95 %"),
+    "nlpd": ("NLPD", "Mean negative log predictive density (lower is better)"),
+    "coverage": ("Coverage", "Share of the targets within their 95 % prediction intervals"),
 }
 BASELINES = {"accuracy": "majority-class baseline", "rmse": "mean predictor"}
 # What stands in the place of an accuracy that there is not.

@@ -105,7 +105,7 @@ MAX_NODES = np.iinfo(np.int32).max
 # Stands for an attribute that is not there: None may be one that is.
 ABSENT = object()
 
-DIRECTED = "the graph is directed; relaxwl.as_collection(graphs, symmetrize=True) forgets directions"
+DIRECTED = "the graph is directed; relaxwl.as_collection(graphs, symmetrize=True) ignores directions"
 
 
 class GraphError(ValueError):
@@ -358,7 +358,7 @@ def _label_column(labels: Any, length: int, what: str, index: int, missing: Labe
     absent = next((position for position, value in enumerate(values) if value is None), None)
     if absent is not None:
         problem = f"{what}: number {absent} has no label; label all {what} or none"
-        raise GraphError(index, f"{problem}, or say with missing=… what label stands for none")
+        raise GraphError(index, f"{problem}, or pass missing=…, the label of those without one")
     try:
         return [plain_label(value) for value in values]
     except (TypeError, ValueError) as error:
@@ -436,7 +436,7 @@ def common_direction(found: Sequence[bool | None], directed: bool | None, *, inf
         if wanted and one is False and not inferred:
             raise GraphError(index, f"the graph is undirected, but {reason}; a collection is one or the other")
         if wanted and one is None and directed is None:
-            raise GraphError(index, f"its edges have no direction, but {reason}; say directed=True if they are arcs")
+            raise GraphError(index, f"its edges have no direction, but {reason}; pass directed=True if they are arcs")
     return wanted
 
 

@@ -135,7 +135,7 @@ def as_collection(
     """
     names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing)
     if symmetrize and directed:
-        raise ValueError("symmetrize=True forgets directions, and directed=True asks for them; choose one")
+        raise ValueError("symmetrize=True ignores directions and directed=True uses them; choose one")
     if isinstance(graphs, GraphCollection):
         refuse_names(names, "a GraphCollection")
         return _directed_as_asked(graphs, names)

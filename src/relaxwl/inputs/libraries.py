@@ -173,5 +173,5 @@ def read_texts(texts: list[str], names: Names) -> GraphCollection:
         graphs: GraphCollection = from_smiles(texts)
     except MoleculeError as error:
         hint = "a path stands for a whole data set and is passed alone"
-        raise GraphError(error.index, f"the text {error.text!r} is no molecule ({error.problem}); {hint}") from None
+        raise GraphError(error.index, f"the text {error.text!r} is not a molecule ({error.problem}); {hint}") from None
     return graphs

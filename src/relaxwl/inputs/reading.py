@@ -74,7 +74,7 @@ def conventional_names(
                 if having < total and names.missing is None:
                     problem = f"{total - having} of its {total} {kind}s have no attribute {name!r}, which others have"
                     raise GraphError(
-                        index, f"{problem}; give it to all, say with {field} what to use, or pass missing=…"
+                        index, f"{problem}; give it to all, select another with {field}, or pass missing=…"
                     )
     return replace(names, **found)
 
@@ -107,7 +107,7 @@ def with_weights(graphs: list[GraphParts]) -> list[GraphParts]:
     ]
 
 
-def build(graphs: list[GraphParts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:  # noqa: B008
+def build(graphs: list[GraphParts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:
     """Check the graphs and put them into one collection.
 
     ``inferred`` says that graphs are directed for want of symmetry alone, and not because they are of such a type.

@@ -387,7 +387,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     def _unary_steps(self) -> list[tuple[Int64, Float64]]:
         if not hasattr(self, "unary_"):
             raise ValueError(
-                "the kernel was fitted to shards without what unary features need; fit it with "
+                "the kernel was fitted to shards without the counts that unary features need; fit it with "
                 "similarity='intersection'"
             )
         return self.unary_
@@ -725,15 +725,15 @@ def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
     graphs = as_collection(X)
     if graphs.directed and not kernel.takes_directed:
         raise ValueError(
-            f"{type(kernel).__name__} has no meaning on directed graphs; "
-            "relaxwl.as_collection(graphs, symmetrize=True) forgets directions"
+            f"{type(kernel).__name__} is not defined for directed graphs; "
+            "relaxwl.as_collection(graphs, symmetrize=True) ignores directions"
         )
     # Who has made a collection knows its edge labels, and that they count if asked for.
     given = graphs.given - {"edge_labels"} if isinstance(X, GraphCollection) else graphs.given
     unused = [part for part in ADVICE if part in given and part not in kernel.uses()]
     if unused:
         words = "; ".join(f"{part.replace('_', ' ').replace('node', 'node')} ({ADVICE[part]})" for part in unused)
-        warn_user(f"{type(kernel).__name__} ignores what the graphs have beside what it counts: {words}")
+        warn_user(f"{type(kernel).__name__} ignores {words}")
     kernel.directed_ = graphs.directed
     return graphs
 

@@ -343,7 +343,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         self.unit_ = 2.0 ** min(24, (51 - math.ceil(math.log2(n_columns + 1))) // 2) / LARGEST
         self.scales_ = np.divide(weights * self.unit_, deviations, out=np.zeros(len(span)), where=deviations > 0)
         if self.dropped_features_:
-            report(self.verbose, "constant, and so dropped: %s", ", ".join(self.dropped_features_))
+            report(self.verbose, "constant features dropped: %s", ", ".join(self.dropped_features_))
 
     @property
     def dropped_features_(self) -> list[str]:

@@ -218,7 +218,7 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
      "vectors of nodes (attributes, structure, labels) counted in random partitions, depths 1 to 3",
      {"max_depth": 3}, ({},), _each("max_depth", (1, 2, 3))),
     ("stats-rf", "Statistics", f"{_BASELINES}StatisticsForestClassifier",
-     "sizes, degrees, triangles and label shares of graphs with a random forest: what a kernel has to beat", {},
+     "random forest on sizes, degrees, triangles and label shares of graphs, as a baseline", {},
      ({},), None, None, f"{_BASELINES}StatisticsForestRegressor"),
 )  # fmt: skip
 ENTRIES = tuple(Entry(*row) for row in _ROWS)
@@ -278,7 +278,7 @@ def find_entry(name: str, entries: Iterable[Entry]) -> Entry:
         return known[name]
     module, colon, kind = name.partition(":")
     if not colon:
-        raise ValueError(f"no kernel is called {name!r}; the names are {', '.join(known)}")
+        raise ValueError(f"there is no kernel {name!r}; the kernels are {', '.join(known)}")
     try:
         found = getattr(import_module(module), kind)
     except (ImportError, AttributeError, ValueError) as error:

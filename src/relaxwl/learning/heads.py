@@ -218,7 +218,7 @@ class KernelSVM(Head):
         first = next(iter(averages))
         best = chosen(scores, options.favored) if scores else Scores(first, float("nan"), FAVORITE)
         if not scores:
-            self.left_out.append(f"choosing: no class but at most one has three examples; C = {FAVORITE:g}")
+            self.left_out.append(f"selection: at most one class has three examples; C = {FAVORITE:g}")
         sign = self.metric.sign
         self.tried = tuple(Trial(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
         self.chosen, self.penalty = best.name, best.penalty
@@ -321,7 +321,7 @@ class _Processes(Head):
             with time_limit(None if left is None else max(left, 1.0)):
                 return GaussianProcess(verbose=self.options.verbose).fit(matrices, y)
         except TimeLimitReached:
-            self.left_out.append("most steps toward the best weights: the time limit was reached")
+            self.left_out.append("most steps of optimizing the weights: the time limit was reached")
             return GaussianProcess(n_starts=1, max_iter=1, verbose=self.options.verbose).fit(matrices, y)
 
     def _tried(self, score: float) -> None:
@@ -329,7 +329,7 @@ class _Processes(Head):
         shares = {name: weight / total for name, weight in self.weights.items()}
         largest = sorted(shares, key=lambda name: -shares[name])
         counted = "; ".join(f"{name}: {shares[name]:.0%}" for name in largest if shares[name] >= LEAST_SHARE)
-        self.tried = (Trial(self.chosen, score, f"by {counted or 'none of the kernels'}"),)
+        self.tried = (Trial(self.chosen, score, f"weights: {counted or 'all 0'}"),)
 
     def _predictions(self, blocks: Blocks, own: Blocks) -> list[Prediction]:
         cross, diagonals = [blocks[name] for name in self.blocks], [own[name] for name in self.blocks]

@@ -142,6 +142,6 @@ def rare_class_warning(codes: Int64, score: Score) -> str | None:
     if score.name != "accuracy" or rarest >= RARE:
         return None
     return (
-        f"the rarest class has {rarest:.1%} of the examples, so accuracy says little: predicting the largest class "
-        f"alone reaches {shares.max():.1%}; consider scoring='roc_auc' or 'average_precision'"
+        f"the rarest class has {rarest:.1%} of the examples, so accuracy is not informative: always "
+        f"predicting the majority class reaches {shares.max():.1%}; consider scoring='roc_auc' or 'average_precision'"
     )

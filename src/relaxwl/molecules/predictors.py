@@ -110,7 +110,7 @@ class MoleculePredictor(GraphPredictor):
 
     def _check_shards(self, shards: Any) -> None:
         if self.standardize:
-            raise ParameterError("predictors on shards have no standardize=True; write standardized molecules")
+            raise ParameterError("standardize=True is not supported on shards; write standardized molecules")
         self._copies = None
         first = shards[0][:N_COMPARED]
         again = from_rdkit(as_molecules(first), atom_labels=self.atom_labels, stereo=self.stereo)

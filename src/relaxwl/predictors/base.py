@@ -48,7 +48,7 @@ LINEAR_FROM = 5_000
 LINEAR_BLOCKS = ("exact", "coarse", "fine", "extra")
 # Graphs of shards whose distances to cluster centers say what is usual.
 N_SAMPLED = 10_000
-NO_MATRICES = "Gram matrices: too many {}, linear model on features"
+NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
 # The part of a time limit that fitting kernels may take; the rest is for choosing.

@@ -109,7 +109,7 @@ def _column(column: NDArray[Any], name: str, things: str, classification: bool, 
     known = np.array([not _is_gap(value) for value in column], bool)
     rows, values = np.flatnonzero(known), column[known].tolist()
     if not len(rows):
-        raise ParameterError(f"target {name!r} has no value at all; leave it out")
+        raise ParameterError(f"target {name!r} has no values; leave it out")
     if classification and all(isinstance(value, float) and value.is_integer() for value in values):
         values = [int(value) for value in values]  # floats because of the gaps
     try:

@@ -115,12 +115,12 @@ def embedded_json(data: Any) -> str:
 def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
-        f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. The kernel puts similar "
-        f"neighborhoods into {len(explanation.clusters):,} clusters; {better:,} of them are {explanation.telling}."
+        f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. Their neighborhoods "
+        f"are in {len(explanation.clusters):,} clusters of similar ones; {better:,} of them are {explanation.telling}."
     )
     if explanation.target.values is not None:
         words += (
-            f" Graphs with numbers {explanation.classes[0]} and {explanation.classes[1]} stand for two classes here, "
-            "and scores say how far from this middle the model puts a graph."
+            f" The graphs are shown as two classes, targets {explanation.classes[0]} and {explanation.classes[1]}; "
+            "scores are the predicted targets relative to the value between them."
         )
     return f"{words} {explanation.quality}".rstrip()

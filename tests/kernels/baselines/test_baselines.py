@@ -173,5 +173,5 @@ def test_inputs_of_other_libraries():
 )
 def test_baselines_without_meaning_say_so(name):
     graphs = GraphCollection.from_edges([(2, [(0, 1)])], directed=True)
-    with pytest.raises(ValueError, match=f"{name} has no meaning on directed graphs; .*symmetrize=True"):
+    with pytest.raises(ValueError, match=f"{name} is not defined for directed graphs; .*symmetrize=True"):
         getattr(baselines, name)().fit(graphs)
