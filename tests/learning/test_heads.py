@@ -75,3 +75,24 @@ def test_linear_regression_says_how_far_off_it_is():
     assert np.sqrt(np.mean((found.mean - y) ** 2)) < 2 * head.deviation < 0.4
     assert (found.variance == head.deviation**2).all()
     assert head.chosen in [one.name for one in head.tried]
+
+
+@pytest.mark.parametrize("kind", ["LinearClassifier", "LinearRegressor"])
+def test_of_many_examples_a_part_chooses_the_penalty(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 8))
+    numbers = features @ rng.normal(size=8) + rng.normal(size=600)
+    y = (numbers > 0).astype(int) if kind == "LinearClassifier" else numbers
+    whole = getattr(heads, kind)().fit(csr_array(features), y)
+    monkeypatch.setattr(heads, "CHOICE_ROWS", 200)
+    monkeypatch.setattr(heads, "LEAST_RARE", 10)
+    part = getattr(heads, kind)().fit(csr_array(features), y)
+    details = {one.name: one.detail for one in part.tried}
+    assert details.pop(part.chosen) == ""
+    assert set(details.values()) == {"on 200 of 600 examples"}
+    assert part.score == pytest.approx(whole.score, rel=0.05)
+    assert np.corrcoef(part.coefficients, whole.coefficients)[0, 1] > 0.99  # the penalty may be another
+    assert len(part.calibration.scores) == 600
+    monkeypatch.setattr(heads, "LEAST_RARE", 600)  # classes that are rare need all examples
+    if kind == "LinearClassifier":
+        assert {one.detail for one in getattr(heads, kind)().fit(csr_array(features), y).tried} == {""}

@@ -80,6 +80,21 @@ def test_parts_and_threads_change_nothing(monkeypatch, loss):
     np.testing.assert_allclose(values, DENSE @ whole[0, :, :-1].T + whole[0, :, -1])
 
 
+def test_rows_may_come_in_lists_and_some_may_be_taken(monkeypatch):
+    features, wanted = csr_array(np.hstack([DENSE, np.eye(50)])), task("hinge", SIGNS)
+    whole = MemoryRows(features)
+    parts = [csr_array(features[start:stop]) for start, stop in ((0, 9), (9, 30), (30, 50))]
+    joined = MemoryRows(parts)
+    assert parts == []  # no second copy is kept
+    expected = fit_models(whole, wanted, 1.0, [0, -2])
+    np.testing.assert_allclose(fit_models(joined, wanted, 1.0, [0, -2]), expected, atol=1e-6)
+    rows = np.array([2, 8, 9, 31, 32, 49])
+    np.testing.assert_allclose(joined[rows].values(expected[0]), whole.values(expected[0])[rows])
+    monkeypatch.setattr(linear, "N_GRADIENTS", 2)
+    grouped = MemoryRows([csr_array(features[start : start + 10]) for start in range(0, 50, 10)])
+    np.testing.assert_allclose(fit_models(grouped, wanted, 1.0, [0, -2]), expected, atol=1e-6)
+
+
 def test_a_failure_ends_all_models():
     class Failing(MemoryRows):
         def learn(self, task):

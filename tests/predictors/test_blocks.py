@@ -100,7 +100,7 @@ class Refusing:
 def test_what_does_not_fit_into_memory_is_left_out_and_said(features):
     views, _ = portfolio(TRAIN, "quick", 0, None)
     blocks = KernelBlocks([Refusing(), *views[:1]])
-    found = blocks.fit_features(Objects(TRAIN)) if features else blocks.fit(Objects(TRAIN))["exact"]
+    found = blocks.fit_features(Objects(TRAIN))[0] if features else blocks.fit(Objects(TRAIN))["exact"]
     assert found.shape[0] == len(TRAIN)
     assert [view.name for view in blocks.views] == ["WL"]
     assert blocks.left_out == ["large: the labels would need about 28 GiB and the limit is 4 GiB; use fewer labels"]

@@ -71,7 +71,7 @@ def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) 
     molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
     features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
     features.sort_indices()  # sums go through them in order
-    return _stored(features, folder)
+    return _stored(features.astype(np.float32), folder)
 
 
 def _stored(features: csr_array, folder: str | None) -> Any:
@@ -89,7 +89,7 @@ def _opened(features: Any) -> csr_array:
     if isinstance(features, csr_array):
         return features
     path, shape = features
-    arrays = (np.load(Path(path, f"{name}.npy"), mmap_mode="r") for name in ("data", "indices", "indptr"))
+    arrays = (np.load(Path(path, f"{name}.npy"), mmap_mode="c") for name in ("data", "indices", "indptr"))
     return csr_array(tuple(arrays), shape=shape)
 
 
@@ -127,7 +127,7 @@ class ShardRows:
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
         """Return a function that returns the loss and the gradient of models, summed over all rows."""
-        own = [self._parts.share(task.take(*span)) for span in self._spans]
+        own = [self._parts.share(task.take(slice(*span))) for span in self._spans]
 
         def summed(models: Models) -> tuple[Float64, Float64]:
             loss, gradient = self._summed("loss", losses_of, add_losses, own, self._parts.share(models))

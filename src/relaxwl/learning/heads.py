@@ -47,6 +47,9 @@ Blocks = Mapping[str, Float64]
 # Folds whose decisions say how sure a classifier is.
 CALIBRATION_FOLDS = 5
 LINEAR_FOLDS = 3
+# Twice as many examples or more are too many to try all penalties of a linear model on: so many choose one, and more
+# where a class would have less than this number of examples.
+CHOICE_ROWS, LEAST_RARE = 25_000, 500
 # The fits of what was chosen, and of the folds that calibrate it, take so many times as long as scoring a combination.
 LAST_FITS = 2.0
 # Kernels that make up less than this share of a covariance are not named in reports.
@@ -456,49 +459,72 @@ class Linear(Head):
         task: Task,
         penalties: Mapping[str, float],
         folds: Folds,
-        score: Callable[[Float64], float],
+        score: Callable[[Float64, Int64], float],
+        n_rarest: int,
     ) -> Float64:
         """Choose the penalty by folds, then learn from all rows; return the values out of fold in the folds' order.
 
         ``penalties`` are named and go from the smoothest model on, each of which begins where the one before ended;
         two in a row that score less than the best end the search. They are for features of mean squared length 1.
+        Beyond ``CHOICE_ROWS`` examples of which none is rare, a part of them chooses, and the models of all begin where
+        its models ended.
         """
-        numbers, n_outputs = list(range(len(folds))), task.targets.shape[1]
+        n_rows, n_outputs = task.targets.shape
         for number, (_, test) in enumerate(folds):
             task.folds[test] = number
         held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
         unit = float(rows.squares(task.weights).sum() / task.weights.sum()) or 1.0
-        best, models, values, trials = "", None, np.zeros((0, n_outputs)), list[Trial]()
+        size = (
+            n_rows
+            if n_rows < 2 * CHOICE_ROWS
+            else max(CHOICE_ROWS, round(n_rows * min(1, LEAST_RARE / max(n_rarest, 1))))
+        )
+        some, part, path = np.arange(n_rows), rows, task
+        if size < n_rows and folds:
+            some = np.sort(np.random.default_rng(self.options.seed).permutation(n_rows)[:size])
+            part, path = rows[some], task.take(some)
+        detail = "" if part is rows else f"on {size:,} of {n_rows:,} examples"
+        best, models, trials, worse = "", None, dict[str, Trial](), 0
         found = np.zeros((len(folds), n_outputs, rows.n_features + 1))
-        worse = 0
-        for name, penalty in penalties.items() if folds else ():
+        values = np.full((n_rows, n_outputs), np.nan)
+
+        def fit_folds(name: str, own: FeatureRows, wanted: Task, places: Int64, start: Float64 | None) -> Float64:
+            """Fit a model without each fold, fill in its values of the fold, and return the coefficients."""
+            fitted = fit_models(own, wanted, penalties[name] / unit, range(len(folds)), start, is_rough=True)
+            sums = own.values(fitted.reshape(-1, own.n_features + 1)).reshape(-1, *fitted.shape[:2])
+            values[places] = np.take_along_axis(sums, np.maximum(wanted.folds, 0)[:, None, None], axis=1)[:, 0]
+            return fitted
+
+        for name in penalties if folds else ():
             left = self.options.deadline.remaining() if trials else None
             try:
                 with time_limit(None if left is None else max(left, 1e-9)):
-                    found = fit_models(rows, task, penalty / unit, numbers, found if trials else None)
+                    found = fit_folds(name, part, path, some, found if trials else None)
             except TimeLimitReached:
                 if self.options.deadline.remaining() != 0:  # the limit of whoever called
                     raise
                 self.left_out.append(f"{name} and smaller penalties: the time limit was reached")
                 break
-            sums = rows.values(found.reshape(-1, rows.n_features + 1)).reshape(-1, *found.shape[:2])
-            mine = sums[held_out, task.folds[held_out]]
-            trials.append(Trial(name, score(mine)))
-            report(self.options.verbose, "%s: %s %.4g", name, self.metric.title, trials[-1].score)
-            signed = [np.nan_to_num(self.metric.sign * one.score, nan=-np.inf) for one in trials]
+            mine = held_out[np.isin(held_out, some)] if part is not rows else held_out
+            trials[name] = Trial(name, score(values, mine), detail)
+            report(self.options.verbose, "%s: %s %.4g", name, self.metric.title, trials[name].score)
+            signed = [np.nan_to_num(self.metric.sign * one.score, nan=-np.inf) for one in trials.values()]
             worse = 0 if len(signed) == 1 or signed[-1] > max(signed[:-1]) else worse + 1
             if not worse:
-                best, models, values = name, found, mine
+                best, models, best_values = name, found, values[held_out]
             elif worse == 2:
                 break
         self.chosen = best or list(penalties)[len(penalties) // 2]
-        self.tried = tuple(trials) or (Trial(self.chosen, float("nan")),)
+        if models is not None and part is not rows:
+            models = fit_folds(best, rows, task, np.arange(n_rows), models)
+            trials[best], best_values = Trial(best, score(values, held_out)), values[held_out]
+        self.tried = tuple(trials.values()) or (Trial(self.chosen, float("nan")),)
         start = None if models is None else models.mean(axis=0, keepdims=True)
         final = rows.expand(fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)[0])
         of_folds = rows.expand(found if models is None else models)
         self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
         self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
-        return values
+        return np.asarray(values[held_out] if models is None else best_values)
 
     def _fold_values(self, features: csr_array) -> Float64:
         """Return the sums that the features make under the model of each fold: (n_objects, n_folds, n_outputs)."""
@@ -525,7 +551,9 @@ class LinearClassifier(Linear):
 
     slope: float
 
-    def fit(self, features: csr_array | FeatureRows, codes: Int64, weights: Float64 | None = None) -> Self:
+    def fit(
+        self, features: csr_array | list[csr_array] | FeatureRows, codes: Int64, weights: Float64 | None = None
+    ) -> Self:
         """Learn from features, class codes from 0 on, and weights of the examples."""
         folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1, self.options.groups)
         self.calibration, held_out = _calibrated(folds, codes)
@@ -536,14 +564,15 @@ class LinearClassifier(Linear):
         def table_of(values: Float64) -> Float64:
             return decision_table(values[:, 0] if n_classes == 2 else values)
 
-        def score(values: Float64) -> float:
-            table = table_of(values)
+        def score(values: Float64, places: Int64) -> float:
+            table, y = table_of(values[places]), codes[places]
             if self.metric.name == "log_loss":
                 table = softmax(fit_slope(table, y) * table, axis=1)
-            return self.metric(y, table, None if weights is None else weights[held_out])
+            return self.metric(y, table, None if weights is None else weights[places])
 
         penalties = {f"linear SVM, C = {C:g}": C for C in PENALTIES[:N_LINEAR]}
-        table = table_of(self._fit(_as_rows(features, self.options), task, penalties, folds, score))
+        rarest = int(np.bincount(codes).min())
+        table = table_of(self._fit(_as_rows(features, self.options), task, penalties, folds, score, rarest))
         self.slope = fit_slope(table, y)
         _score_classes(self.calibration, self.probabilities(table))
         return self
@@ -579,20 +608,22 @@ class LinearRegressor(Linear):
     deviation: float
     task = "regression"
 
-    def fit(self, features: csr_array | FeatureRows, y: Float64, weights: Float64 | None = None) -> Self:
+    def fit(
+        self, features: csr_array | list[csr_array] | FeatureRows, y: Float64, weights: Float64 | None = None
+    ) -> Self:
         """Learn from features, numbers, and weights of the examples."""
         folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS, self.options.groups)
         self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
         # In units of their deviation, so that steps and the end of fitting do not depend on the scale of targets.
         center, spread = float(y.mean()), float(y.std()) or 1.0
-        own = None if weights is None else weights[held_out]
 
-        def score(values: Float64) -> float:
-            return self.metric(y[held_out], center + spread * values[:, 0], own)
+        def score(values: Float64, places: Int64) -> float:
+            own = None if weights is None else weights[places]
+            return self.metric(y[places], center + spread * values[places, 0], own)
 
         task = _task("square", (y[:, None] - center) / spread, weights)
         penalties = {f"ridge {ridge:g}": 0.5 / ridge for ridge in RIDGES}
-        values = self._fit(_as_rows(features, self.options), task, penalties, folds, score)
+        values = self._fit(_as_rows(features, self.options), task, penalties, folds, score, len(y))
         errors = np.abs(y[held_out] - center - spread * values[:, 0])
         for name in ("coefficients", "intercepts", "fold_coefficients", "fold_intercepts"):
             getattr(self, name)[:] *= spread
@@ -613,8 +644,8 @@ class LinearRegressor(Linear):
         return Prediction(mean, np.full(len(mean), self.deviation**2))
 
 
-def _as_rows(features: csr_array | FeatureRows, options: Options) -> FeatureRows:
-    return MemoryRows(features, options.n_jobs) if isinstance(features, csr_array) else features
+def _as_rows(features: csr_array | list[csr_array] | FeatureRows, options: Options) -> FeatureRows:
+    return MemoryRows(features, options.n_jobs) if isinstance(features, (csr_array, list)) else features
 
 
 def _task(loss: str, targets: Float64, weights: Float64 | None) -> Task:

@@ -6,7 +6,9 @@ pass over the parts evaluates all of them.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,17 +18,21 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from relaxwl._execution import check_time, map_chunks, spans
+from relaxwl.learning import _compiled
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-# A model counts as fitted when a step lowers its objective by less than this share; and the number of steps, and of
-# earlier steps that are remembered.
+# A model counts as fitted when a step lowers its objective by less than this share, or so many times it where a rough
+# model will do; and the number of steps, and of earlier steps that are remembered.
 TOLERANCE = 1e-5
+ROUGHNESS = 10
 MAX_STEPS = 1000
-N_REMEMBERED = 6
+N_REMEMBERED = 12
 # Rows that are gone through at once in memory; so the sums do not depend on the number of threads.
 ROWS_AT_ONCE = 16_384
+# Gradients that are summed side by side and then added: with millions of features each takes memory.
+N_GRADIENTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +56,14 @@ class Task:
     weights: Float64
     folds: Int64
 
-    def take(self, start: int, stop: int) -> "Task":
+    def take(self, rows: slice | Int64) -> "Task":
         """Return the part of some rows."""
-        return Task(self.loss, self.targets[start:stop], self.weights[start:stop], self.folds[start:stop])
+        return Task(self.loss, self.targets[rows], self.weights[rows], self.folds[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Linear models side by side: coefficients (n_models, n_features + 1) with the intercept last.
+    """Linear models side by side: coefficients (n_features + 1, n_models) with the intercept last.
 
     ``outputs`` says which column of the targets each learns, ``folds`` which fold it leaves out (-2 for none).
     """
@@ -79,21 +85,27 @@ def squares_of(features: csr_array, weights: Float64) -> Float64:
 
 
 def losses_of(features: csr_array, task: Task, models: Models) -> tuple[Float64, Float64]:
-    """Return the loss of each model, and its gradient, without penalties."""
-    values = values_of(features, models.coefficients)
-    targets = np.ascontiguousarray(task.targets[:, models.outputs])  # sums depend on the layout
-    weights = task.weights[:, None] * (task.folds[:, None] != models.folds)
-    gaps = np.maximum(1 - targets * values, 0) if task.loss == "hinge" else targets - values
-    weighted = weights * gaps
-    slopes = -2 * weighted * targets if task.loss == "hinge" else -2 * weighted
-    gradients = np.column_stack([np.asarray(features.T @ slopes).T, slopes.sum(axis=0)])
-    return np.asarray((weighted * gaps).sum(axis=0)), gradients
+    """Return the loss of each model, and the gradient (n_features + 1, n_models), without penalties."""
+    return _losses_of([(features, task)], models)
+
+
+def _losses_of(parts: Sequence[tuple[csr_array, Task]], models: Models) -> tuple[Float64, Float64]:
+    """Return losses and gradients of several parts, summed in order."""
+    losses, gradients = np.zeros(len(models.folds)), np.zeros(models.coefficients.shape)
+    for features, task in parts:
+        rows = features.indptr, features.indices, features.data
+        targets, given = (task.targets, task.weights, task.folds), (models.coefficients, models.outputs, models.folds)
+        _compiled.add_losses(rows, targets, given, task.loss == "hinge", losses, gradients)
+    return losses, gradients
 
 
 class FeatureRows(Protocol):
     """Features of all objects, wherever they are."""
 
     n_features: int
+
+    def __getitem__(self, rows: Int64) -> "FeatureRows":
+        """Return some of the rows, in ascending order, with the same features."""
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""
@@ -109,19 +121,39 @@ class FeatureRows(Protocol):
 
 
 class MemoryRows:
-    """A sparse matrix in memory, in chunks of rows that do not depend on the number of threads.
+    """Sparse matrices in memory, the rows one after the other; the result does not depend on the number of threads.
 
     Of many labels most features are those of a single row. The gradient of such coefficients is a multiple of the row's
     values, so that one coefficient, along these values, stands for all of them: joined, they are one feature.
+
+    Parameters
+    ----------
+    features : csr_array or list of csr_array
+        The features; a list is emptied, so that there is no second copy of what is joined.
+    n_jobs : int, optional
+        Number of threads.
     """
 
-    def __init__(self, features: csr_array, n_jobs: int | None = None) -> None:
-        features, self._places, self._factors = _join_features_of_one_row(features)
-        self.n_features = features.shape[1]
-        self._spans = spans(features.shape[0], ROWS_AT_ONCE)
-        whole = len(self._spans) == 1
-        self._chunks = [features] if whole else [csr_array(features[start:stop]) for start, stop in self._spans]
+    def __init__(self, features: csr_array | list[csr_array], n_jobs: int | None = None) -> None:
         self._n_jobs = n_jobs
+        if not isinstance(features, list):
+            whole = features
+            features = [csr_array(whole[start:stop]) for start, stop in spans(whole.shape[0], ROWS_AT_ONCE)] or [whole]
+        self._chunks, self._places, self._factors = _join_features_of_one_row(features)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        self.n_features = self._chunks[0].shape[1]
+        ends = np.cumsum([0, *(chunk.shape[0] for chunk in self._chunks)]).tolist()
+        self._spans = list(pairwise(ends))
+        self._groups = spans(len(self._chunks), -(-len(self._chunks) // N_GRADIENTS))
+
+    def __getitem__(self, rows: Int64) -> "MemoryRows":
+        """Return some of the rows, in ascending order, with the same features."""
+        found = copy(self)
+        found._chunks = take_rows(self._chunks, rows)
+        found._arrange()
+        return found
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""
@@ -130,11 +162,11 @@ class MemoryRows:
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
         """Return a function that returns the loss and the gradient of models, summed over all rows."""
-        tasks = [task.take(*span) for span in self._spans]
+        pairs = [(chunk, task.take(slice(*span))) for chunk, span in zip(self._chunks, self._spans, strict=True)]
+        groups = [pairs[start:stop] for start, stop in self._groups]
 
         def summed(models: Models) -> tuple[Float64, Float64]:
-            pairs = list(zip(self._chunks, tasks, strict=True))
-            return add_losses(map_chunks(lambda pair: losses_of(*pair, models), pairs, self._n_jobs))
+            return add_losses(map_chunks(lambda group: _losses_of(group, models), groups, self._n_jobs))
 
         return summed
 
@@ -148,21 +180,50 @@ class MemoryRows:
         return np.concatenate([coefficients[..., self._places] * self._factors, coefficients[..., -1:]], axis=-1)
 
 
-def _join_features_of_one_row(features: csr_array) -> tuple[csr_array, Int64, Float64]:
-    """Return fewer features, and of each old one the new one it is part of and its share; unused ones have none."""
-    n_features = features.shape[1]
-    n_uses = np.bincount(features.indices, minlength=n_features)
-    single = n_uses[features.indices] == 1
-    columns, values = features.indices[single], features.data[single].astype(np.float64)
-    rows = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))[single]
-    own, rows = np.unique(rows, return_inverse=True)
-    lengths = np.sqrt(np.bincount(rows, np.square(values), minlength=len(own)))
+def take_rows(chunks: Sequence[csr_array], rows: Int64) -> list[csr_array]:
+    """Return some rows, in ascending order, of matrices one below the other."""
+    ends = np.cumsum([0, *(chunk.shape[0] for chunk in chunks)])
+    bounds = np.searchsorted(rows, ends).tolist()
+    parts = zip(chunks, ends.tolist(), bounds, bounds[1:], strict=False)
+    return [csr_array(chunk[rows[start:stop] - first]) for chunk, first, start, stop in parts if start < stop]
+
+
+def _join_features_of_one_row(chunks: list[csr_array]) -> tuple[list[csr_array], Int64, Float64]:
+    """Return fewer features, and of each old one the new one it is part of and its share; unused ones have none.
+
+    A row's joined feature takes the place of the first of those that are joined. The list is emptied.
+    """
+    n_features = chunks[0].shape[1]
+    n_uses = np.zeros(n_features, np.int64)
+    for chunk in chunks:
+        n_uses += np.bincount(chunk.indices, minlength=n_features)
     is_shared = n_uses > 1
     places, factors = np.maximum(np.cumsum(is_shared) - 1, 0), is_shared.astype(np.float64)
-    places[columns], factors[columns] = int(is_shared.sum()) + rows, values / lengths[rows]
-    shape = n_features, int(is_shared.sum()) + len(own)
-    joining = csr_array((factors.astype(features.dtype), places, np.arange(n_features + 1)), shape=shape)
-    return csr_array(features @ joining) if shape[1] < n_features else features, places, factors
+    n_found = int(is_shared.sum())
+    firsts, lengths = [], []
+    for chunk in chunks:
+        single = np.flatnonzero(n_uses[chunk.indices] == 1)
+        rows = np.repeat(np.arange(chunk.shape[0]), np.diff(chunk.indptr))[single]
+        own, first, rows = np.unique(rows, return_index=True, return_inverse=True)
+        columns, values = chunk.indices[single], chunk.data[single].astype(np.float64)
+        length = np.sqrt(np.bincount(rows, np.square(values), minlength=len(own)))
+        places[columns], factors[columns] = n_found + rows, values / np.where(length > 0, length, 1.0)[rows]
+        n_found += len(own)
+        firsts.append(single[first])
+        lengths.append(length)
+    joined = []
+    chunks.reverse()
+    for first, length in zip(firsts, lengths, strict=True):
+        chunk = chunks.pop()
+        if n_found < n_features:
+            kept, data = is_shared[chunk.indices], chunk.data.copy()
+            kept[first], data[first] = True, length
+            indptr = np.concatenate([[0], np.cumsum(kept)])[chunk.indptr]
+            chunk = csr_array((data[kept], places[chunk.indices[kept]], indptr), shape=(chunk.shape[0], n_found))
+        index = np.int32 if max(chunk.nnz, n_found) <= np.iinfo(np.int32).max else np.int64
+        chunk.indices, chunk.indptr = chunk.indices.astype(index, copy=False), chunk.indptr.astype(index, copy=False)
+        joined.append(chunk)
+    return joined, places, factors
 
 
 def add_losses(parts: Sequence[tuple[Float64, Float64]]) -> tuple[Float64, Float64]:
@@ -175,7 +236,12 @@ def add_losses(parts: Sequence[tuple[Float64, Float64]]) -> tuple[Float64, Float
 
 
 def fit_models(
-    rows: FeatureRows, task: Task, penalty: float, folds: Sequence[int], starts: Float64 | None = None
+    rows: FeatureRows,
+    task: Task,
+    penalty: float,
+    folds: Sequence[int],
+    starts: Float64 | None = None,
+    is_rough: bool = False,
 ) -> Float64:
     """Return (n_folds, n_outputs, n_features + 1): the coefficients of a model for each fold left out and each output.
 
@@ -191,31 +257,35 @@ def fit_models(
         The folds that are left out, each in turn; -2 leaves out none.
     starts : array of the result's shape, optional
         Where to begin; by default at 0.
+    is_rough : bool, default=False
+        Whether to end earlier, as suffices to compare penalties and to calibrate.
     """
     n_outputs = task.targets.shape[1]
     shape = len(folds), n_outputs, rows.n_features + 1
     outputs, left_out = np.tile(np.arange(n_outputs), len(folds)), np.repeat(np.array(folds, np.int64), n_outputs)
     # Variables in units in which a loss with all rows near their targets is equally curved along each of them.
     curvatures = np.append(1 + 2 * penalty * rows.squares(task.weights), 2 * penalty * task.weights.sum())
-    units = 1 / np.sqrt(curvatures)
+    units = 1 / np.sqrt(curvatures)[:, None]
     learn = rows.learn(task)
 
     def evaluate(points: Float64) -> tuple[float, Float64]:
         check_time()
-        coefficients = points.reshape(len(outputs), -1) * units
+        coefficients = points.reshape(len(units), -1) * units
         losses, gradients = learn(Models(coefficients, outputs, left_out))
         # A copy is contiguous and aligned, whatever came from another process: sums have the same bits.
         slopes = np.array(gradients, order="C") * penalty
-        slopes[:, :-1] += coefficients[:, :-1]
-        value = penalty * losses + 0.5 * np.square(coefficients[:, :-1]).sum(axis=1)
+        slopes[:-1] += coefficients[:-1]
+        value = penalty * losses + 0.5 * np.square(coefficients[:-1]).sum(axis=0)
         return float(value.sum()), (slopes * units).ravel()
 
     if starts is None:
         starts = np.zeros(shape)
         starts[:, :, -1] = np.average(task.targets, axis=0, weights=task.weights)
     # The sum of all objectives is least where each of them is.
-    options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0, "ftol": TOLERANCE}
+    options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0}
+    options["ftol"] = TOLERANCE * (ROUGHNESS if is_rough else 1)
     with threadpool_limits(1, "blas"):  # vectors this long would wake more threads at each step, and change its bits
         solve: Any = minimize
-        found = solve(evaluate, (starts / units).ravel(), jac=True, method="L-BFGS-B", options=options).x
-    return np.asarray(found.reshape(shape) * units)
+        start = (starts.reshape(-1, len(units)).T / units).ravel()
+        found = solve(evaluate, start, jac=True, method="L-BFGS-B", options=options).x
+    return np.ascontiguousarray((found.reshape(len(units), -1) * units).T).reshape(shape)

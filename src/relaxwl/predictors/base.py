@@ -9,7 +9,6 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import Deadline, spans
@@ -32,6 +31,7 @@ from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import descendants
 from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options
+from relaxwl.learning.linear import take_rows
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
 from relaxwl.predictors.blocks import NODE_VECTORS, KernelBlocks, averages
 from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
@@ -204,7 +204,8 @@ class GraphPredictor(GraphEstimator):
             groups = None if self._copies is None else self._copies[target.rows]
             options = replace(self._options(Deadline(own_part), None if large else inputs), groups=groups)
             kind = self._linear_head if large else self._kernel_head
-            head = kind(options).fit(_rows(inputs, target.rows, self.n_objects_in_), target.values, own)
+            mine = _rows(inputs, target.rows, self.n_objects_in_, target is targets[-1])
+            head = kind(options).fit(mine, target.values, own)
             head.n_examples = len(target.values)
             if not large:
                 _renumber(head, target.rows)
@@ -643,12 +644,14 @@ class GraphPredictor(GraphEstimator):
         return values
 
 
-def _rows(inputs: Any, rows: Int64, n_objects: int) -> Any:
-    """Return Gram matrices, or features, of some of the training objects."""
+def _rows(inputs: Any, rows: Int64, n_objects: int, is_last: bool) -> Any:
+    """Return Gram matrices, or features, of some of the training objects; those of the last target may be changed."""
     if len(rows) == n_objects:
-        return inputs
+        return list(inputs) if isinstance(inputs, list) and not is_last else inputs
+    if isinstance(inputs, list):
+        return take_rows(inputs, rows)
     if not isinstance(inputs, dict):
-        return csr_array(inputs[rows]) if isinstance(inputs, csr_array) else inputs[rows]
+        return inputs[rows]
     return {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import Deadline, TimeLimitReached, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, spans, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice
@@ -16,6 +16,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.learning.heads import average
+from relaxwl.learning.linear import ROWS_AT_ONCE
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.views import Objects, View
 
@@ -94,16 +95,22 @@ class KernelBlocks:
         self._fit_views(objects, add, seconds, verbose)
         return self._divided(totals)
 
-    def fit_features(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> csr_array:
-        """Fit the views within some seconds (the first in any case); return their explicit features side by side."""
-        parts: list[csr_array] = []
+    def fit_features(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> list[csr_array]:
+        """Fit the views within some seconds (the first in any case); return their explicit features side by side.
+
+        They are returned some rows at a time and in single precision: of a million objects they take much memory.
+        """
+        places = [np.arange(*span) for span in spans(len(objects), ROWS_AT_ONCE)]
+        parts: list[list[csr_array]] = [[] for _ in places]
 
         def add(view: View, training: Any) -> None:
-            parts.append(view.features(training))
+            found = [view.features(view.take(training, some)).astype(np.float32) for some in places]
+            for part, features in zip(parts, found, strict=True):
+                part.append(features)
             view.training = None
 
         self._fit_views(objects, add, seconds, verbose)
-        return csr_array(hstack(parts, format="csr"))
+        return [csr_array(hstack(parts.pop(0), format="csr")) for _ in range(len(parts))]
 
     def _fit_views(
         self, objects: Objects, add: Callable[[View, Any], None], seconds: float | None, verbose: int
