@@ -1,16 +1,17 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
 from relaxwl import GraphCollection
 from relaxwl._memory import MemoryRefusal
-from relaxwl.kernels.counting import COUNTERS, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
+from relaxwl.kernels.counting import COUNTERS, EdgeCounter, ShortestPathCounter, SubtreeCounter, count_ids, join_counts
 from small_graphs import BONDS, collection, random_graphs
 from strategies import plain_graphs
 
 BASES = list(COUNTERS)
+IDS = st.lists(st.integers(0, 4), max_size=12)
 
 
 def with_ids(graphs):
@@ -125,3 +126,17 @@ def test_paths_of_graphs_that_are_too_large_are_refused():
     graphs = GraphCollection.from_edges([(100_000, [(0, 1)])])
     with pytest.raises(MemoryRefusal, match=r"shortest paths of a graph of 100000 nodes would need about 233"):
         ShortestPathCounter().fit(graphs, np.zeros(graphs.n_nodes, np.int32), 1)
+
+
+@settings(max_examples=30)
+@given(st.lists(IDS, max_size=5))
+def test_ids_are_counted_graph_by_graph(graphs):
+    offsets = np.cumsum([0, *map(len, graphs)])
+    given_ids = np.array([i for ids in graphs for i in ids], np.int32)
+    before = given_ids.copy()
+    indptr, found, counts = count_ids(offsets, given_ids, 5)
+    assert (given_ids == before).all()
+    for graph, ids in enumerate(graphs):
+        span = slice(indptr[graph], indptr[graph + 1])
+        assert dict(zip(found[span].tolist(), counts[span].tolist(), strict=True)) == {i: ids.count(i) for i in ids}
+        assert found[span].tolist() == sorted(set(ids))

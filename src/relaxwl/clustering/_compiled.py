@@ -649,7 +649,10 @@ def nearest_bound(nearest, total, center, centers, center_total, ground):
 @njit(nogil=True, cache=True)
 def _lowest(bounds, minima):
     """Return the place of the lowest bound; the first of equals."""
-    block = np.argmin(minima)
+    block = 0
+    for other in range(1, len(minima)):
+        if minima[other] < minima[block]:
+            block = other
     place = block * BLOCK
     while bounds[place] != minima[block]:
         place += 1
@@ -695,8 +698,10 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
     """
     k, padded = len(center_side.numbers), center_side.light.shape[1]
     bounds = np.empty(padded, np.float32)
-    starts = np.full(padded, np.inf, np.float32)
-    root_costs = np.full(padded, np.inf, np.float32)
+    starts = np.empty(padded, np.float32)
+    root_costs = np.empty(padded, np.float32)
+    for place in range(padded):
+        starts[place] = root_costs[place] = np.inf
     minima = np.empty(padded // BLOCK, np.float32)
     candidates = np.empty(k, np.int64)
     values = np.empty(k, np.float64)

@@ -1,4 +1,4 @@
-"""Compiled loops for count features and for products of sparse count vectors."""
+"""Compiled loops for features of nodes and for products of sparse count vectors."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relaxwl._compiling import njit
-from relaxwl.unfolding._compiled import counting_order
 
 # Numbers of a row of products that are added up together.
 TILE = 512
@@ -18,39 +17,6 @@ class Compressed(NamedTuple):
     indptr: Any
     indices: Any
     data: Any
-
-
-@njit(nogil=True, cache=True)
-def count_ids(offsets, ids, n_ids):
-    """Return (indptr, ids, counts): the distinct ids of each graph in ascending order, and how often each occurs.
-
-    Graph g has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. Nodes are visited in the
-    order of their ids, so every graph meets its ids sorted: linear time.
-    """
-    n_graphs = len(offsets) - 1
-    graph_of = np.empty(len(ids), np.int32)
-    for graph in range(n_graphs):
-        graph_of[offsets[graph] : offsets[graph + 1]] = graph
-    found = np.empty(len(ids), np.int32)
-    counts = np.empty(len(ids), np.int32)
-    filled = offsets.copy()
-    for node in counting_order(ids, n_ids):
-        graph = graph_of[node]
-        slot = filled[graph]
-        if slot > offsets[graph] and found[slot - 1] == ids[node]:
-            counts[slot - 1] += 1
-        else:
-            found[slot] = ids[node]
-            counts[slot] = 1
-            filled[graph] += 1
-    indptr = np.zeros(n_graphs + 1, np.int64)
-    end = 0
-    for graph in range(n_graphs):
-        for slot in range(offsets[graph], filled[graph]):
-            found[end], counts[end] = found[slot], counts[slot]
-            end += 1
-        indptr[graph + 1] = end
-    return indptr, found[:end].copy(), counts[:end].copy()
 
 
 @njit(nogil=True, cache=True)
@@ -211,7 +177,6 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
     first, last = window
     reached = np.zeros(last - first, np.int64)
     touched = np.empty(last - first, np.int64)
-    graph_size = out[start:stop, SHARE].copy()
     for node in range(start, stop):
         begin, end = indptr[node], indptr[node + 1]
         degree, unit = end - begin, units[node]
@@ -251,7 +216,7 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
         row[CORE] = math.log1p(cores[node])
         row[CLUSTERING] = corners / (known * max(degree - 1, 1))
         row[NEIGHBOR_DEGREE] = math.log1p(degrees / known)
-        row[SHARE] = degree / graph_size[node - start]
+        row[SHARE] = degree / row[SHARE]
         row[RETURN_2] = back_2 / unit / known
         row[RETURN_3] = back_3 / unit / known
         row[RETURN_4] = back_4 / unit / known

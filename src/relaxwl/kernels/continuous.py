@@ -27,7 +27,7 @@ from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import CountKernel, check_graphs
-from relaxwl.kernels.counting import Counts, join_counts
+from relaxwl.kernels.counting import Counts, count_ids, join_counts
 from relaxwl.kernels.levels import Part, Parts
 from relaxwl.kernels.model_schema import MAX_DEPTH, check_levels, fitted, labels, listed, require, texts, vector
 from relaxwl.kernels.model_schema import number as a_number
@@ -428,7 +428,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
         def count(partition: int) -> Counts:
             size = sizes[partition]
-            indptr, ids, counts = compiled.count_ids(graphs.offsets, clusters[partition][of_node], size)
+            indptr, ids, counts = count_ids(graphs.offsets, clusters[partition][of_node], size)
             matrix = csr_array((counts.astype(np.float64), ids, indptr), shape=(len(graphs), size))
             return Counts(matrix, nothing, nothing)
 

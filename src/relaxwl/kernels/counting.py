@@ -94,7 +94,7 @@ class SubtreeCounter:
     ) -> Counts:
         """Count ids in each graph."""
         n_ids = max(self.n_columns, int(ids.max(initial=-1)) + 1)
-        indptr, keys, counts = _compiled.count_ids(graphs.offsets, ids, n_ids)
+        indptr, keys, counts = count_ids(graphs.offsets, ids, n_ids)
         return _in_columns(indptr, keys, counts, keys < self.n_columns, self.n_columns)
 
     def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
@@ -243,6 +243,19 @@ def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.
     matrix = csr_array((values, columns.astype(np.int32), indptr), shape=(n_graphs, n_columns))
     matrix.has_sorted_indices = True
     return Counts(matrix, unknown_squares, unknown_sums)
+
+
+def count_ids(offsets: Int64, ids: Int32, n_ids: int) -> tuple[Any, Any, Any]:
+    """Return (indptr, ids, counts): the distinct ids of each graph in ascending order, and how often each occurs.
+
+    Graph g has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. A loop of our own takes about
+    two thirds of the time for large graphs, several times as long for many small ones, and must be compiled.
+    """
+    starts = offsets.astype(np.int32 if len(ids) <= np.iinfo(np.int32).max else np.int64)
+    entries: Any = np.ones(len(ids), np.int32), ids.copy(), starts
+    counted = csr_array(entries, shape=(len(offsets) - 1, n_ids))
+    counted.sum_duplicates()
+    return counted.indptr, counted.indices, counted.data
 
 
 Counter = SubtreeCounter | EdgeCounter | ShortestPathCounter

@@ -50,7 +50,7 @@ def counting_order(ids, n_ids):
 
 @njit(nogil=True, cache=True)
 def gather_rows(start, stop, adjacency, previous, n_children, n_total):
-    """Return the rows of the nodes ``start`` to ``stop - 1``: (row_indptr, points, counts).
+    """Return the rows of the nodes ``start`` to ``stop - 1``: (row_indptr, points, counts, n_entries).
 
     The nodes must be closed under adjacency (whole graphs), and it must be symmetric and without edge codes.
     ``previous`` int32 (n_nodes,) holds the ids of the depth below, all < n_total; the point of an id is the id itself,
@@ -59,7 +59,10 @@ def gather_rows(start, stop, adjacency, previous, n_children, n_total):
     indptr, indices, _ = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
-    filled = indptr[start : stop + 1] - first
+    # Loops, here and below: expressions of arrays take several times as long to compile.
+    filled = np.empty(stop - start, np.int64)
+    for local in range(stop - start):
+        filled[local] = indptr[start + local] - first
     # Every node hands its id to its neighbors. As nodes come in the order of their ids, each neighbor receives
     # them sorted, and no row needs a sort of its own.
     for local in counting_order(previous[start:stop], n_total):
@@ -69,7 +72,7 @@ def gather_rows(start, stop, adjacency, previous, n_children, n_total):
             parent = indices[entry] - start
             points[filled[parent]] = point
             filled[parent] += 1
-    return _run_lengths(indptr[start : stop + 1] - first, points)
+    return _run_lengths(indptr[start : stop + 1], points)
 
 
 @njit(nogil=True, cache=True)
@@ -93,29 +96,33 @@ def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes
             else:
                 points[entry - first] = n_points + edge * n_total + child
         _sort(points[indptr[start + local] - first : indptr[start + local + 1] - first])
-    return _run_lengths(indptr[start : stop + 1] - first, points)
+    return _run_lengths(indptr[start : stop + 1], points)
 
 
 @njit(nogil=True, cache=True)
 def _run_lengths(indptr, points):
-    """Return (indptr, points, counts) with repeated points of a row counted; ``points`` is overwritten."""
+    """Return (indptr, points, counts, n_entries) with repeated points of a row counted; ``points`` is overwritten.
+
+    Row r has the points ``indptr[r] - indptr[0]`` to ``indptr[r + 1] - indptr[0] - 1``. Of what is returned, the first
+    ``n_entries`` points and counts have a meaning.
+    """
     n_rows = len(indptr) - 1
     row_indptr = np.empty(n_rows + 1, np.int64)
     counts = np.empty(len(points), np.int32)
     row_indptr[0] = 0
     filled = 0
     for row in range(n_rows):
-        position = indptr[row]
-        while position < indptr[row + 1]:
+        position, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+        while position < end:
             run = position + 1
-            while run < indptr[row + 1] and points[run] == points[position]:
+            while run < end and points[run] == points[position]:
                 run += 1
             points[filled] = points[position]
             counts[filled] = run - position
             filled += 1
             position = run
         row_indptr[row + 1] = filled
-    return row_indptr, points[:filled].copy(), counts[:filled].copy()
+    return row_indptr, points, counts, filled
 
 
 @njit(nogil=True, cache=True)
@@ -142,7 +149,7 @@ def mixed(state, value):
 
 @njit(nogil=True, cache=True)
 def distinct_rows(roots, indptr, points, counts):
-    """Return (representatives, ids): one row number for each distinct row, and for each row which one it equals.
+    """Return (representatives, ids, n_found): a row number for each distinct row; for each row which one it equals.
 
     A hash table with open addressing finds the candidates; content decides, so a collision cannot merge two rows.
     """
@@ -150,7 +157,9 @@ def distinct_rows(roots, indptr, points, counts):
     size = 16
     while size < 2 * n_rows:
         size *= 2
-    table = np.full(size, -1, np.int32)
+    table = np.empty(size, np.int32)
+    for slot in range(size):
+        table[slot] = -1
     hashes = np.empty(size, np.uint64)
     representatives = np.empty(n_rows, np.int64)
     ids = np.empty(n_rows, np.int32)
@@ -176,7 +185,7 @@ def distinct_rows(roots, indptr, points, counts):
             representatives[found] = row
             found += 1
         ids[row] = table[slot]
-    return representatives[:found].copy(), ids
+    return representatives, ids, found
 
 
 @njit(nogil=True, cache=True)

@@ -381,7 +381,8 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Tr
 
 def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
     """Return the numbers of rows that stand for all, each distinct one once, and for each row which one it equals."""
-    return _compiled.distinct_rows(rows.roots, rows.indptr, rows.points, rows.counts)  # type: ignore[no-any-return]
+    representatives, ids, n_found = _compiled.distinct_rows(rows.roots, rows.indptr, rows.points, rows.counts)
+    return representatives[:n_found].copy(), ids
 
 
 def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
@@ -525,7 +526,8 @@ def refine(
         else:
             gathered = _compiled.gather_rows(start, stop, adjacency, previous, n_children, n_total)
         # A copy, because graphs' arrays are read only, and for such compiled code would be made a second time.
-        indptr, points, counts = gathered
+        indptr, points, counts, size = gathered
+        points, counts = points[:size].copy(), counts[:size].copy()
         rows = TreeRows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
         return rows, *distinct(rows)
 
