@@ -402,7 +402,7 @@ def test_new_groups_of_a_users_partitioner_may_be_shared_and_numbered_with_gaps(
 def test_a_partitioner_without_predict_can_be_fitted_but_not_applied():
     kernel = kernel_of({"partitioner": FitOnly()})
     assert kernel.fit_transform(collection(TRAIN)).shape == (25, 10)
-    with pytest.raises(TypeError, match=r"FitOnly has no predict\(rows, ground\), so graphs that were not in fitting"):
+    with pytest.raises(TypeError, match=r"FitOnly has no predict\(rows, ground\), so new graphs cannot be"):
         kernel.transform(collection(TEST))
 
 

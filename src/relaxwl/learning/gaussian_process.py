@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import lsq_linear
 
-from relaxwl._execution import check_time
+from relaxwl._execution import cached_property, check_time
 from relaxwl._progress import report
 
 Float64 = NDArray[np.float64]
