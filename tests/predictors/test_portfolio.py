@@ -28,14 +28,25 @@ def test_nodes_are_vectors_where_they_have_no_labels_or_have_attributes():
     attributed = with_attributes(PLAIN)
     assert set(names(attributed)) - set(names(TRAIN)) == {"nodes as vectors of attributes"}
     kernel = AveragedKernel(effort="quick", random_state=0).fit(attributed)
-    assert kernel.blocks_ == ["exact", "vectors", "coarse", "fine"]
-    assert list(averages(kernel.blocks_))[:3] == ["all", "all + vectors", "vectors"]
+    assert kernel.blocks_ == ["exact", "vectors, depth 0", "vectors", "coarse", "fine"]
+    assert list(averages(kernel.blocks_))[:4] == ["all", "all + vectors", "vectors", "vectors, depth 0"]
     kernel = AveragedKernel(effort="quick", random_state=0).fit(UNLABELED)
-    assert kernel.blocks_ == ["exact", "structure", "coarse", "fine"]
+    assert kernel.blocks_ == ["exact", "structure, depth 0", "structure", "coarse", "fine"]
     combinations = averages(kernel.blocks_)
     assert list(combinations)[:2] == ["all", "all + structure"]
     assert "vectors" not in combinations
-    assert combinations["all + structure"] == {"exact": 3, "fine": 6, "coarse": 6, "structure": 3}
+    parts = {"exact": 3, "fine": 6, "coarse": 6, "structure, depth 0": 6, "structure": 6}
+    assert combinations["all + structure"] == parts
+
+
+def test_linear_models_take_vectors_but_no_paths():
+    attributed = with_attributes(PLAIN)
+    for graphs, features in ((attributed, "auto"), (UNLABELED, "structure"), (UNLABELED[:0], "structure")):
+        views, left_out = portfolio(graphs, "thorough", 0, None, linear=True)
+        kernel = next(view.kernel for view in views if "vectors" in view.name)
+        assert (kernel.features, kernel.normalize) == (features, "depth")
+        assert not any("paths" in view.blocks for view in views)
+        assert left_out == ["shortest paths: not among the features of linear models"]
 
 
 def test_shortest_paths_have_a_bound(monkeypatch):

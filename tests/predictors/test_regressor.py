@@ -48,7 +48,7 @@ def test_report_and_weights(fitted):
     assert report.score < 0.5 * report.baseline
     assert "RMSE" in str(report)
     assert "mean predictor" in str(report)
-    assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine", "structure"}
+    assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine", "structure, depth 0", "structure"}
     assert set(fitted._blocks.names) == {block for block, weight in fitted.kernel_weights_.items() if weight > 0}
     assert fitted.novelty(GRAPHS[TEST]).shape == (12,)
 
@@ -67,7 +67,7 @@ def test_many_graphs_get_linear_regression(monkeypatch):
     monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 30)
     model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
     assert isinstance(model._heads[0], LinearRegressor)
-    assert "a linear model on features" in str(model.report_)
+    assert "linear model on features" in str(model.report_)
     mean, deviation = model.predict(GRAPHS[TEST], return_std=True)
     assert model.score(GRAPHS[TEST], Y[TEST]) > 0.3
     assert (deviation == deviation[0]).all()

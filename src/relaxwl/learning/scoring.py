@@ -136,12 +136,12 @@ SCORES = (
 
 
 def rare_class_warning(codes: Int64, score: Score) -> str | None:
-    """Return a sentence where accuracy says little because a class is rare, else None."""
+    """Return a sentence where accuracy says little because a class is rare beside the largest one, else None."""
     shares = np.bincount(codes) / max(len(codes), 1)
-    rarest = float(shares[shares > 0].min(initial=1.0))
-    if score.name != "accuracy" or rarest >= RARE:
+    rarest, largest = float(shares[shares > 0].min(initial=1.0)), float(shares.max(initial=0.0))
+    if score.name != "accuracy" or rarest >= RARE * largest:
         return None
     return (
         f"the rarest class has {rarest:.1%} of the examples, so accuracy is not informative: always "
-        f"predicting the majority class reaches {shares.max():.1%}; consider scoring='roc_auc' or 'average_precision'"
+        f"predicting the majority class reaches {largest:.1%}; consider scoring='roc_auc' or 'average_precision'"
     )

@@ -44,8 +44,6 @@ from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_ta
 # Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
 # process takes the cube of their number, and the features are those of the same kernels.
 LINEAR_FROM = 5_000
-# Blocks of kernels whose features linear models take.
-LINEAR_BLOCKS = ("exact", "coarse", "fine", "extra")
 # Graphs of shards whose distances to cluster centers say what is usual.
 N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
@@ -407,14 +405,10 @@ class GraphPredictor(GraphEstimator):
         effort = getattr(self, "effort", "quick")
         if large and effort == "balanced":
             effort = "quick"
-        found, left_out = portfolio(objects.graphs, effort, self._seed, self.n_jobs, self.verbose, self.cost)
+        found, left_out = portfolio(objects.graphs, effort, self._seed, self.n_jobs, self.verbose, self.cost, large)
         views: list[View] = [*found, *([extra_view()] if objects.extra is not None else [])]
         if large:
-            views, others = [view for view in views if set(view.blocks) <= set(LINEAR_BLOCKS)], views
             left_out.append(f"{NO_MATRICES.format(self.things)} with the kernels of effort={effort!r}")
-            left_out += [
-                f"{view.name}: not among the features of linear models" for view in others if view not in views
-            ]
         return views, left_out
 
     def _is_large(self, n_objects: int) -> bool:

@@ -22,15 +22,18 @@ from relaxwl.predictors.views import Objects, View
 
 Kinds = tuple[tuple[str, ...], ...]
 
-# Blocks of nodes as vectors: of structure alone, or with attributes. What contains them is favored in the choice.
-NODE_VECTORS = ("structure", "vectors")
+# Blocks of nodes as vectors: of structure alone, or with attributes; at depth 0 without their neighbors. What contains
+# them is favored in the choice.
+STRUCTURE, VECTORS = ("structure, depth 0", "structure"), ("vectors, depth 0", "vectors")
+NODE_VECTORS = (*STRUCTURE, *VECTORS)
 # What model selection chooses from: kinds of kernels that weigh equally, each the mean of some blocks. What is not
 # there is skipped.
 COMBINATIONS: dict[str, Kinds] = {
     "all": (("exact",), ("fine", "coarse"), ("paths",)),
-    "all + structure": (("exact",), ("fine", "coarse"), ("paths",), ("structure",)),
-    "all + vectors": (("exact",), ("fine", "coarse"), ("paths",), ("vectors",)),
-    "vectors": (("vectors",),),
+    "all + structure": (("exact",), ("fine", "coarse"), ("paths",), STRUCTURE),
+    "all + vectors": (("exact",), ("fine", "coarse"), ("paths",), VECTORS),
+    "vectors": (VECTORS,),
+    "vectors, depth 0": (VECTORS[:1],),
     "relaxed": (("fine", "coarse"),),
     "coarse": (("coarse",),),
     "broad": (("coarse",), ("paths",)),
@@ -254,8 +257,8 @@ class AveragedKernel(GraphKernel):
     ----------
     combination : str
         One of "all", "all + structure" and "all + vectors" (with nodes as vectors, where they have no labels or have
-        attributes), "vectors", "relaxed", "coarse", "broad" (few clusters and shortest paths), "exact", "attributes"
-        (all, with the attributes of edges).
+        attributes), "vectors", "vectors, depth 0" (without their neighbors), "relaxed", "coarse", "broad" (few clusters
+        and shortest paths), "exact", "attributes" (all, with the attributes of edges).
     effort : {"quick", "balanced", "thorough"}
         Number of partitions and depths, and whether shortest paths are used.
     time_limit : float, optional
@@ -287,7 +290,7 @@ class AveragedKernel(GraphKernel):
     >>> graphs, y = make_egonets(12, level=1, random_state=0)
     >>> kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
     >>> kernel.blocks_
-    ['exact', 'structure', 'coarse', 'fine']
+    ['exact', 'structure, depth 0', 'structure', 'coarse', 'fine']
     >>> kernel.kernel_matrix(graphs).shape
     (12, 12)
     """

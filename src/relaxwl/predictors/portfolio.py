@@ -57,16 +57,18 @@ def portfolio(
     n_jobs: int | None,
     verbose: int = 0,
     cost: EditCost | None = None,
+    linear: bool = False,
 ) -> tuple[list[CountView], list[str]]:
     """Return the views to fit on these graphs, the cheapest first, and in words what was left out and why.
 
     Labels and attributes of edges are used where they are there. Nodes without labels are also vectors of their
     structure, and nodes with attributes vectors of these, their structure and their labels. Relaxed kernels of trees
-    take the ``cost``, but for those of edge attributes.
+    take the ``cost``, but for those of edge attributes. With ``linear`` the views are for linear models, which take
+    explicit features; the graphs may then be an empty collection that says what graphs in shards have.
     """
     size, n_nodes = SIZES[effort], graphs.n_nodes
-    attributed = graphs.node_attributes is not None and graphs.node_attributes.size > 0
-    as_vectors = n_nodes > 0 and (attributed or len(graphs.node_vocabulary or ()) < 2)
+    attributed = graphs.node_attributes is not None and graphs.node_attributes.shape[1] > 0
+    as_vectors = (n_nodes > 0 or not len(graphs)) and (attributed or len(graphs.node_vocabulary or ()) < 2)
     n_vectors, fewer = size.partitions, 1.0
     views: list[CountView] = []
     left_out: list[str] = []
@@ -109,15 +111,20 @@ def portfolio(
             min(size.depth, VECTOR_DEPTH),
             n_vectors,
             tuple(fewer * number for number in VECTOR_CLUSTERS),
+            normalize="depth" if linear else False,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=max(verbose - 1, 0),
         )
         name = f"nodes as vectors of {'attributes' if attributed else 'structure'}"
-        views.append(CountView(name, vectors, ({"similarity": "tanimoto"},), (block,)))
+        # Averages over neighbors hide what single nodes are, so these count by themselves too.
+        settings = ({"max_depth": 0}, {"max_depth": vectors.max_depth})
+        views.append(CountView(name, vectors, settings, (f"{block}, depth 0", block)))
     add("coarse", "R-WL* with few clusters", relaxed(size.partitions // 2, COARSE))
     pairs = float(np.square(graphs.node_counts.astype(np.float64)).sum())
-    if size.path_partitions and pairs > MAX_PAIRS:
+    if size.path_partitions and linear:
+        left_out.append("shortest paths: not among the features of linear models")
+    elif size.path_partitions and pairs > MAX_PAIRS:
         left_out.append(f"shortest paths: {pairs:.2g} pairs of nodes are more than {MAX_PAIRS:.0e}")
     elif size.path_partitions:
         paths = relaxed(size.path_partitions, PATH_CLUSTERS, max_depth=2, base="shortest-path")
@@ -129,7 +136,9 @@ def portfolio(
         with_edges = relaxed(size.partitions // 2, (*FINE, *COARSE), edge_labels=True)
         add("fine", "R-WL* with edge labels", with_edges)
     values = graphs.edge_attributes
-    if values is not None and len(values):
+    if values is not None and len(values) and linear:
+        left_out.append("attributes of edges: not among the features of linear models")
+    elif values is not None and len(values):
         blank = _spread(values)
         own = EditCost.from_attributes(
             blank=blank, scale=None, relabel=blank, edge_metric="euclidean", n_edge_codes=N_CODES, edge_relabel=blank
