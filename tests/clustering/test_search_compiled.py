@@ -1,5 +1,7 @@
 """The bounds of the search are bounds, and the heap takes candidates in their order."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,6 +90,23 @@ def test_bounds_hold_on_real_rows(shared, name, depth):
     exact = row_distances(sample, others, GroundCost(ground, costs))
     assert (bounds <= exact).all()
     assert bounds[0].sum() >= 0.7 * exact.sum()  # worth having
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_hold_for_centers_of_many_more_points_than_rows(seed):
+    # Places on a line, ⊥ at 0 and left of all others; of these, differences are exact, and sums of hundreds are not.
+    rng = np.random.default_rng(seed)
+    places = np.append(rng.uniform(1, 2, 400), 0.0)
+    ground = np.abs(places[:, None] - places)
+    points = np.flatnonzero(places[:-1] < 1.9)[:20].tolist()
+    centers = [np.sort(rng.choice(400, 300, replace=False)).tolist() for _ in range(5)]
+    assert min(places[center].max() for center in centers) > 1.9
+    search = Search(tree_rows([(0, {point: 1}) for point in points], 400), GroundCost(ground, np.zeros((2, 2))))
+    bounds = bounds_of_the_search(search, tree_rows([(0, dict.fromkeys(center, 1)) for center in centers], 400))
+    # The unit of the row goes to the rightmost point, and all others come from ⊥.
+    exact = [[sum(Fraction(place) for place in places[center].tolist()) - Fraction(places[point]) for center in centers]
+             for point in points]  # fmt: skip
+    assert (bounds <= np.array(exact, float)).all()
 
 
 def test_the_search_is_exact_among_more_points_than_the_center_bound_takes():

@@ -321,7 +321,13 @@ def test_a_worker_of_another_version_that_joins_later(client, tmp_path, graphs, 
         client.run(pretend, before)
 
 
-def test_all_workers_lost_for_good(tmp_path, graphs):
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_all_workers_lost_for_good(tmp_path, graphs, how):
+    def kill():
+        for nanny in cluster.workers.values():
+            nanny.auto_restart = False
+            os.kill(nanny.pid, signal.SIGKILL)
+
     shards = shard(tmp_path / "s", graphs, 5)
     with (
         dask.config.set({"relaxwl.no-workers-timeout": "3s"}),
@@ -329,7 +335,7 @@ def test_all_workers_lost_for_good(tmp_path, graphs):
         distributed.Client(cluster) as client,
     ):
         client.run(dawdle)
-        leaving = threading.Timer(2, cluster.scale, [0])
+        leaving = threading.Timer(2, *((cluster.scale, [0]) if how == "closed" else (kill,)))
         leaving.start()
         with pytest.raises(RuntimeError, match="all workers were lost and none reconnected for 3 s"):
             clone(KERNEL).fit(shards)

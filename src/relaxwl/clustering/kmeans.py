@@ -600,7 +600,7 @@ class Search:
         exponent = max(self._exponent, self._cost_exponent + math.frexp(float(totals.max(initial=0)))[1])
         is_whole = self._is_whole and sorted_centers.is_integral
         rounding = 0.0 if is_whole and exponent < EXACT_SINGLE else compiled.ROUNDING
-        exact_margin = 0.0 if is_whole and exponent < EXACT else self._rounding_margin(exponent)
+        exact_margin = 0.0 if is_whole and exponent < EXACT else _rounding_margin(exponent, self.rows, sorted_centers)
         largest = max(float(np.abs(values).max(initial=0)) for values in (self._row_side.pivots, pivots))
         margin = rounding * largest + self._scale * exact_margin
         side = CenterSide(
@@ -692,11 +692,7 @@ class Search:
     @property
     def margin(self) -> float:
         """Upper bound of the rounding error of a gap between embeddings of two rows."""
-        return 0.0 if self._is_whole and self._exponent < EXACT else self._rounding_margin(self._exponent)
-
-    def _rounding_margin(self, exponent: int) -> float:
-        widest = int(np.diff(self.rows.indptr).max(initial=0))
-        return math.ldexp(widest + 8.0, min(exponent - 52, 900))
+        return 0.0 if self._is_whole and self._exponent < EXACT else _rounding_margin(self._exponent, self.rows)
 
     def _scaled(self, embeddings: Float64) -> Float32:
         return (embeddings * self._scale).astype(np.float32)
@@ -713,6 +709,12 @@ def nearest(rows: TreeRows, centers: TreeRows, ground: GroundCost, n_jobs: int |
     search = Search(rows, ground, n_jobs)
     search.assign(centers)
     return search.labels, search.distances
+
+
+def _rounding_margin(exponent: int, *compared: TreeRows) -> float:
+    """Return by how much two sums over entries of rows, of numbers up to 2 to this power in total, may be wrong."""
+    widest = max(int(np.diff(rows.indptr).max(initial=0)) for rows in compared)
+    return math.ldexp(widest + 8.0, min(exponent - 52, 900))
 
 
 def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
