@@ -157,15 +157,15 @@ def explanation():
 
 
 def test_numbers_are_recognized_and_told(explanation):
-    assert "40 graphs with numbers from" in repr(explanation)
+    assert "40 graphs and targets from" in repr(explanation)
     assert len(explanation.classes) == 2
     assert explanation.model.accuracy is None
     assert explanation.model.r2 > 0.5
     assert "significantly associated with the target" in explanation.summary()
-    assert "(the mean of all explains 0 %)" in explanation.summary()
+    assert "(the mean predictor explains 0 %)" in explanation.summary()
     page = render_explorer(explanation)
     assert "are shown as two classes" in page
-    assert "the mean of all explains 0 %" in page
+    assert "the mean predictor explains 0 %" in page
 
 
 def test_what_was_planted_goes_with_large_numbers(explanation):

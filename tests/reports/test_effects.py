@@ -18,7 +18,10 @@ FOUND = NodeEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
 
 def test_the_page_says_what_there_is():
     page = render_effects([FOUND], report=REPORT, novelty=[1.2], truth=["bad"])
-    assert "Graph 0: class good &amp; new, decision 0.5 (true: bad); novelty 1.20, unlike the training graphs" in page
+    assert (
+        "Graph 0: class good &amp; new, decision value 0.5 (true: bad); novelty 1.20, unlike the training graphs"
+        in page
+    )
     assert "80.0 %" in page
     assert "60.0 %</strong>majority class <span>baseline" in page
     assert "do not add up" in page
@@ -64,7 +67,10 @@ def test_molecules_stand_with_their_clusters(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "<title>Small &amp; few" in page
     assert "<h2>CCO: 0.5 (true: &lt;soluble&gt;); novelty 0.12</h2>" in page
-    assert "<h2>CC#N: class soluble, decision 0.5 (true: None); novelty 2.00, unlike the training graphs</h2>" in page
+    assert (
+        "<h2>CC#N: class soluble, decision value 0.5 (true: None); novelty 2.00, unlike the training graphs</h2>"
+        in page
+    )
     assert page.count("<figure") == 3
     assert '<th scope="col">atom</th>' in page
     assert "lowers the value by 0.25 (depth 1)" in page

@@ -284,14 +284,14 @@ class Explanation:
         values = self.target.values
         if values is None:
             return f"in {len(self.classes)} classes"
-        return f"with numbers from {values.min():.4g} to {values.max():.4g}"
+        return f"and targets from {values.min():.4g} to {values.max():.4g}"
 
     @property
     def quality(self) -> str:
         """Accuracy of the linear model on held-out graphs and that of the baseline, in words; empty if unknown."""
         if self.model.r2 is not None:
             explained = f"{100 * self.model.r2:.0f} % of the variance of held-out graphs"
-            return f"A linear model on them explains {explained} (the mean of all explains 0 %)."
+            return f"A linear model on them explains {explained} (the mean predictor explains 0 %)."
         if self.model.accuracy is None:
             return ""
         return (

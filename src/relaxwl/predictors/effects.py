@@ -186,7 +186,9 @@ class NodeEffects:
         str
             A fragment of HTML.
         """
-        said = f"predicted: {self.prediction}; value {self.value:.3g}; orange raises it, blue lowers it"
+        value = f"{self.value:.3g}"
+        predicted = value if isinstance(self.prediction, float) else f"{self.prediction} (decision value {value})"
+        said = f"prediction: {predicted}; orange raises it, blue lowers it"
         whole = f'<figure style="margin:0">{self.to_svg()}<figcaption>{escape(said)}</figcaption></figure>'
         style = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;font:13px sans-serif"
         return f'<div style="{style}">{whole}{"".join(self.cluster_figures(k))}</div>'

@@ -124,7 +124,7 @@ def render_effects(
     sections = []
     for place, one in enumerate(effects):
         words = _name(place, one) + ": " + _said(one.prediction)
-        words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision {one.value:.3g}"
+        words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision value {one.value:.3g}"
         if truth is not None:
             words += f" (true: {_said(truth[place], name='')})"
         if novelty is not None:

@@ -180,7 +180,8 @@ def ranks_figure(ranks: Ranks) -> Figure:
     order = sorted(range(len(ranks.means)), key=lambda i: ranks.means[i])
     means = [ranks.means[i] for i in order]
     figure, axes = _figure(7.0, 1.2 + 0.28 * len(order))
-    for height, (i, mean) in enumerate(zip(order, means, strict=True), 1):
+    # The best are written lowest: no line crosses the name of another.
+    for height, (i, mean) in enumerate(zip(order[::-1], means[::-1], strict=True), 1):
         axes.plot([mean, mean], [0, -height], color=INK, linewidth=0.7)
         axes.plot(mean, 0, marker="o", color=EMPHASIS if ranks.titles[i].startswith("R-WL") else PLAIN)
         axes.text(mean, -height, f" {verbatim(ranks.titles[i])}  {mean:.2f}", va="center")
