@@ -41,9 +41,9 @@ TRANSLATED = (
 )
 # Phrases of messages: not in code either.
 MESSAGES = {
-    r"no value at al[l]|machine code cannot be kep[t]|nobody reads fro[m]|again and agai[n] in|was taken as a[ ]kernel|"
-    r"nothing was kep[t]|what applie[s]:|says little[:]|what a kernel has to bea[t]|packed in a wa[y] that is not|"
-    r"chosen by itsel[f]|is no folder o[f]|and it goes o[n]\b|say with [m{]|forgets direction[s]": "a plain message"
+    r"no value at al[l]|machine code cannot be kep[t]|nobody reads fro[m]|[a]gain and again in|was taken as a[ ]kernel|"
+    r"nothing was kep[t]|what [a]pplies:|says little[:]|what a kernel has to bea[t]|packed in a wa[y] that is not|"
+    r"chosen by [i]tself|is no folder o[f]|and it goes o[n]\b|say with [m{]|forgets direction[s]": "a plain message"
 }
 PROSE = {
     r"hones[t]|stra[n]ger than|largest clas[s]|so this is a gues[s]|mean of the other[s]": "plain words",
