@@ -34,14 +34,14 @@ PRIVATE = {
 }
 # Phrases that read like a translation: not on pages, nor in docstrings of public names.
 TRANSLATED = (
-    r"not met in fittin[g]|out of fol[d]\b|gone on wit[h]|to be ha[d]\b|what is not ther[e]|where that is affordabl[e]|"
+    r"not met in fittin[g]|out of fol[d]\b|gone on [w]ith|to be ha[d]\b|what is not [t]here|where that is affordabl[e]|"
     r"[wW]hatever the|has little to coun[t]|standard st[d]|one a lin[e]\b|one a shar[d]\b|are no vector[s]|"
     r"speaks? (?:for|against) [at]|take par[t]\b|how sure it may b[e]|the way bac[k]\b|"
-    r"[lL]ooks? at oute[r]|inside of writin[g]"
+    r"[lL]ooks? at oute[r]|inside of [w]riting"
 )
 # Phrases of messages: not in code either.
 MESSAGES = {
-    r"no value at al[l]|machine code cannot be kep[t]|nobody reads fro[m]|[a]gain and again in|was taken as a[ ]kernel|"
+    r"no value at al[l]|machine code cannot be kep[t]|nobody reads [f]rom|[a]gain and again in|was taken as a[ ]kernel|"
     r"nothing was kep[t]|what [a]pplies:|says little[:]|what a kernel has to bea[t]|packed in a wa[y] that is not|"
     r"chosen by [i]tself|is no folder o[f]|and it goes o[n]\b|say with [m{]|forgets direction[s]": "a plain message"
 }
