@@ -80,6 +80,42 @@ def test_lines_of_smiles(tmp_path):
     assert graphs.sources == ("CCO", "C")
 
 
+def v3000(n_atoms, bonds=(), properties="", counts=None):
+    """Return a molecule of uranium atoms as an SDF file of the newer form has it."""
+    atoms = [f"M  V30 {number} U {number}.0 0 0 0" for number in range(1, n_atoms + 1)]
+    lines = [f"M  V30 {number} 1 {one} {other}" for number, (one, other) in enumerate(bonds, 1)]
+    return "\n".join([
+        "title", "", "", "  0  0  0     0  0            999 V3000", "M  V30 BEGIN CTAB",
+        f"M  V30 COUNTS {counts or f'{n_atoms} {len(lines)}'} 0 0 0", "M  V30 BEGIN ATOM", *atoms, "M  V30 END ATOM",
+        "M  V30 BEGIN BOND", *lines, "M  V30 END BOND", "M  V30 END CTAB", "M  END", f"{properties}$$$$", "",
+    ])  # fmt: skip
+
+
+def test_sdf_files_that_announce_much_are_refused_before_they_are_read(tmp_path):
+    file = tmp_path / "large.sdf"
+    cluster = [(one, other) for one in range(1, 61) for other in range(1, one)]
+    for text, message in (
+        (v3000(1, counts="99999999 0"), "99999999 atoms are more than max_atoms=1000"),
+        (v3000(1, counts="9-\nM  V30 9999999 0"), "99999999 atoms are more than max_atoms=1000"),
+        (v3000(60, cluster), "1710 rings are more than max_atoms=1000"),  # RDKit would take half a minute
+    ):
+        file.write_text(v3000(2, [(1, 2)]) + text)
+        with pytest.raises(MoleculeTableError, match=rf"large\.sdf, molecule 2: {message}"):
+            load_molecules(file)
+        with pytest.warns(UserWarning, match="1 of 2 molecules"):
+            assert len(load_molecules(file, errors="skip")[0]) == 1
+
+
+def test_a_property_of_an_sdf_file_does_not_replace_its_molecule(tmp_path):
+    file = tmp_path / "named.sdf"
+    file.write_text(v3000(2, [(1, 2)], ">  <smiles>\nCCO\n\n"))
+    graphs, _ = load_molecules(file)
+    assert (graphs.sources, graphs.names) == (("[U][U]",), ("title",))
+    file.write_bytes(v3000(1, properties=">  <p>\nX\n\n").encode().replace(b"X", b"\xff"))
+    with pytest.raises(MoleculeTableError, match=r"named\.sdf, molecule 1 is not text in UTF-8"):
+        load_molecules(file)
+
+
 def test_sdf_files(tmp_path):
     file = tmp_path / "some.sdf"
     with Chem.SDWriter(str(file)) as writer:
@@ -97,7 +133,7 @@ def test_sdf_files(tmp_path):
     assert graphs.sources == ("CCO", "C")
     assert graphs[0].n_nodes == 3
     assert y.tolist() == [-5, 2]
-    with pytest.raises(MoleculeTableError, match="molecule 1: 3 atoms are none, or more than max_atoms=2"):
+    with pytest.raises(MoleculeTableError, match="molecule 1: 9 atoms are more than max_atoms=2"):
         load_molecules(file, max_atoms=2)
     text = file.read_text().replace(" C ", " Q9 ", 1)
     file.write_text(text)

@@ -247,6 +247,30 @@ def test_a_text_that_is_repeated_is_refused(tmp_path, column):
         list(read_parquet(path, batch_size=1))
 
 
+def test_texts_that_repeat_the_one_before_are_bounded(tmp_path):
+    path, rows = tmp_path / "deltas.parquet", {"edge_index": [[[], []]] * 200, "num_nodes": [1] * 200}
+    options = {"use_dictionary": ["edge_index"], "compression": "zstd"}
+    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+        encodings = {"name": encoding, "num_nodes": "PLAIN"}
+        table = pa.table({**rows, "name": [f"net {number}" for number in range(200)]})
+        pq.write_table(table, path, column_encoding=encodings, **options)
+        assert read_parquet(path)[0].names[-1] == "net 199"
+    table = pa.table({**rows, "name": ["a", *["x" * 10**6] * 199]})
+    pq.write_table(table, path, column_encoding={**encodings, "name": "DELTA_BYTE_ARRAY"}, **options)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(ValueError, match=r"deltas\.parquet .*its texts would take up to"):
+        read_parquet(path)
+
+
+@pytest.mark.parametrize("text", ["1_0", "10", "nan", "\u0661"])
+@pytest.mark.parametrize("column", ["node_feat", "edge_attr", "y"])
+def test_texts_are_not_read_as_numbers(tmp_path, column, text):
+    row = {"edge_index": [[0], [1]], "num_nodes": 2, column: [text] if column == "edge_attr" else [text, text]}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "texts.parquet")
+    with pytest.raises(ValueError, match=rf"texts\.parquet .*'{text}' is not a number"):
+        read_parquet(tmp_path / "texts.parquet")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")

@@ -246,6 +246,7 @@ def test_no_folder_of_shards(tmp_path):
         ("names", lambda a: as_bytes(["one"]), "names must be a text for each of its 7 graphs"),
         ("names", lambda a: as_bytes([1] * 7), "names must be a text for each"),
         ("smiles", lambda a: as_bytes({}), "smiles must be a text for each"),
+        ("smiles", lambda a: as_bytes(["C" * 2000] * 7), "is not the SMILES of a graph of"),
         ("y", lambda a: a[:-1], "a target for each"),
         ("y", lambda a: a.astype(str), "a target for each"),
         ("y", None, "a target for each"),

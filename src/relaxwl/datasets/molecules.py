@@ -29,6 +29,7 @@ from relaxwl.datasets.smiles import (
     read_smiles,
     shortened,
     standardized,
+    too_large,
     written,
 )
 
@@ -354,17 +355,29 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     require_regular(path)
     records: list[dict[str, str]] = []
     molecules: list[Any] = []
+    sizes = _sdf_sizes(path)
     with rdBase.BlockLogs():
-        for number, found in enumerate(chem.SDMolSupplier(str(path)), 1):
-            problem = "RDKit cannot read it" if found is None else ""
-            if found is not None and not 0 < found.GetNumAtoms() <= (max_atoms or found.GetNumAtoms()):
-                problem = f"{found.GetNumAtoms()} atoms are none, or more than max_atoms={max_atoms} allows"
+        supplier = chem.SDMolSupplier(str(path))
+        for index in range(len(supplier)):
+            n_atoms, n_bonds = sizes[index] if index < len(sizes) else (0, 0)
+            problem = "" if max_atoms is None else too_large(n_atoms, n_bonds - n_atoms, max_atoms, hydrogens=True)
+            found: Any = None if problem else supplier[index]
+            if found is not None:
+                n_atoms = found.GetNumAtoms()
+                problem = "" if max_atoms is None else too_large(n_atoms, 0, max_atoms)
+                problem = problem if n_atoms else "there are no atoms in it"
+            problem = problem or ("RDKit cannot read it" if found is None else "")
             if problem and errors == "raise":
-                raise MoleculeTableError(f"{path}, molecule {number}: {problem}; {ADVICE}")
+                raise MoleculeTableError(f"{path}, molecule {index + 1}: {problem}; {ADVICE}")
             molecules.append(None if problem else found)
-            properties = {} if found is None else {key: str(found.GetProp(key)).strip() for key in found.GetPropNames()}
-            name = "" if found is None else str(found.GetProp("_Name")).strip()
-            records.append({"name": name, "smiles": "" if problem else str(chem.MolToSmiles(found)), **properties})
+            try:
+                keys = [] if found is None else ["_Name", *found.GetPropNames()]
+                properties = {key: str(found.GetProp(key)).strip() for key in keys}
+            except UnicodeDecodeError as error:
+                raise MoleculeTableError(f"{path}, molecule {index + 1} is not text in UTF-8: {error.reason}") from None
+            # The SMILES is that of the molecule, whatever a property of this name says.
+            smiles = "" if problem else str(chem.MolToSmiles(found))
+            records.append({"name": properties.pop("_Name", ""), **properties, "smiles": smiles})
     lost = sum(molecule is None for molecule in molecules)
     if lost:
         first = next(number for number, molecule in enumerate(molecules, 1) if molecule is None)
@@ -373,6 +386,30 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
         )
     titles = dict.fromkeys(["name", "smiles", *(key for record in records for key in record)])
     return {title: [record.get(title, "") for record in records] for title in titles}, molecules
+
+
+def _sdf_sizes(path: Path) -> list[tuple[int, int]]:
+    """Return how many atoms and bonds each molecule of an SDF file announces: RDKit makes room for them at once."""
+    sizes, line_number, counts, joined = [], 0, [0, 0], b""
+    with path.open("rb") as file:
+        for line in file:
+            line_number += 1
+            if line.startswith(b"$$$$"):
+                sizes.append((counts[0], counts[1]))
+                line_number, counts, joined = 0, [0, 0], b""
+            elif line_number == 4:
+                counts = [int(cell) if cell.isdigit() else 0 for cell in (line[:3].strip(), line[3:6].strip())]
+            elif line.startswith(b"M  V30 "):
+                joined += line[7:].rstrip(b"\r\n")
+                if joined.endswith(b"-") and len(joined) < 10_000:  # goes on in the next line
+                    joined = joined[:-1]
+                    continue
+                words = joined.upper().split()
+                if len(joined) >= 10_000 or words[:1] == [b"COUNTS"]:
+                    found = [int(word) if word.isdigit() and len(word) < 10 else 2**31 for word in words[1:3]]
+                    counts = [max(pair) for pair in zip(counts, [*found, 0, 0], strict=False)]
+                joined = b""
+    return [*sizes, (counts[0], counts[1])]
 
 
 def read_targets(

@@ -17,6 +17,7 @@ from relaxwl._validation import check_choice, check_integer, plain_targets
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
     CollectionBuilder,
+    as_floats,
     as_names,
     common_direction,
     common_names,
@@ -53,6 +54,8 @@ LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
 # Numbers by which Thrift and Parquet call a struct, and a column of texts.
 STRUCT, BYTE_ARRAY = 12, 6
+# Encodings of texts as what they add to the text before: each can be as long as all that is stored.
+DELTA_BYTE_ARRAY, DICTIONARIES = 7, frozenset({2, 8})
 # Nodes that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
 
@@ -328,6 +331,7 @@ class _Chunk(NamedTuple):
     name: str
     path: str
     is_text: bool
+    encodings: frozenset[int]
     n_values: int
     unpacked: int
 
@@ -352,7 +356,14 @@ def _chunks(path: str | os.PathLike[str]) -> list[list[_Chunk]]:
         paths = [b".".join(column[3]).decode() for column in found]
         groups.append(
             [
-                _Chunk(path.split(".")[0], path, column[1] == BYTE_ARRAY, max(column[5], 0), max(column[6], 0))
+                _Chunk(
+                    path.split(".")[0],
+                    path,
+                    column[1] == BYTE_ARRAY,
+                    frozenset(column[2]),
+                    max(column[5], 0),
+                    max(column[6], 0),
+                )
                 for path, column in zip(paths, found, strict=True)
             ]
         )
@@ -385,6 +396,8 @@ def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in (9, 10):
         header, at = data[at], at + 1
         number, at = varint(at) if header >> 4 == 15 else (header >> 4, at)
+        if number > len(data):
+            raise ValueError("its description holds a list that is too long")
         items = []
         for _ in range(number):
             item, at = _thrift(data, at, 3 if header & 15 in (1, 2) else header & 15)
@@ -409,8 +422,9 @@ def _refuse_repeated_texts(path: str | os.PathLike[str], groups: list[list[_Chun
 
     The dictionary of a group of rows comes with the first of its texts that is read.
     """
-    total = 0
-    texts = {chunk.path for group in groups for chunk in group if chunk.is_text and chunk.name in wanted}
+    chunks = [chunk for group in groups for chunk in group if chunk.is_text and chunk.name in wanted]
+    total = sum(chunk.n_values * chunk.unpacked for chunk in chunks if DELTA_BYTE_ARRAY in chunk.encodings)
+    texts = {chunk.path for chunk in chunks if chunk.encodings & DICTIONARIES}
     with _pyarrow()[1].ParquetFile(path, read_dictionary=sorted(texts)) as file:
         for number, group in enumerate(groups if texts else []):
             chunks = [chunk for chunk in group if chunk.path in texts]
@@ -551,7 +565,7 @@ def _target(rows: list[Row]) -> NDArray[Any] | None:
     if all(isinstance(value, list) and len(value) == 1 for value in values):
         values = [value[0] for value in values]
     if any(isinstance(value, list) for value in values):
-        return np.array(values, np.float64)
+        return as_floats(values)
     if any(isinstance(value, (int, float)) for value in values):
         values = [np.nan if value is None else value for value in values]
     if max((len(value) for value in values if isinstance(value, str)), default=0) > LONGEST_CLASS:

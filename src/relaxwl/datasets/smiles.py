@@ -32,6 +32,8 @@ RICH = ("element", "charge", "hydrogens", "aromatic", "ring")
 ERRORS = ("raise", "skip", "nan")
 # The atoms of a SMILES, counted before RDKit reads it: what it takes grows with the square of their number and more.
 ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+# Numbers that close rings, outside of brackets.
+CLOSURE = re.compile(r"\[[^\]]*\]|(%\d\d|%\(\d+\)|\d)")
 MAX_ATOMS = 1000
 # Characters for each atom that may be there: isotopes, charges and brackets take a dozen.
 TEXT_PER_ATOM = 100
@@ -408,8 +410,11 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         return None, "the string contains a null character"
     if max_atoms is not None and len(text) > max_atoms:
         n_atoms = sum(1 for _ in ATOM.finditer(text))
-        if n_atoms > max_atoms or len(text) > TEXT_PER_ATOM * max_atoms:
+        if len(text) > TEXT_PER_ATOM * max_atoms:
             return None, f"{n_atoms} atoms in {len(text)} characters are more than max_atoms={max_atoms} allows"
+        problem = too_large(n_atoms, sum(1 for found in CLOSURE.finditer(text) if found[1]) // 2, max_atoms)
+        if problem:
+            return None, problem
     try:
         molecule = chem.MolFromSmiles(text)
         if molecule is None:  # because of its syntax, or of what RDKit finds wrong with the molecule
@@ -422,6 +427,24 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         said = [*str(error).strip().splitlines(), type(error).__name__][0]
         return None, f"RDKit rejects the molecule ({said})"
     return (molecule, "") if molecule.GetNumAtoms() else (None, "it has no atoms")
+
+
+def too_large(n_atoms: int, n_rings: int, max_atoms: int, *, hydrogens: bool = False) -> str:
+    """Return what is wrong with a molecule of so many atoms and rings, or an empty text.
+
+    RDKit takes minutes for a hundred atoms that are all connected to each other, and ends the process for a few more.
+    ``hydrogens``, which are not kept, are at most three for each other atom.
+    """
+    if n_atoms > (4 * max_atoms if hydrogens else max_atoms):
+        return f"{n_atoms} atoms are more than max_atoms={max_atoms} allows"
+    return f"{n_rings} rings are more than max_atoms={max_atoms} allows" if n_rings > max_atoms // 2 + 100 else ""
+
+
+def check_sizes(smiles: Iterable[str], node_counts: Int64) -> None:
+    """Refuse SMILES from a file that are far larger than their graphs: RDKit would take any time to read them."""
+    for text, n_nodes in zip(smiles, node_counts.tolist(), strict=False):
+        if len(text) > MAX_ATOMS and sum(1 for _ in ATOM.finditer(text)) > max(MAX_ATOMS, 4 * n_nodes):
+            raise ValueError(f"{shortened(text)} is not the SMILES of a graph of {n_nodes} nodes")
 
 
 def is_rdkit_molecule(item: Any) -> bool:

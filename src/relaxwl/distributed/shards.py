@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from relaxwl._memory import MemoryRefusal, check_memory
 from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
 from relaxwl._validation import as_generator, check_integer, plain_targets
-from relaxwl.datasets.smiles import MoleculeCollection
+from relaxwl.datasets.smiles import MoleculeCollection, check_sizes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.building import check_clean
@@ -515,6 +515,7 @@ class ShardedCollection(Sequence[GraphCollection]):
             if (len(graphs), graphs.n_nodes, graphs.n_edges) != (part.n_graphs, part.n_nodes, part.n_edges):
                 raise ValueError(f"it differs from the manifest: {graphs!r}")
             graphs, smiles = _recoded(graphs, self.manifest), _texts(arrays, "smiles", part.n_graphs)
+            check_sizes(smiles or (), graphs.node_counts)
             return graphs if smiles is None else MoleculeCollection.of(graphs, [text or None for text in smiles])
         except DAMAGE as error:
             raise ShardError(f"{self.folder / part.name} is damaged: {str(error) or type(error).__name__}") from None

@@ -503,7 +503,7 @@ def as_names(names: str | Sequence[str] | None) -> Sequence[str]:
 def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
     """Join numeric attributes, each one number or one vector per node or edge, to one vector each."""
     try:
-        arrays = [np.array(column, np.float64) for column in columns]
+        arrays = [as_floats(column) for column in columns]
     except (TypeError, ValueError) as error:
         raise GraphError(index, f"the attributes are not numbers of one shape: {error}") from None
     wrong = next((array.shape for array in arrays if array.shape[:1] != (length,)), None)
@@ -512,6 +512,21 @@ def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
     # A width of -1 cannot be inferred for graphs without nodes, whose width does not matter.
     parts = [array.reshape(length, -1 if length else 0) for array in arrays]
     return np.column_stack(parts) if parts else np.empty((length, 0))
+
+
+def as_floats(values: Any) -> Float64:
+    """Return numbers, of which some may be None, as an array; texts are no numbers (NumPy reads ``1_0`` as 10).
+
+    >>> as_floats([[1, None], [2.5, True]])
+    array([[1. , nan],
+           [2.5, 1. ]])
+    """
+    found = np.array(values)
+    if found.dtype.kind not in "biuf":
+        text = next((value for value in found.ravel().tolist() if isinstance(value, (str, bytes))), None)
+        if text is not None:
+            raise ValueError(f"{text!r} is not a number")
+    return found.astype(np.float64)
 
 
 def check_safe(values: dict[str, Any]) -> None:

@@ -20,6 +20,9 @@ from relaxwl.molecules.reading import as_molecules
 # A weighted mean of others of the list that takes a quarter of the time of all, and two whose time grows so fast with a
 # molecule that each takes seconds at 200 atoms.
 LEFT_OUT = frozenset({"qed", "Ipc", "AvgIpc"})
+# Those that list paths and compare each with all others: no values for molecules with more paths of four bonds.
+PATHS = frozenset({"Chi2n", "Chi2v", "Chi3n", "Chi3v", "Chi4n", "Chi4v", "Kappa2", "Kappa3"})
+MAX_PATHS = 20_000
 # Values that differ by less than this many decimals (of their logarithms) differ by rounding.
 DECIMALS = 9
 # Molecules, evenly spaced among those of the fit, whose ranks make the scale.
@@ -280,7 +283,24 @@ def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]
         raise ValueError(f"this version of RDKit has no descriptor {missing[0]}, with which the model was fitted")
     with rdBase.BlockLogs():
         # Molecule by molecule: RDKit keeps what several descriptors share with the molecule.
-        return [np.array([_value(functions[name], one) for name in names]) for one in molecules]
+        rows = []
+        for one in molecules:
+            skipped = PATHS if _n_paths(one) > MAX_PATHS else ()
+            rows.append(np.array([np.nan if name in skipped else _value(functions[name], one) for name in names]))
+        return rows
+
+
+def _n_paths(molecule: Any) -> float:
+    """Return the number of paths of four bonds, or a few more: those that do not turn back at once."""
+    ends = np.array([(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()], np.int64)
+    if len(ends) < 40:  # all connected to each other, nine atoms have 36
+        return 0.0
+    sources, targets = np.concatenate([ends, ends[:, ::-1]]).T
+    paths = np.ones(2 * len(ends))
+    for _ in range(3):
+        further = np.bincount(sources, paths, molecule.GetNumAtoms())[targets]
+        paths = further - np.roll(paths, len(ends))  # without the bond itself, in its other direction
+    return float(paths.sum() / 2)
 
 
 def ranked_rows(n_molecules: int) -> Int64:
