@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import threading
 import zipfile
 
 import numpy as np
@@ -197,6 +199,24 @@ def test_one_writer_at_a_time(tmp_path, labeled):
     with pytest.raises(ShardError, match="another process"):
         first.finish()
     assert ShardedCollection.open(tmp_path).to_collection() == labeled
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no locks of folders")
+def test_a_second_writer_waits_until_a_part_is_entered(tmp_path, labeled, monkeypatch):
+    first, second, threads = ShardWriter(tmp_path, graphs_per_shard=4), [], []
+    check_alone = ShardWriter._check_alone
+
+    def meet(writer):
+        check_alone(writer)
+        threads.append(threading.Thread(target=lambda: second.append(ShardWriter(tmp_path, graphs_per_shard=4))))
+        threads[-1].start()
+        threads[-1].join(0.2)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardWriter, "_check_alone", meet)
+        first.add(labeled[:4])
+    threads[0].join(60)
+    assert (len(threads), second[0].n_written) == (1, 4)
 
 
 def test_names_and_molecules_come_back(tmp_path, labeled):

@@ -4,9 +4,10 @@ A part is an ``npz`` archive of plain arrays (nothing in it is executed) with co
 the manifest has the vocabulary of all parts, so that a shard that is read has the codes that it would have in the whole
 collection. Parts are written whole or not at all, and the manifest last: a writer that was stopped goes on behind the
 last whole part. The unfinished manifest holds the mark of the writer that made it; of two writers the one whose mark is
-gone stops with an error.
+gone stops with an error. The folder is locked while a writer looks for its mark and writes, where the system has locks.
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -172,13 +173,16 @@ class ShardWriter:
     def __init__(self, folder: str | os.PathLike[str], graphs_per_shard: int = 10_000) -> None:
         self.folder = Path(folder)
         self.graphs_per_shard = check_integer("graphs_per_shard", graphs_per_shard, least=1)
-        if (self.folder / MANIFEST).exists():
-            raise ShardError(f"{self.folder} holds finished shards already; give another folder, or remove it first")
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / UNFINISHED
-        found = Manifest.read(unfinished) if unfinished.exists() else Manifest()
-        self._manifest = replace(found, writer=secrets.token_hex(8))
-        self._manifest.write(unfinished)
+        with _locked(self.folder):
+            if (self.folder / MANIFEST).exists():
+                raise ShardError(
+                    f"{self.folder} holds finished shards already; give another folder, or remove it first"
+                )
+            found = Manifest.read(unfinished) if unfinished.exists() else Manifest()
+            self._manifest = replace(found, writer=secrets.token_hex(8))
+            self._manifest.write(unfinished)
         self._waiting: list[tuple[GraphCollection, NDArray[Any] | None]] = []
         self._n_waiting = 0
 
@@ -213,23 +217,25 @@ class ShardWriter:
         """
         if self._n_waiting or not self._manifest.parts:
             self._write(self._n_waiting)
-        self._check_alone()
-        self._manifest = replace(self._manifest, writer=None)
-        self._manifest.write(self.folder / MANIFEST)
-        (self.folder / UNFINISHED).unlink(missing_ok=True)
+        with _locked(self.folder):
+            self._check_alone()
+            self._manifest = replace(self._manifest, writer=None)
+            self._manifest.write(self.folder / MANIFEST)
+            (self.folder / UNFINISHED).unlink(missing_ok=True)
         return ShardedCollection(self.folder, self._manifest)
 
     def _write(self, n_graphs: int) -> None:
         graphs, y = self._taken(n_graphs)
         name = _part_name(len(self._manifest.parts))
-        with atomic_write(self.folder / name) as file:
-            # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
-            np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
-            self._check_alone()
-        part = PartRecord(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
-        self._manifest = self._manifest.grown(part, graphs, y)
-        self._check_alone()
-        self._manifest.write(self.folder / UNFINISHED)
+        with contextlib.ExitStack() as stack:
+            with atomic_write(self.folder / name) as file:
+                # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
+                np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
+                stack.enter_context(_locked(self.folder))
+                self._check_alone()
+            part = PartRecord(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
+            self._manifest = self._manifest.grown(part, graphs, y)
+            self._manifest.write(self.folder / UNFINISHED)
 
     def _check_alone(self) -> None:
         """Stop if another writer has taken the folder: what it writes and what we write would be lost in turns."""
@@ -543,6 +549,26 @@ class ShardedCollection(Sequence[GraphCollection]):
 
 
 # --------------------------------------------------------------------------------------------------------- inside
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other writers from a folder for a moment; the lock of a process that is killed is gone with it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some network drives have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        # Not by closing alone: a process forked meanwhile has it open as well.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
 
 
 def _check_unpacked(path: Path) -> None:
