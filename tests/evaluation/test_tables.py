@@ -149,7 +149,7 @@ def test_given_folds_spread_over_folds_and_say_so():
     given = SETTINGS | {"splits": "folds.json 12345678", "protocol": "inductive"}
     table = results_table(Results(repetitions((1.0, 0.5), (1.0, 0.0), settings=given)))
     assert table.rows[0][1].text == "62.50 ± 37.50"
-    assert "2 given test parts (folds.json 12345678; inductive)" in table.notes[0]
+    assert "2 test parts (folds.json 12345678; inductive)" in table.notes[0]
     assert "over test parts" in table.notes[1]
 
 

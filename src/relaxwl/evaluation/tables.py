@@ -329,12 +329,12 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell], metric: str) -> tup
         what = "mean over" if counts == [1] else "mean ± standard deviation over"
         many = "s" if span != "1" else ""
         of = f"repetition{many} of {settings['n_folds']}-fold cross-validation ({settings['protocol']})"
-        of = f"given test part{many} ({given}; {settings['protocol']})" if given else of
+        of = f"test part{many} ({given}; {settings['protocol']})" if given else of
         notes.append(f"{METRICS[metric][1]}, {what} {span} {of}; the best is marked")
         if given:
             notes.append(
-                "The standard deviation is over test parts, as usual for published folds. It is several times that "
-                "over repeated cross-validations, which is the variation of the mean over all graphs"
+                "The standard deviation is over test parts. It is several times larger than that over repetitions of "
+                "cross-validation, in each of which all graphs are tested"
             )
     if metric in BASELINES and finished:
         shares = {cell.dataset: f"{cell.dataset} {cell.written(cell.chance)}" for cell in finished}
