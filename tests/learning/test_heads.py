@@ -54,7 +54,7 @@ def test_out_of_time_less_is_tried_and_said():
 def test_too_few_examples_leave_no_choice():
     head = heads.KernelSVM().fit({"signal": SIGNAL[:3, :3]}, np.array([0, 1, 0]))
     assert np.isnan(head.score)
-    assert "choosing" in head.left_out[0]
+    assert "selection" in head.left_out[0]
     assert head.weights == {"signal": 1.0}
 
 
@@ -96,3 +96,10 @@ def test_of_many_examples_a_part_chooses_the_penalty(kind, monkeypatch):
     monkeypatch.setattr(heads, "LEAST_RARE", 600)  # classes that are rare need all examples
     if kind == "LinearClassifier":
         assert {one.detail for one in getattr(heads, kind)().fit(csr_array(features), y).tried} == {""}
+
+
+def test_out_of_time_a_linear_model_is_the_mean_of_the_folds():
+    head = heads.LinearClassifier(Options(deadline=Deadline(1e-6))).fit(csr_array(POINTS), np.minimum(CODES, 1))
+    assert len(head.tried) == 1
+    np.testing.assert_allclose(head.coefficients, head.fold_coefficients.mean(axis=0))
+    assert ["time limit" in one for one in head.left_out] == [True, True]

@@ -89,7 +89,10 @@ def test_rows_may_come_in_lists_and_some_may_be_taken(monkeypatch):
     expected = fit_models(whole, wanted, 1.0, [0, -2])
     np.testing.assert_allclose(fit_models(joined, wanted, 1.0, [0, -2]), expected, atol=1e-6)
     rows = np.array([2, 8, 9, 31, 32, 49])
-    np.testing.assert_allclose(joined[rows].values(expected[0]), whole.values(expected[0])[rows])
+    some = joined[rows]
+    assert some.n_features < joined.n_features
+    coefficients = RNG.normal(size=(2, some.n_features + 1))
+    np.testing.assert_allclose(some.values(coefficients), whole.values(some.expand(coefficients))[rows])
     monkeypatch.setattr(linear, "N_GRADIENTS", 2)
     grouped = MemoryRows([csr_array(features[start : start + 10]) for start in range(0, 50, 10)])
     np.testing.assert_allclose(fit_models(grouped, wanted, 1.0, [0, -2]), expected, atol=1e-6)

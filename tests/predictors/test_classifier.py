@@ -244,7 +244,7 @@ def test_few_graphs_of_a_class():
     tiny = clone(QUICK).fit(graphs[:3], ["a", "b", "a"])
     assert set(tiny.predict(graphs)) <= {"a", "b"}
     assert np.isnan(tiny.report_.score)
-    assert "choosing" in str(tiny.report_)
+    assert "selection" in str(tiny.report_)
 
 
 def test_cross_validation_by_scikit_learn():

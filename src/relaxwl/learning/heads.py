@@ -484,8 +484,9 @@ class Linear(Head):
             some = np.sort(np.random.default_rng(self.options.seed).permutation(n_rows)[:size])
             part, path = rows[some], task.take(some)
         detail = "" if part is rows else f"on {size:,} of {n_rows:,} examples"
+        longest, last_fits = 0.0, 1 if part is rows else 2 * n_rows / size
         best, models, trials, worse = "", None, dict[str, Trial](), 0
-        found = np.zeros((len(folds), n_outputs, rows.n_features + 1))
+        found = np.zeros((len(folds), n_outputs, part.n_features + 1))
         values = np.full((n_rows, n_outputs), np.nan)
 
         def fit_folds(name: str, own: FeatureRows, wanted: Task, places: Int64, start: Float64 | None) -> Float64:
@@ -496,15 +497,18 @@ class Linear(Head):
             return fitted
 
         for name in penalties if folds else ():
-            left = self.options.deadline.remaining() if trials else None
+            # Until the first penalty is fitted nobody knows how long one takes; the last fits take about as long.
+            left, started = self.options.deadline.remaining() if trials else None, time.perf_counter()
+            own = Deadline(None if left is None else max(left - last_fits * longest, 1e-9))
             try:
-                with time_limit(None if left is None else max(left, 1e-9)):
+                with time_limit(own.seconds):
                     found = fit_folds(name, part, path, some, found if trials else None)
             except TimeLimitReached:
-                if self.options.deadline.remaining() != 0:  # the limit of whoever called
+                if own.remaining() != 0:  # the limit of whoever called
                     raise
                 self.left_out.append(f"{name} and smaller penalties: the time limit was reached")
                 break
+            longest = max(longest, time.perf_counter() - started)
             mine = held_out[np.isin(held_out, some)] if part is not rows else held_out
             trials[name] = Trial(name, score(values, mine), detail)
             report(self.options.verbose, "%s: %s %.4g", name, self.metric.title, trials[name].score)
@@ -516,11 +520,23 @@ class Linear(Head):
                 break
         self.chosen = best or list(penalties)[len(penalties) // 2]
         if models is not None and part is not rows:
-            models = fit_folds(best, rows, task, np.arange(n_rows), models)
+            models = fit_folds(best, rows, task, np.arange(n_rows), part.expand(models))
             trials[best], best_values = Trial(best, score(values, held_out)), values[held_out]
         self.tried = tuple(trials.values()) or (Trial(self.chosen, float("nan")),)
         start = None if models is None else models.mean(axis=0, keepdims=True)
-        final = rows.expand(fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)[0])
+        left = None if models is None else self.options.deadline.remaining()
+        own = Deadline(None if left is None else max(left, 1e-9))
+        try:
+            with time_limit(own.seconds):
+                whole = fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)
+        except TimeLimitReached:
+            if own.remaining() != 0:
+                raise
+            self.left_out.append(
+                "fit to all examples: the time limit was reached; the mean of the folds' models is used"
+            )
+            whole = np.asarray(start)
+        final = rows.expand(whole[0])
         of_folds = rows.expand(found if models is None else models)
         self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
         self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()

@@ -6,7 +6,6 @@ pass over the parts evaluates all of them.
 """
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -105,7 +104,7 @@ class FeatureRows(Protocol):
     n_features: int
 
     def __getitem__(self, rows: Int64) -> "FeatureRows":
-        """Return some of the rows, in ascending order, with the same features."""
+        """Return some of the rows, in ascending order; what they ``expand`` are coefficients of these features."""
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""
@@ -140,20 +139,14 @@ class MemoryRows:
             whole = features
             features = [csr_array(whole[start:stop]) for start, stop in spans(whole.shape[0], ROWS_AT_ONCE)] or [whole]
         self._chunks, self._places, self._factors = _join_features_of_one_row(features)
-        self._arrange()
-
-    def _arrange(self) -> None:
         self.n_features = self._chunks[0].shape[1]
         ends = np.cumsum([0, *(chunk.shape[0] for chunk in self._chunks)]).tolist()
         self._spans = list(pairwise(ends))
         self._groups = spans(len(self._chunks), -(-len(self._chunks) // N_GRADIENTS))
 
     def __getitem__(self, rows: Int64) -> "MemoryRows":
-        """Return some of the rows, in ascending order, with the same features."""
-        found = copy(self)
-        found._chunks = take_rows(self._chunks, rows)
-        found._arrange()
-        return found
+        """Return some of the rows, in ascending order; their features are joined anew, and ``expand`` returns ours."""
+        return MemoryRows(take_rows(self._chunks, rows), self._n_jobs)
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""

@@ -49,8 +49,8 @@ N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
-# The part of a time limit that fitting kernels may take; the rest is for choosing.
-KERNEL_SHARE = 0.7
+# The part of a time limit that fitting kernels may take; the rest is for choosing, which takes longer of many objects.
+KERNEL_SHARE, LARGE_KERNEL_SHARE = 0.7, 0.5
 # Objects that are scored at once.
 BATCH = 2048
 # What a model file keeps of every predictor, beside its parameters.
@@ -419,7 +419,7 @@ class GraphPredictor(GraphEstimator):
     def _fit_views(self, objects: Objects, large: bool = False) -> Any:
         """Fit all kernels, without targets; return the Gram matrix of each block, or if there are many the features."""
         left = self._deadline.remaining()
-        limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
+        limit = None if left is None else max((LARGE_KERNEL_SHARE if large else KERNEL_SHARE) * left, 1e-3)
         fit = self._blocks.fit_features if large else self._blocks.fit
         return fit(objects, limit, self.verbose)
 
