@@ -33,6 +33,8 @@ MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS = 64, 256, 1000, 10_000
 # Depths times partitions of all kernels of a model: each costs some tenth of a millisecond, however small the graph.
 MAX_LEVELS = 10_000
 LARGEST = float(np.finfo(np.float64).max)
+# What products and squares are taken of: larger numbers would make others infinite.
+HUGE = 1e140
 # Attributes that are made anew when asked for, or not needed by a fitted model.
 NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_", "labels_"})
 
@@ -98,7 +100,7 @@ def choice(*values: Any) -> Check:
     return check
 
 
-def vector(dtype: Any, ndim: int = 1, *, least: float = -math.inf, gaps: bool = False) -> Check:
+def vector(dtype: Any, ndim: int = 1, *, least: float = -math.inf, most: float = math.inf, gaps: bool = False) -> Check:
     """Return a check of an array: its type (or one of several), its axes, and that its numbers are finite and in range.
 
     With ``gaps`` numbers may be missing.
@@ -112,6 +114,7 @@ def vector(dtype: Any, ndim: int = 1, *, least: float = -math.inf, gaps: bool = 
         finite = np.isfinite(value) | np.isnan(value) if gaps else np.isfinite(value)
         require(finite.all(), f"{what} must contain finite numbers")
         require(not (value < least).any(), f"{what} must contain numbers from {least:g} on")
+        require(not (value > most).any(), f"{what} must contain numbers up to {most:g}")
 
     return check
 
@@ -247,11 +250,12 @@ def _scaled_columns(book: Codebook) -> None:
 _jobs = optional(whole(most=2**31 - 1, least=-(2**31)))
 record(
     TreeRows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
-    counts=vector((np.int32, np.float64)), n_children=whole(2**62), n_edge_codes=whole(),
+    counts=vector((np.int32, np.float64), most=HUGE), n_children=whole(2**62), n_edge_codes=whole(),
 )  # fmt: skip
 record(Counts, indptr=vector((np.int32, np.int64)), indices=vector((np.int32, np.int64)),
-       data=vector(np.float64, least=0), n_columns=whole(2**62), unknown_squares=vector(np.float64, least=0),
-       unknown_sums=vector(np.float64, least=0))  # fmt: skip
+       data=vector(np.float64, least=0, most=HUGE), n_columns=whole(2**62),
+       unknown_squares=vector(np.float64, least=0, most=HUGE),
+       unknown_sums=vector(np.float64, least=0, most=HUGE))  # fmt: skip
 record(UniformCosts, n_labels=whole(), relabel=number(0), blank=number(0))
 record(LowerLevel, known=of(TreeRows), distances=optional(of((np.ndarray, UniformCosts))))
 record(
@@ -397,7 +401,8 @@ def _check_square(matrix: Any, size: int, what: str) -> None:
     require(is_square, f"{what} must be a matrix of {size} rows and columns")
     known = matrix.dtype in (np.uint8, np.uint16, np.uint32, np.float64) and matrix.dtype.isnative
     require(known, f"{what} must contain numbers, not {matrix.dtype}")
-    require(np.isfinite(matrix).all() and matrix.min(initial=0) >= 0, f"{what} must contain finite numbers from 0 on")
+    within = np.isfinite(matrix).all() and matrix.min(initial=0) >= 0 and matrix.max(initial=0) <= HUGE
+    require(within, f"{what} must contain finite numbers from 0 to {HUGE:g}")
 
 
 def _check_summary(summary: Summary, size: int) -> None:

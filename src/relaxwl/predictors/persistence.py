@@ -8,6 +8,7 @@ import numpy as np
 from relaxwl.kernels.base import SIMILARITIES, CountKernel, descendants
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.model_schema import (
+    HUGE,
     MAX_BLOCKS,
     MAX_CLASSES,
     MAX_DEPTH,
@@ -190,7 +191,7 @@ def _distinct(value: Any, what: str) -> None:
     require(len({id(one) for one in value}) == len(value), f"{what} must be different objects")
 
 
-_table, _line, _cube = vector(np.float64, 2), vector(np.float64), vector(np.float64, 3)
+_line, _table, _cube = (vector(np.float64, ndim, least=-HUGE, most=HUGE) for ndim in (1, 2, 3))
 record(
     Calibration, folds=vector(np.int64), scores=vector(np.float64, least=0), codes=vector(np.int64)
 )  # fmt: skip
