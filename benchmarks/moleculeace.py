@@ -178,6 +178,7 @@ def plot(records, path):
     rmse = {**records.values("rmse"), **{f"{name}, published": sets for name, sets in published().items()}}
     shown = ["CheMeleon, published", "SVM_ECFP (published with the benchmark), published", "random forest",
              "SVM on ECFP", "without R-WL*", "without graph kernels", "graph kernels alone"]  # fmt: skip
+    titles = {shown[1]: "SVM on ECFP, published", "SVM on ECFP": "SVM on ECFP, own run"}
     default = rmse["default"]
     names = sorted(default, key=default.get)
     figure, axes = plt.subplots(figsize=(7, 5))
@@ -185,10 +186,12 @@ def plot(records, path):
         known = [name for name in names if name in rmse.get(method, {})]
         if known:
             differences = [rmse[method][name] - default[name] for name in known]
-            axes.plot(differences, [names.index(name) for name in known], "o", alpha=0.7, label=method.split(" (")[0])
+            axes.plot(
+                differences, [names.index(name) for name in known], "o", alpha=0.7, label=titles.get(method, method)
+            )
     axes.axvline(0, color="0.6", linewidth=1)
     axes.set_yticks(range(len(names)), [f"{name} ({default[name]:.2f})" for name in names], fontsize=7)
-    axes.set_xlabel("RMSE less that of MoleculeRegressor (in brackets)")
+    axes.set_xlabel("RMSE minus that of MoleculeRegressor (in parentheses)")
     axes.legend(frameon=False, fontsize=7)
     figure.savefig(path, bbox_inches="tight")
 
