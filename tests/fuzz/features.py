@@ -12,6 +12,7 @@ import numpy as np
 from relaxwl import (
     ContinuousWeisfeilerLehman,
     GraphClassifier,
+    GraphIndex,
     GraphRegressor,
     RelaxedWeisfeilerLehman,
     WeisfeilerLehman,
@@ -68,6 +69,25 @@ def unary_case(rng: random.Random, folder: Path) -> None:
     np.testing.assert_allclose(between, kernel.kernel_matrix(unseen, train), atol=1e-6)
 
 
+def index_case(rng: random.Random, folder: Path) -> None:
+    """Compare the nearest graphs of an index, to which graphs are added in parts, with all similarities."""
+    graphs = GraphCollection.from_edges(_graphs(rng, rng.randrange(2, 12)))
+    kernel = WeisfeilerLehman(max_depth=rng.randrange(4), base=rng.choice(("subtree", "edge", "shortest-path")))
+    added = [rng.randrange(len(graphs)) for _ in range(rng.randrange(20))]
+    index = GraphIndex(kernel, metric="cosine").fit(graphs)
+    for place in added:
+        index.add(graphs[[place]])
+    kept = [*range(len(graphs)), *added]
+    n_neighbors = rng.randrange(1, len(kept) + 1)
+    distances, places = index.kneighbors(graphs, n_neighbors)
+    matrix = kernel.fit(graphs).kernel_matrix(graphs)[:, kept]
+    lengths = np.outer(np.sqrt(np.diag(matrix)), np.sqrt(np.diag(matrix)[kept]))
+    similarities = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
+    expected = 1 - np.sort(similarities)[:, ::-1][:, :n_neighbors]
+    np.testing.assert_allclose(distances, np.maximum(expected, 0), atol=1e-9)
+    np.testing.assert_allclose(1 - np.take_along_axis(similarities, places, 1), distances, atol=1e-9)
+
+
 def vectors_case(rng: random.Random, folder: Path) -> None:
     """Fit vectors of nodes to attributes of all sizes; what comes out is finite and does not depend on the order."""
     kinds = rng.choice((["attributes"], ["structure"], ["attributes", "structure"], ["labels", "structure"]))
@@ -116,6 +136,15 @@ def targets_case(rng: random.Random, folder: Path) -> None:
             np.testing.assert_allclose(np.asarray(one).sum(axis=1), 1, atol=1e-9)
         if kind is GraphRegressor:
             assert np.isfinite(np.asarray(found, np.float64)).all()
+        for place in range(n_targets):
+            target = place if several else None
+            if kind is GraphRegressor:
+                intervals = [model.predict_interval(graphs, coverage, target) for coverage in (0.5, 0.9)]
+                assert (intervals[0][:, 0] <= intervals[0][:, 1]).all()
+                assert (np.diff(intervals[0]) <= np.diff(intervals[1])).all(), "more coverage needs more room"
+            elif not several or len(model.classes_[place]) > 1:
+                few, many = (model.predict_set(graphs, coverage, target=target) for coverage in (0.5, 0.9))
+                assert (few <= many).all(), "more coverage needs more classes"
         model.save(folder / "model.rwl")
         np.testing.assert_array_equal(kind.load(folder / "model.rwl").predict(graphs), found)
 

@@ -52,8 +52,14 @@ def predictor_case(rng: random.Random, folder: Path) -> None:
     def use(model: Any) -> None:
         assert len(model.predict(graphs, extra=extra)) == len(graphs)
         assert len(model.novelty(graphs)) == len(graphs)
-        if isinstance(model, GraphClassifier):
+        target = None if len(model._heads) == 1 else 0
+        if isinstance(model, GraphRegressor):
+            assert model.predict_interval(graphs, 0.8, target, extra).shape == (len(graphs), 2)
+        elif target is None:
             assert model.predict_proba(graphs, extra).shape == (len(graphs), len(model.classes_))
+            assert model.predict_set(graphs, 0.8, extra=extra).shape == (len(graphs), len(model.classes_))
+        else:
+            assert len(model.predict_set(graphs, 0.8, target=target)) == len(graphs)
         assert str(model.report_)
 
     load = functools.partial(load_predictor, kinds=(GraphClassifier, GraphRegressor))
@@ -150,6 +156,10 @@ def predictors() -> list[tuple[Any, Any, bytes]]:
             (GraphRegressor(**quick), numbers, extra),
         ):
             made.append((graphs, vectors, _saved(model.fit(graphs, y, vectors))))
+        tables = np.stack([two, np.arange(12) // 6], axis=1), np.stack([numbers, numbers[::-1] ** 2], axis=1)
+        for model, table in zip((GraphClassifier(**quick), GraphRegressor(**quick)), tables, strict=True):
+            table = np.where(np.arange(24).reshape(12, 2) == 3, np.nan, table)
+            made.append((graphs, None, _saved(model.fit(graphs, table))))
         with mock.patch.object(base, "LINEAR_FROM", 5):
             for model, y in ((GraphClassifier(**quick), three), (GraphRegressor(**quick), numbers)):
                 made.append((graphs, extra, _saved(model.fit(graphs, y, extra))))

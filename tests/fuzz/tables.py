@@ -16,6 +16,7 @@ import relaxwl
 from fuzz.limits import read_or_refused
 from fuzz.mutations import changed_array, changed_bytes, changed_lines, changed_value
 from relaxwl.datasets import read_parquet, write_parquet
+from relaxwl.datasets.smiles import from_smiles
 from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.evaluation.folds import read_splits
 from small_graphs import BONDS, collection, random_graphs, with_attributes
@@ -109,8 +110,9 @@ def molecules_case(rng: random.Random, folder: Path) -> None:
     from relaxwl.datasets import load_molecules
 
     RDLogger.DisableLog("rdApp.*")
-    content = rng.choice((changed_bytes, changed_bytes, changed_lines))(rng, ROWS)
-    path = folder / rng.choice(("table.csv", "table.tsv"))
+    path = folder / rng.choice(("table.csv", "table.tsv", "table.sdf"))
+    rows = rng.choice(_sdf_files()) if path.suffix == ".sdf" else ROWS
+    content = rng.choice((changed_bytes, changed_bytes, changed_lines))(rng, rows)
     path.write_bytes(content.replace(b",", b"\t") if path.suffix == ".tsv" else content)
     target, errors = rng.choice(("expt", "expt", None, "name", "x")), rng.choice(("raise", "skip", "nan"))
     with warnings.catch_warnings():
@@ -120,7 +122,24 @@ def molecules_case(rng: random.Random, folder: Path) -> None:
             graphs, y = found
             assert (y is None) == (target is None)
             assert y is None or len(y) == len(graphs)
+            for molecule, n_nodes in zip(graphs.molecules(), graphs.node_counts, strict=True):
+                assert molecule is None or molecule.GetNumAtoms() == n_nodes, "the graph is of another molecule"
             _use(graphs)
+
+
+@functools.cache
+def _sdf_files() -> list[bytes]:
+    """Return the rows as molecules of SDF files, in the old form and the new, with a property that misleads."""
+    from rdkit import Chem
+
+    files = []
+    for new in (False, True):
+        texts = []
+        for number, smiles in enumerate(("CCO", "c1ccccc1", "[Na+].[Cl-]", "CC(=O)O")):
+            block = Chem.MolToMolBlock(Chem.MolFromSmiles(smiles), forceV3000=new)
+            texts.append(f"{block}>  <expt>\n{number}.5\n\n>  <smiles>\nCCCC\n\n$$$$\n")
+        files.append("".join(texts).encode())
+    return files
 
 
 # ----------------------------------------------------------------------------------------------------------- shards
@@ -164,6 +183,8 @@ def shards_case(rng: random.Random, folder: Path) -> None:
             shards, graphs, y, whole = found
             assert sum(map(len, graphs)) == len(whole) == shards.n_graphs, "the manifest says something else"
             assert y is None or len(y) == len(whole)
+            if hasattr(whole, "molecules"):
+                assert len(whole.molecules()) == len(whole)
             _use(whole)
 
 
@@ -174,6 +195,7 @@ def _shard_folders() -> list[dict[str, bytes]]:
         (collection(random_graphs(9, seed=1)), np.arange(9) % 2),
         (collection(random_graphs(9, seed=2, bonds=BONDS)), None),
         (with_attributes(random_graphs(9, seed=3), labeled=True), np.linspace(0, 1, 9)),
+        (from_smiles(["C", "CC", "CCO", "c1ccccc1", "[Na+].[Cl-]"]), [1.0, 2.0, 3.0, 6.0, 0.0]),
     ):
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             with ShardWriter(folder, graphs_per_shard=4) as writer:
