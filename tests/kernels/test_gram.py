@@ -50,7 +50,7 @@ def test_dense_and_sparse_parts_agree_whatever_their_share(monkeypatch, minimum,
 
 
 def test_inputs_are_not_changed_and_results_are_symmetric():
-    a = random_array((40, 30), density=0.2, rng=np.random.default_rng(0), format="csr")
+    a = random_array((40, 30), density=0.2, random_state=np.random.default_rng(0), format="csr")
     before = a.toarray()
     result = gram(a)
     np.testing.assert_array_equal(result, result.T)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, save_npz
+from scipy.sparse import csr_array, hstack, save_npz, vstack
 
 from relaxwl._execution import one_thread
 from relaxwl._storage import atomic_write
@@ -65,6 +65,10 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
         array.from_delayed(task(sent, shard), (part.n_graphs, n_columns), meta=csr_array((0, n_columns)))
         for shard, part in zip(shards.singles(), shards.manifest.parts, strict=True)
     ]
+    # Dask joins sparse matrices, but not the sparse arrays of older versions of SciPy.
+    array.dispatch.concatenate_lookup.register(
+        csr_array, lambda parts, axis=0: (vstack, hstack)[axis](parts, format="csr")
+    )
     return array.concatenate(blocks, axis=0)
 
 

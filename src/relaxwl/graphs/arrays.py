@@ -52,4 +52,5 @@ def mirror(matrix: NDArray[Any], block: int = 256) -> None:
         stop = start + block
         matrix[start:stop, :start] = matrix[:start, start:stop].T
         corner = matrix[start:stop, start:stop]
-        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+        # Without arithmetic: what is not filled yet can be any bits, and NumPy warns where it adds them.
+        corner[:] = np.where(np.tri(len(corner), dtype=bool).T, corner, corner.T)
