@@ -45,6 +45,13 @@ def test_a_regressor_comes_back_as_it_was(tmp_path, monkeypatch, many):
         np.testing.assert_array_equal(one, other)
 
 
+def test_a_file_without_novelty_gives_none(tmp_path):
+    model = clone(REGRESSOR).fit(GRAPHS, EXTRA[:, 0])
+    del model._novelty  # an optional field, which a file may lack
+    model.save(tmp_path / "model.rwl")
+    assert np.isnan(GraphRegressor.load(tmp_path / "model.rwl").novelty(GRAPHS)).all()
+
+
 def test_labels_edge_labels_attributes_and_paths(tmp_path):
     for graphs in (collection(random_graphs(12, bonds=BONDS)), with_attributes(random_graphs(12))):
         model = GraphClassifier(random_state=0).fit(graphs, np.arange(12) % 2)

@@ -75,6 +75,7 @@ class GraphPredictor(GraphEstimator):
     names_: tuple[str | None, ...] | None = None
     columns_: dict[str, Any] | None = None
     _head_kinds: tuple[type, ...]
+    _novelty: Novelty | None = None
     _seed = 0
 
     things, nodes = "graphs", "nodes"
@@ -437,7 +438,7 @@ class GraphPredictor(GraphEstimator):
         fitted = [view.kernel for view in self._blocks.views if isinstance(view, CountView)]
         relaxed = (kernel for kernel in fitted if isinstance(kernel, RelaxedWeisfeilerLehman))
         kernel = next((one for one in relaxed if one.base == "subtree"), None)
-        self._novelty: Novelty | None = None
+        self._novelty = None
         try:
             if kernel is None:
                 kernel = RelaxedWeisfeilerLehman(2, 2, max_iter=0, random_state=self._seed, n_jobs=self.n_jobs)
