@@ -229,7 +229,7 @@ def test_a_predictor_of_graphs_is_fitted_and_asked(tmp_path, capsys):
     assert main(["predict", model, "egonets-1", "-o", table, "--page", page, "--page-graphs", "2", "--quiet"]) == 0
     said = capsys.readouterr().out
     assert "200 predictions written" in said
-    assert "the nodes of 2 graphs" in said
+    assert "on the predictions of 2 graphs" in said
     assert (tmp_path / "effects.html").read_text().count("<section>") == 2
     assert "<title>Effects of nodes on predictions: egonets-1" in (tmp_path / "effects.html").read_text()
     lines = (tmp_path / "predictions.csv").read_text().splitlines()

@@ -292,7 +292,7 @@ def test_a_worker_out_of_memory(tmp_path, graphs):
                 hog(40)
 
         client.register_plugin(Hogging())
-        with pytest.raises(RuntimeError, match="too little memory"):
+        with pytest.raises(RuntimeError, match="for lack of memory"):
             clone(KERNEL).fit(shards)
 
 
@@ -313,9 +313,7 @@ def test_a_worker_of_another_version_that_joins_later(client, tmp_path, graphs, 
     monkeypatch.setattr(Cluster, "check", lambda self, folder: None)
     (before, *_) = client.run(pretend, "0.0").values()
     try:
-        with pytest.raises(
-            RuntimeError, match=r"a worker has relaxwl 0\.0, and the client relaxwl .*; install the same"
-        ):
+        with pytest.raises(RuntimeError, match=r"a worker has relaxwl 0\.0 and the client .*; install the same"):
             clone(KERNEL).fit(shards)
     finally:
         client.run(pretend, before)
@@ -324,8 +322,11 @@ def test_a_worker_of_another_version_that_joins_later(client, tmp_path, graphs, 
 @pytest.mark.parametrize("how", ["closed", "killed"])
 def test_all_workers_lost_for_good(tmp_path, graphs, how):
     def kill():
-        for nanny in cluster.workers.values():
+        nannies = list(cluster.workers.values())
+        cluster.worker_spec.clear()  # or the cluster starts others
+        for nanny in nannies:
             nanny.auto_restart = False
+        for nanny in nannies:
             os.kill(nanny.pid, signal.SIGKILL)
 
     shards = shard(tmp_path / "s", graphs, 5)

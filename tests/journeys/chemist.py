@@ -59,7 +59,7 @@ def journey(folder):
     page = (folder / "why.html").read_text()
     assert page.count("<section>") == 2
     assert "pentanol-2: CCCC(C)O" in page
-    assert "The nearest training molecules" in page
+    assert "Nearest training molecules" in page
     assert "class " not in page.split("<section>")[1].split("</h2>")[0]  # a number has no class
 
     said, _ = relaxwl(folder, "neighbors", "model.rwl", "new.csv", "--errors", "skip", "-k", "2")
