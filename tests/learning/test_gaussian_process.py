@@ -180,3 +180,70 @@ def test_constant_targets_predict_themselves(y):
 def test_bad_input_is_named(kernels, y, message):
     with pytest.raises(ValueError, match=message):
         GaussianProcess().fit(kernels, y)
+
+
+@pytest.fixture(scope="module")
+def many():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(500, 2))
+    y = 3 + np.sin(2 * X[:, 0]) + 0.7 * X[:, 1] + 0.2 * rng.normal(size=500)
+    return X[:400], y[:400], X[400:], y[400:]
+
+
+def _solved(process, kernels, y, kept):
+    """Solve for dual and mean of some examples directly."""
+    covariance = sum(w * k for w, k in zip(process.weights_, kernels, strict=True)) + process.noise_ * np.eye(len(y))
+    by_target, ones = np.linalg.solve(covariance[np.ix_(kept, kept)], np.column_stack([y, np.ones(len(y))])[kept]).T
+    mean = by_target.sum() / ones.sum()
+    dual = np.zeros(len(y))
+    dual[kept] = by_target - mean * ones
+    return dual, mean
+
+
+def test_means_of_many_examples_are_those_of_all(many):
+    X, y, X_new, y_new = many
+    kernels = _kernels(X, X)
+    process = GaussianProcess(n_factored=100).fit(kernels, y)
+    assert process.factor_.shape == (100, 100)
+    assert len(process.sample_) == 100
+    dual, mean = _solved(process, kernels, y, np.arange(len(y)))
+    np.testing.assert_allclose(process.dual_, dual, atol=1e-2 * np.abs(dual).max())
+    assert process.mean_ == pytest.approx(mean, abs=1e-3)
+    exact = GaussianProcess().fit(kernels, y).predict(_kernels(X_new, X), _diagonals(X_new))
+    found = process.predict(_kernels(X_new, X), _diagonals(X_new))
+    assert np.mean((found.mean - y_new) ** 2) < 1.1 * np.mean((exact.mean - y_new) ** 2)
+
+
+def test_parts_of_many_examples_are_left_out(many):
+    X, y, _, _ = many
+    kernels, parts = _kernels(X, X), [np.arange(80), np.arange(80, 400, 3)]
+    process = GaussianProcess(n_factored=100).fit(kernels, y, parts)
+    for part, dual, mean in zip(parts, *process.without(parts), strict=True):
+        expected, expected_mean = _solved(process, kernels, y, np.setdiff1d(np.arange(len(y)), part))
+        np.testing.assert_allclose(dual, expected, atol=1e-2 * np.abs(expected).max())
+        assert mean == pytest.approx(expected_mean, abs=1e-3)
+
+
+def test_variances_of_many_examples_are_calibrated(many):
+    X, y, X_new, y_new = many
+    kernels, folds = _kernels(X, X), np.array_split(np.random.default_rng(0).permutation(400), 5)
+    process = GaussianProcess(n_factored=100).fit(kernels, y, folds)
+    means = np.zeros(400)
+    for fold, dual, mean in zip(folds, *process.without(folds), strict=True):
+        means[fold] = mean + process.covariances(kernels, fold) @ dual
+    found = process.calibrate(kernels, means)
+    assert np.mean((y - found.mean) ** 2 / found.variance) == pytest.approx(1)
+    new = process.predict(_kernels(X_new, X), _diagonals(X_new))
+    assert 0.7 < np.mean((y_new - new.mean) ** 2 / new.variance) < 1.4
+    # Where no example is near, the variance is larger.
+    far = process.predict(_kernels(X_new + 50, X), _diagonals(X_new + 50))
+    assert far.variance.min() > new.variance.max()
+
+
+def test_many_examples_come_back_from_a_state(many):
+    X, y, X_new, _ = many
+    process = GaussianProcess(n_factored=50).fit(_kernels(X, X), y)
+    again = GaussianProcess.from_state(**process.to_state())
+    arguments = _kernels(X_new, X), _diagonals(X_new)
+    for found, expected in zip(again.predict(*arguments), process.predict(*arguments), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -209,3 +209,42 @@ def test_linear_and_kernel_models_of_molecules_agree(monkeypatch, shared):
         scores.append(model.score(graphs[test], y[test]))
     assert scores[1] > scores[0] - 0.03
     assert scores[1] > 0.8
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Let so few molecules as these count as too many for a Gram matrix of each kernel."""
+    monkeypatch.setattr("relaxwl.predictors.base.MATRICES_UP_TO", 10)
+    monkeypatch.setattr("relaxwl.predictors.base.N_WEIGHED", 15)
+
+
+def test_many_molecules_share_one_matrix(many, tmp_path):
+    model = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS)
+    assert "their weights are learned from 15" in str(model.report_)
+    assert "cross-validated" in str(model.report_)
+    assert sum(model.kernel_weights_.values()) == pytest.approx(1)
+    mean, deviation = model.predict(SMILES, return_std=True)
+    assert np.corrcoef(mean, TARGETS)[0, 1] > 0.9
+    assert (deviation > 0).all()
+    assert model._heads[0].processes[0].factor_.shape == (15, 15)
+    model.save(tmp_path / "model.rwl")
+    again = MoleculeRegressor.load(tmp_path / "model.rwl")
+    for method in ("predict", "predict_interval", "kneighbors", "novelty"):
+        np.testing.assert_array_equal(getattr(again, method)(["CCCl"]), getattr(model, method)(["CCCl"]))
+    distances, indices = model.kneighbors(SMILES, 1)
+    assert distances.max() < 1e-9
+    np.testing.assert_allclose(mean[indices[:, 0]], mean)
+    (found,) = model.explain(["CCCCO"])
+    assert np.isfinite(found.effects).all()
+    assert len(found.effects) == 5
+    assert found.columns(3)
+
+
+def test_many_molecules_with_several_targets(many):
+    classes = np.array([0, 1])[(np.arange(len(SMILES)) // 10 == 1).astype(int)]
+    table = np.column_stack([classes, np.where(np.arange(len(SMILES)) % 4, 1.0 - classes, np.nan)])
+    model = MoleculeClassifier(random_state=0).fit(SMILES, table)
+    assert model.score(SMILES, table) > 0.8
+    for probabilities in model.predict_proba(SMILES):
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert model.predict_set(SMILES[:3], target=1).shape == (3, 2)

@@ -7,7 +7,7 @@ from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl.molecules import from_smiles
 from relaxwl.predictors import AveragedKernel
-from relaxwl.predictors.blocks import COMBINATIONS, KernelBlocks, averages
+from relaxwl.predictors.blocks import COMBINATIONS, COMBINED, KernelBlocks, averages
 from relaxwl.predictors.portfolio import portfolio
 from relaxwl.predictors.views import Objects
 
@@ -107,3 +107,26 @@ def test_what_does_not_fit_into_memory_is_left_out_and_said(features):
     nothing = KernelBlocks([Refusing(), Refusing()])
     with pytest.raises(MemoryRefusal, match="28 GiB"):
         nothing.fit_features(Objects(TRAIN)) if features else nothing.fit(Objects(TRAIN))
+
+
+def test_a_combination_of_blocks_is_their_weighted_sum():
+    views, left_out = portfolio(TRAIN, "quick", 0, None)
+    blocks = KernelBlocks(views, left_out)
+    blocks.fit_sampled(Objects(TRAIN), 20)
+    rows = np.arange(len(TRAIN))
+    before = blocks.matrices(blocks.training(rows))
+    weights = {name: place % 3 for place, name in enumerate(before)}
+    blocks.combine(weights)
+    assert blocks.names == [COMBINED]
+    assert all(np.all(scales) for scales in blocks.scales)
+    expected = sum(weight * before[name] for name, weight in weights.items())
+    np.testing.assert_allclose(blocks.gram(), expected, rtol=1e-6)
+
+
+def test_similarities_are_scaled_on_a_sample():
+    views, left_out = portfolio(TRAIN, "quick", 0, None)
+    sampled, whole = KernelBlocks(views, left_out), KernelBlocks(portfolio(TRAIN, "quick", 0, None)[0])
+    sampled.fit_sampled(Objects(TRAIN), len(TRAIN))
+    whole.fit(Objects(TRAIN))
+    for found, expected in zip(sampled.scales, whole.scales, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -1,18 +1,19 @@
 """Gaussian processes on sums of given kernels: how much each kernel counts is learned from the data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, cho_factor, cho_solve, lapack, solve_triangular
 from scipy.optimize import lsq_linear
 
-from relaxwl._execution import cached_property, check_time
+from relaxwl._execution import cached_property, check_time, spans
 from relaxwl._progress import report
 
 Float64 = NDArray[np.float64]
+Int64 = NDArray[np.int64]
 
 # Bounds of weights and noise, for targets of variance 1 and kernels of mean diagonal 1.
 MAX_WEIGHT = 1e3
@@ -32,6 +33,13 @@ REACHES = (2.0, 4.0)
 RIDGE = 1e-3
 # Shares of the mean diagonal that are added to it, one after the other, until a matrix is positive definite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+# Conjugate gradients end when the residuals are this share of the right-hand sides, or after so many steps.
+RESIDUAL, MAX_STEPS = 1e-4, 500
+# The least noise of many examples, as a share of the mean variance: with less, steps would be many. And what is
+# added to the variances of a sample.
+LEAST_NOISE, SAMPLE_JITTER = 1e-3, 1e-8
+# Rows of many examples that are looked at together.
+ROWS_AT_ONCE = 1024
 
 
 class Prediction(NamedTuple):
@@ -48,6 +56,10 @@ class GaussianProcess:
     training examples, ``predict`` those between new and training examples. Kernels that explain nothing end with
     weight 0. The uncertainty of the mean counts in the variances.
 
+    A covariance of many examples is not factored. With more than ``n_factored`` examples, weights and noise maximize
+    the likelihood of so many of them, evenly spread over the sorted targets. Predictions are those of all examples, by
+    conjugate gradients; their variances are those of the sample, times a factor that out-of-fold errors give.
+
     Parameters
     ----------
     n_starts : int
@@ -56,6 +68,8 @@ class GaussianProcess:
         Steps of the optimization from each.
     verbose : int
         1 logs what was found.
+    n_factored : int, optional
+        Largest number of examples whose covariance is factored; by default there is no limit.
 
     Attributes
     ----------
@@ -69,6 +83,10 @@ class GaussianProcess:
         Logarithm of the marginal likelihood.
     jitter_ : float
         What had to be added to the variance of each example so that the covariance could be factored; mostly 0.
+    sample_ : array or None
+        Positions of the examples whose covariance was factored; None if it was that of all.
+    inflation_ : float
+        What variances of the sample are multiplied by; 1 without a sample.
 
     Examples
     --------
@@ -81,17 +99,42 @@ class GaussianProcess:
     [0.997]
     """
 
-    def __init__(self, n_starts: int = 2, max_iter: int = 60, verbose: int = 0) -> None:
+    dual_: Float64
+    _without_parts: tuple[Float64, Float64]
+    sample_: Int64 | None = None
+    inflation_: float = 1.0
+
+    def __init__(self, n_starts: int = 2, max_iter: int = 60, verbose: int = 0, n_factored: int | None = None) -> None:
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.verbose = verbose
+        self.n_factored = n_factored
 
-    def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike) -> Self:
-        """Learn weights, noise and mean from the kernel matrices (n, n) of n examples and their targets."""
-        problem, center, unit = _standardized(kernels, y)
+    def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike, parts: Sequence[Int64] = ()) -> Self:
+        """Learn weights, noise and mean.
+
+        Parameters
+        ----------
+        kernels : sequence of array (n, n)
+            Kernel matrices of n examples; those of many examples may be in single precision.
+        y : array (n,)
+            Their targets.
+        parts : sequence of array of int
+            Examples that :meth:`without` will leave out; of many examples it takes these alone.
+        """
+        n_factored = np.size(y) if self.n_factored is None else self.n_factored
+        is_sampled = np.size(y) > n_factored
+        whole, center, unit = _standardized(kernels, y, is_sampled)
+        self.sample_ = whole.spread(n_factored) if is_sampled else None
+        problem = whole if self.sample_ is None else whole.take(self.sample_)
         variances = self._maximized(problem)
         weights = np.where(variances[:-1] < NEGLIGIBLE, 0.0, variances[:-1])
-        return self._store(problem, center, unit, np.append(weights, variances[-1]))
+        self._store(problem, center, unit, np.append(weights, variances[-1]))
+        if self.sample_ is not None:
+            targets = center + unit * whole.targets
+            (self.dual_, *duals), (self.mean_, *means) = self._solved(whole.kernels, targets, parts)
+            self._residuals, self._without_parts = targets - self.mean_, (np.array(duals), np.array(means))
+        return self
 
     def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
         """Keep what predictions need, in the units of the targets."""
@@ -103,7 +146,7 @@ class GaussianProcess:
         self.mean_ = center + unit * fitted.mean
         self.log_likelihood_ = fitted.log_likelihood - len(targets) * np.log(unit)
         self.factor_: Float64 = fitted.factor * unit
-        self.dual_: Float64 = fitted.dual / unit
+        self.dual_ = fitted.dual / unit
         self._residuals = targets - self.mean_
         ones = solve_triangular(self.factor_, np.ones(len(targets)), lower=True, check_finite=False)
         self._whitened_ones: Float64 = ones
@@ -112,14 +155,15 @@ class GaussianProcess:
 
     def to_state(self) -> dict[str, Any]:
         """Return what a model file keeps; of the factor, its lower triangle."""
-        names = ("weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_whitened_ones")
+        names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_whitened_ones"]
+        names += ["sample_", "inflation_"] if self.sample_ is not None else []
         packed = self.factor_[np.tril_indices(len(self.factor_))]
         return {name: getattr(self, name) for name in names} | {"packed_factor": packed}
 
     @classmethod
     def from_state(cls, packed_factor: Float64, **state: Any) -> Self:
         """Return what :meth:`to_state` kept."""
-        process, size = cls(), len(state["dual_"])
+        process, size = cls(), len(state["_whitened_ones"])
         if len(packed_factor) != size * (size + 1) // 2:
             raise ValueError(f"packed_factor must be the triangle of a matrix of {size} rows")
         process.factor_ = np.zeros((size, size), order="F")
@@ -143,12 +187,17 @@ class GaussianProcess:
         """
         cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
         prior = self._summed([np.asarray(diagonal, np.float64) for diagonal in diagonals])
-        whitened = solve_triangular(self.factor_, cross.T, lower=True, check_finite=False)
+        return Prediction(self.mean_ + cross @ self.dual_, self._variances(cross, prior, noise))
+
+    def _variances(self, cross: Float64, prior: Float64, noise: bool = True) -> Float64:
+        """Return the variances of examples with these covariances, with training examples and with themselves."""
+        factored = cross if self.sample_ is None else cross[:, self.sample_]
+        whitened = solve_triangular(self.factor_, factored.T, lower=True, check_finite=False)
         explained = np.einsum("ij,ij->j", whitened, whitened)
         # The mean is estimated too: far from all examples that alone leaves 1/(1ᵀA⁻¹1) of doubt.
         doubt = (1 - self._whitened_ones @ whitened) ** 2 / (self._whitened_ones @ self._whitened_ones)
         variance = np.maximum(prior - explained, 0) + doubt + (self.noise_ if noise else 0)
-        return Prediction(self.mean_ + cross @ self.dual_, variance)
+        return np.asarray(self.inflation_ * variance)
 
     @cached_property
     def inverse_(self) -> Float64:
@@ -157,7 +206,7 @@ class GaussianProcess:
         inverse += np.tril(inverse, -1).T
         return inverse
 
-    def leave_one_out(self, groups: NDArray[np.int64] | None = None) -> Prediction:
+    def leave_one_out(self, groups: Int64 | None = None) -> Prediction:
         """Return what would be predicted for each training example, noise included, from all others (of other groups).
 
         Exact for the weights found, which every example had its part in.
@@ -171,11 +220,13 @@ class GaussianProcess:
             errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
         return Prediction(self.mean_ + self._residuals - errors, variance)
 
-    def without(self, parts: Sequence[NDArray[np.int64]]) -> tuple[Float64, Float64]:
+    def without(self, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
         """Return the duals (n_parts, n) and means (n_parts,) of the processes that learn from all but each part.
 
         Weights and noise are those found. The inverse of a covariance without some rows follows from that of the whole.
         """
+        if self.sample_ is not None:
+            return self._without_parts
         inverse = self.inverse_
         right = np.column_stack([self._residuals + self.mean_, np.ones(len(self.dual_))])
         duals, means = np.zeros((len(parts), len(right))), np.zeros(len(parts))
@@ -189,6 +240,65 @@ class GaussianProcess:
             duals[place] = solved[:, 0] - means[place] * solved[:, 1]
         return duals, means
 
+    def calibrate(self, kernels: Sequence[Float64], means: Float64) -> Prediction:
+        """Return predictions of the training examples whose means were found without them, after a fit to a sample.
+
+        Their variances follow from the covariances with the sample, and the errors say how much less all examples
+        leave unexplained: the mean squared error in units of the variance becomes 1.
+        """
+        assert self.sample_ is not None
+        own = self._summed([np.diag(kernel) for kernel in kernels])
+        variances = np.empty(len(means))
+        for start, stop in spans(len(means), ROWS_AT_ONCE):
+            cross = self._summed([kernel[start:stop] for kernel in kernels])
+            variances[start:stop] = self._variances(cross, own[start:stop])
+        # Members of the sample know their own targets: their variances are those without themselves.
+        variances[self.sample_] = 1 / np.diag(self.inverse_)
+        errors = self._residuals + self.mean_ - means
+        self.inflation_ = float(np.mean(errors**2 / variances)) or 1.0
+        return Prediction(means, self.inflation_ * variances)
+
+    def _solved(self, kernels: Sequence[Float64], targets: Float64, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
+        """Return duals (1 + n_parts, n) and means of the processes that learn from all examples, and all but each part.
+
+        Conjugate gradients for all of them at once. The preconditioner is the covariance that follows from the examples
+        of the sample alone, with the variance that these leave unexplained on its diagonal.
+        """
+        assert self.sample_ is not None
+        columns = self._summed([kernel[:, self.sample_] for kernel in kernels])
+        own = self._summed([np.diag(kernel) for kernel in kernels])
+        noise = max(self.noise_ + self.jitter_, LEAST_NOISE * float(own.mean()))
+        inner = columns[self.sample_]
+        inner.flat[:: len(inner) + 1] += SAMPLE_JITTER * max(float(own.mean()), 1e-300)
+        root = solve_triangular(np.linalg.cholesky(inner), columns.T, lower=True, check_finite=False)
+        left = (noise + np.maximum(own - np.einsum("ij,ij->j", root, root), 0.0))[:, None]
+        whitened = root / np.sqrt(left.T)
+        smaller = whitened @ whitened.T
+        smaller.flat[:: len(smaller) + 1] += 1.0
+        less = [smaller, *(smaller - whitened[:, part] @ whitened[:, part].T for part in parts)]
+        factors = [cho_factor(matrix, overwrite_a=True, check_finite=False) for matrix in less]
+
+        def covariance(x: Float64) -> Float64:
+            pairs = zip(self.weights_, kernels, strict=True)
+            moved = [weight * (kernel @ x.astype(kernel.dtype)) for weight, kernel in pairs if weight]
+            return np.asarray(sum(moved) + noise * x)
+
+        def precondition(x: Float64) -> Float64:
+            scaled = x / left
+            moved = root @ scaled
+            for place, factor in enumerate(factors):
+                moved[:, place :: len(factors)] = cho_solve(factor, moved[:, place :: len(factors)], check_finite=False)
+            return np.asarray(scaled - root.T @ moved / left)
+
+        kept = np.ones((len(targets), 1 + len(parts)), bool)
+        for place, part in enumerate(parts, 1):
+            kept[part, place] = False
+        right = np.concatenate([np.where(kept, targets[:, None], 0.0), kept], axis=1)
+        found = conjugate_gradients(covariance, precondition, right, np.tile(kept, 2))
+        by_target, ones = np.split(found, 2, axis=1)
+        means = by_target.sum(axis=0) / ones.sum(axis=0)
+        return np.ascontiguousarray((by_target - means * ones).T), means
+
     def _maximized(self, problem: "_Problem") -> Float64:
         """Return the weights and the noise with the largest likelihood that was found."""
         screened, *larger = problem.stages()
@@ -200,10 +310,14 @@ class GaussianProcess:
             variances = _climb(stage, variances, self.max_iter).variances
         return variances
 
+    def covariances(self, kernels: Sequence[Float64], rows: Int64) -> Float64:
+        """Return the covariances of some training examples with all of them, without noise."""
+        return self._summed([kernel[rows] for kernel in kernels])
+
     def _summed(self, arrays: list[Float64]) -> Float64:
         if len(arrays) != len(self.weights_):
             raise ValueError(f"kernels must be {len(self.weights_)}, one for each that was fitted, not {len(arrays)}")
-        total = np.zeros_like(arrays[0])
+        total = np.zeros(arrays[0].shape)
         for weight, array in zip(self.weights_, arrays, strict=True):
             if weight:
                 total += weight * array
@@ -214,6 +328,39 @@ class GaussianProcess:
         report(self.verbose, "Gaussian process: %s, noise %.3g, mean %.3g", counted, self.noise_, self.mean_)
         if self.jitter_:
             report(self.verbose, "the covariance was singular: %.1e was added to each variance", self.jitter_)
+
+
+def conjugate_gradients(
+    apply: Callable[[Float64], Float64],
+    precondition: Callable[[Float64], Float64],
+    right: Float64,
+    kept: NDArray[np.bool_],
+) -> Float64:
+    """Solve a positive definite system for each column of ``right``, in the rows that its column of ``kept`` has.
+
+    >>> matrix = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> conjugate_gradients(lambda x: matrix @ x, lambda x: x, np.eye(2), np.ones((2, 2), bool)).round(6)
+    array([[ 0.6, -0.2],
+           [-0.2,  0.4]])
+    """
+    found, residuals = np.zeros_like(right), right.copy()
+    better = np.where(kept, precondition(residuals), 0.0)
+    direction, product = better.copy(), np.einsum("ij,ij->j", residuals, better)
+    goal = RESIDUAL * np.linalg.norm(right, axis=0)
+    for _ in range(MAX_STEPS):
+        check_time()
+        moved = np.where(kept, apply(direction), 0.0)
+        curvature = np.einsum("ij,ij->j", direction, moved)
+        step = np.divide(product, curvature, out=np.zeros_like(product), where=curvature > 0)
+        found += step * direction
+        residuals -= step * moved
+        if (np.linalg.norm(residuals, axis=0) <= goal).all():
+            break
+        better = np.where(kept, precondition(residuals), 0.0)
+        previous, product = product, np.einsum("ij,ij->j", residuals, better)
+        direction *= np.divide(product, previous, out=np.zeros_like(product), where=previous > 0)
+        direction += better
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- the likelihood
@@ -233,14 +380,18 @@ class _Problem:
 
     def stages(self) -> "list[_Problem]":
         """Return the problem on few examples, on more, and on all of them."""
-        return [*(self._thinned(size) for size in STAGES if len(self.targets) > 1.5 * size), self]
+        return [*(self.take(self.spread(size)) for size in STAGES if len(self.targets) > 1.5 * size), self]
 
-    def _thinned(self, size: int) -> "_Problem":
-        """Return ``size`` examples: evenly spread over the sorted targets, so that all ranges are there."""
+    def spread(self, size: int) -> Int64:
+        """Return the positions of ``size`` examples, evenly spread over the sorted targets: all ranges occur."""
         order = np.argsort(self.targets, kind="stable")
-        kept = np.sort(order[np.linspace(0, len(order) - 1, size).astype(np.int64)])
+        return np.sort(order[np.linspace(0, len(order) - 1, size).astype(np.int64)])
+
+    def take(self, kept: Int64) -> "_Problem":
+        """Return the problem of some examples."""
         grid = np.ix_(kept, kept)
-        return _Problem([kernel[grid] for kernel in self.kernels], self.scales, self.targets[kept])
+        kernels = [kernel[grid].astype(np.float64, copy=False) for kernel in self.kernels]
+        return _Problem(kernels, self.scales, self.targets[kept])
 
     def covariance(self, variances: Float64) -> Float64:
         """Return the sum of the kernels by their weights, with the noise, which stands last, on its diagonal."""
@@ -374,9 +525,9 @@ def _scale(kernel: Float64) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem, float, float]:
+def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) -> tuple[_Problem, float, float]:
     """Return the problem in its own units, and the mean and deviation of the targets."""
-    matrices, targets = _checked(kernels, y)
+    matrices, targets = _checked(kernels, y, is_sampled)
     center, spread = float(targets.mean()), float(targets.std())
     # Targets that differ by no more than rounding are constant, and so are those whose squares would be 0.
     unit = spread if spread > max(1e-12 * abs(center), 1e-100) else 1.0
@@ -384,13 +535,15 @@ def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[_Problem,
     return _Problem(matrices, scales, (targets - center) / unit), center, unit
 
 
-def _checked(kernels: Sequence[ArrayLike], y: ArrayLike) -> tuple[list[Float64], Float64]:
+def _checked(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) -> tuple[list[Float64], Float64]:
     targets = np.asarray(y, np.float64)
     if targets.ndim != 1 or not len(targets):
         raise ValueError(f"y must be a vector of at least one number, not an array of shape {targets.shape}")
     if not np.isfinite(targets).all():
         raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
-    matrices = [np.ascontiguousarray(kernel, np.float64) for kernel in kernels]
+    matrices: list[Any] = [np.ascontiguousarray(kernel) for kernel in kernels]
+    if not is_sampled:  # many examples are taken as they come: a copy could be too large
+        matrices = [matrix.astype(np.float64, copy=False) for matrix in matrices]
     if not matrices:
         raise ValueError("kernels must contain at least one matrix")
     for place, matrix in enumerate(matrices):

@@ -7,7 +7,7 @@ class, or one for the number), and in ``tried`` and ``chosen`` what the report t
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -88,6 +88,8 @@ class Options:
         Averages that replace the first if they are better by half a standard error of the paired difference.
     groups : int64 array, optional
         Number of the group of each example: folds keep groups, such as copies of a molecule, together.
+    n_factored : int, optional
+        Largest number of examples of which a Gaussian process factors the covariance; see there.
     """
 
     score: Score | None = None
@@ -99,6 +101,7 @@ class Options:
     averages: Mapping[str, Mapping[str, float]] | None = None
     favored: tuple[str, ...] = ()
     groups: Int64 | None = None
+    n_factored: int | None = None
 
     def share(self, part: float) -> float:
         """Return which share of all work is done when a part of what is left for the head is."""
@@ -139,13 +142,17 @@ class Head:
     n_examples: int
     metric: Score
     task = "classification"
-    validation = "cross-validated"
     takes_weights = True
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
         self.metric = self.options.score or get_score(None, self.task)
         self.left_out: list[str] = []
+
+    @property
+    def validation(self) -> str:
+        """How the score was found."""
+        return "cross-validated"
 
     @property
     def calibration_rows(self) -> Int64:
@@ -288,25 +295,37 @@ class _Processes(Head):
 
     fold_duals: Float64
     fold_means: Float64
-    validation = "leave-one-out after tuning"
     takes_weights = False
 
-    def _fit(self, blocks: Blocks, targets: list[Float64]) -> list[Prediction]:
-        """Fit a process for each vector of targets, and return its predictions of each example without it.
+    @property
+    def validation(self) -> str:
+        """How the score was found."""
+        sampled = any(process.sample_ is not None for process in self.processes)
+        return f"{'cross-validated' if sampled else 'leave-one-out'} after tuning"
 
-        Blocks without any weight are forgotten. Each process also learns, with the weights found, from all folds but
-        one in turn.
+    def _fit(self, blocks: Blocks, targets: list[Float64]) -> tuple[list[Prediction], Float64, Int64]:
+        """Fit a process for each vector of targets, and with the weights found to all folds but one in turn.
+
+        Blocks without any weight are forgotten. Return each process's predictions of each example without it, the means
+        out of fold (n, n_processes), and the examples in the order of the folds.
         """
-        names, n = list(blocks), len(targets[0])
-        found = [self._fitted(list(blocks.values()), y) for y in targets]
+        names, matrices, n = list(blocks), list(blocks.values()), len(targets[0])
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
-        of_folds, left_out = [], []
-        for process in found:
-            of_folds.append(process.without([test for _, test in folds]))
-            left_out.append(process.leave_one_out(self.options.groups))
+        parts = [test for _, test in folds]
+        found = [self._fitted(matrices, y, parts) for y in targets]
+        of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
+        for process, own in zip(found, out_of_fold.T, strict=True):
+            duals, means = process.without(parts)
+            of_folds.append((duals, means))
+            for part, dual, mean in zip(parts, duals, means, strict=True):
+                own[part] = mean + process.covariances(matrices, part) @ dual
+            if process.sample_ is None:
+                left_out.append(process.leave_one_out(self.options.groups))
+            else:
+                left_out.append(process.calibrate(matrices, own))
             del process.inverse_
         self.fold_duals, self.fold_means = (np.array(values) for values in zip(*of_folds, strict=True))
-        self.calibration, self._held_out = _calibrated(folds, np.zeros(n, np.int64))
+        self.calibration, held_out = _calibrated(folds, np.zeros(n, np.int64))
         self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
         self.rows = np.arange(n)
         used = [place for place, name in enumerate(names) if self.weights[name] > 0] or list(range(len(names)))
@@ -315,24 +334,29 @@ class _Processes(Head):
             process.weights_ = process.weights_[used]
         self.processes = found
         self.chosen = "Gaussian process"
-        return left_out
+        return left_out, out_of_fold, held_out
 
-    def _fitted(self, matrices: list[Float64], y: Float64) -> GaussianProcess:
+    def weigh(self, blocks: Blocks, values: Any) -> dict[str, float]:
+        """Return the weight of each block in the process of some examples: of classes, the mean over processes."""
+        found = [self._fitted(list(blocks.values()), y).weights_ for y in self._vectors(values)]
+        return dict(zip(blocks, np.mean(found, axis=0).tolist(), strict=True))
+
+    def _vectors(self, values: Any) -> list[Float64]:
+        """Return what each process learns."""
+        return [values]
+
+    def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
-        left = self.options.deadline.remaining()
+        left, verbose = self.options.deadline.remaining(), self.options.verbose
         try:
             with time_limit(None if left is None else max(left, 1.0)):
-                return GaussianProcess(verbose=self.options.verbose).fit(matrices, y)
+                return GaussianProcess(verbose=verbose, n_factored=self.options.n_factored).fit(matrices, y, parts)
         except TimeLimitReached:
             self.left_out.append("most steps of optimizing the weights: the time limit was reached")
-            return GaussianProcess(n_starts=1, max_iter=1, verbose=self.options.verbose).fit(matrices, y)
+            return GaussianProcess(1, 1, verbose, self.options.n_factored).fit(matrices, y, parts)
 
     def _tried(self, score: float) -> None:
-        total = sum(self.weights.values()) or 1.0
-        shares = {name: weight / total for name, weight in self.weights.items()}
-        largest = sorted(shares, key=lambda name: -shares[name])
-        counted = "; ".join(f"{name}: {shares[name]:.0%}" for name in largest if shares[name] >= LEAST_SHARE)
-        self.tried = (Trial(self.chosen, score, f"weights: {counted or 'all 0'}"),)
+        self.tried = (Trial(self.chosen, score, weights_text(self.weights)),)
 
     def _predictions(self, blocks: Blocks, own: Blocks) -> list[Prediction]:
         cross, diagonals = [blocks[name] for name in self.blocks], [own[name] for name in self.blocks]
@@ -347,10 +371,14 @@ class _Processes(Head):
             found.append(cross @ duals.T + means)
         return np.stack(found, axis=2)
 
-    def _held_out_means(self, blocks: Blocks) -> tuple[Float64, Int64]:
-        """Return the means of the training objects by the models of their folds, and their order."""
-        held_out = self.__dict__.pop("_held_out")
-        return np.asarray(self._fold_means(blocks)[held_out, self.calibration.folds]), held_out
+
+def weights_text(weights: Mapping[str, float]) -> str:
+    """Return the shares of the kernels in a covariance, the largest first, as reports show them."""
+    total = sum(weights.values()) or 1.0
+    shares = {name: weight / total for name, weight in weights.items()}
+    largest = sorted(shares, key=lambda name: -shares[name])
+    counted = "; ".join(f"{name}: {shares[name]:.0%}" for name in largest if shares[name] >= LEAST_SHARE)
+    return f"weights: {counted or 'all 0'}"
 
 
 class ProcessRegressor(_Processes):
@@ -360,10 +388,10 @@ class ProcessRegressor(_Processes):
 
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and numbers; all weigh the same."""
-        (left_out,) = self._fit(blocks, [y])
+        (left_out,), means, held_out = self._fit(blocks, [y])
         self._tried(self.metric(y, left_out.mean))
-        means, held_out = self._held_out_means(blocks)
-        self.calibration.scores[:] = np.abs(y[held_out] - means[:, 0]) / np.sqrt(left_out.variance[held_out])
+        errors = np.abs(y[held_out] - means[held_out, 0])
+        self.calibration.scores[:] = errors / np.sqrt(left_out.variance[held_out])
         return self
 
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> tuple[Float64, Float64]:
@@ -392,18 +420,20 @@ class ProcessClassifier(_Processes):
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
-        n_classes = int(codes.max()) + 1
-        targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        left_out = self._fit(blocks, targets)
+        left_out, means, held_out = self._fit(blocks, self._vectors(codes))
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
         self._tried(self.metric(codes, self.probabilities(self._table(scores))))
-        means, held_out = self._held_out_means(blocks)
-        spread = np.column_stack([np.sqrt(1 + prediction.variance[held_out]) for prediction in left_out])
+        spread = np.column_stack([np.sqrt(1 + prediction.variance) for prediction in left_out])
         self.calibration.codes[:] = codes[held_out]
-        _score_classes(self.calibration, self.probabilities(self._table(means / spread)))
+        _score_classes(self.calibration, self.probabilities(self._table((means / spread)[held_out])))
         return self
+
+    def _vectors(self, values: Any) -> list[Float64]:
+        """Return 1 for the members of a class and -1 for the others, for each class or the second of two."""
+        n_classes = int(values.max()) + 1
+        return [np.where(values == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
 
     @property
     def n_classes(self) -> int:

@@ -16,7 +16,7 @@ from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
-from relaxwl.predictors.base import NO_MATRICES, GraphPredictor
+from relaxwl.predictors.base import MATRICES_UP_TO, NO_MATRICES, GraphPredictor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
@@ -166,11 +166,12 @@ class MoleculePredictor(GraphPredictor):
                 )
             return views, [NO_MATRICES.format(self.things), *notes]
         n_kernels = sum(len(view.blocks) for view in views)
-        check_memory(
-            (n_kernels + 3) * 8.0 * len(objects) ** 2,
-            f"{n_kernels} kernel matrices of {len(objects)} molecules",
-            "fit on fewer molecules, or with fewer views",
-        )
+        if len(objects) <= MATRICES_UP_TO:
+            check_memory(
+                (n_kernels + 3) * 8.0 * len(objects) ** 2,
+                f"{n_kernels} kernel matrices of {len(objects)} molecules",
+                "fit on fewer molecules, or with fewer views",
+            )
         return views, []
 
 

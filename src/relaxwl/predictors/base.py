@@ -30,10 +30,10 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import descendants
 from relaxwl.kernels.persistence import save_model
-from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options
+from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options, weights_text
 from relaxwl.learning.linear import take_rows
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
-from relaxwl.predictors.blocks import NODE_VECTORS, KernelBlocks, averages
+from relaxwl.predictors.blocks import COMBINED, NODE_VECTORS, KernelBlocks, averages
 from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
@@ -41,17 +41,23 @@ from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
-# Beyond so many objects, or where Gram matrices do not fit into memory, linear models on explicit features: a Gaussian
-# process takes the cube of their number, and the features are those of the same kernels.
-LINEAR_FROM = 5_000
+# Up to so many objects each kernel has its Gram matrix. Gaussian processes of more, up to the second number, learn the
+# weights of kernels from a sample of this size and take one matrix, of their weighted sum. Beyond, or where matrices do
+# not fit into memory, linear models on explicit features of the same kernels.
+MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
+# Targets, evenly spaced, whose weights of kernels are averaged.
+N_WEIGHED_TARGETS = 6
 # Graphs of shards whose distances to cluster centers say what is usual.
 N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
+ONE_MATRIX = "a Gram matrix for each kernel: too many {}; their weights are learned from {:,}"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
+# The same where there is one of all kernels, and a part of it that is made or learned from.
+N_COMBINED_MATRICES = 3
 # The part of a time limit that fitting kernels may take; the rest is for choosing, which takes longer of many objects.
 KERNEL_SHARE, LARGE_KERNEL_SHARE = 0.7, 0.5
-# Objects that are scored at once.
+# Objects that are scored at once; fewer where they are compared with more than MATRICES_UP_TO.
 BATCH = 2048
 # What a model file keeps of every predictor, beside its parameters.
 KEPT = (
@@ -182,9 +188,39 @@ class GraphPredictor(GraphEstimator):
         self._plan(*self._views(objects, large), len(objects), targets)
         self._check_weights(targets, weights, large)
         self.names_ = getattr(objects.graphs, "names", None)
-        self._fit_heads(self._fit_views(objects, large), targets, weights)
+        combined = not large and len(objects) > MATRICES_UP_TO
+        inputs = self._fit_combined(objects, targets) if combined else self._fit_views(objects, large)
+        self._fit_heads(inputs, targets, weights)
         self._finish(objects.graphs, targets)
         return self
+
+    def _fit_combined(self, objects: Objects, targets: list[Target]) -> dict[str, Any]:
+        """Fit all kernels, weigh them on a sample, and return the Gram matrix of their weighted sum.
+
+        The weights are those that processes learn of some of the targets, each from objects that have it, on average.
+        """
+        self._blocks.left_out.append(ONE_MATRIX.format(self.things, N_WEIGHED))
+        left = self._deadline.remaining()
+        self._blocks.fit_sampled(objects, N_WEIGHED, None if left is None else KERNEL_SHARE * left, self.verbose)
+        learned = [target for target in targets if not target.is_constant]
+        some = np.unique(np.linspace(0, len(learned) - 1, N_WEIGHED_TARGETS).astype(np.int64))
+        shares: list[dict[str, float]] = []
+        for target in (learned[place] for place in some):
+            places = np.argsort(target.values, kind="stable")
+            places = np.sort(places[np.linspace(0, len(places) - 1, min(N_WEIGHED, len(places))).astype(np.int64)])
+            blocks = self._blocks.matrices(self._blocks.training(target.rows[places]))
+            left = self._deadline.remaining()
+            options = self._options(Deadline(None if left is None else max(left / 4, 1e-3)), blocks)
+            weights = self._kernel_head(options).weigh(blocks, target.values[places])
+            total = sum(weights.values())
+            shares += [{name: weight / total for name, weight in weights.items()}] if total else []
+            report(self.verbose, "%s: kernels weighed", target.name)
+        names = self._blocks.names
+        self.kernel_weights_ = {
+            name: float(np.mean([one[name] for one in shares])) if shares else 1 / len(names) for name in names
+        }
+        self._blocks.combine(self.kernel_weights_)
+        return {COMBINED: self._blocks.gram()}
 
     def _fit_heads(self, inputs: Any, targets: list[Target], weights: Float64 | None) -> None:
         """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards.
@@ -201,17 +237,21 @@ class GraphPredictor(GraphEstimator):
             left = self._deadline.remaining()
             own_part = None if left is None else max(left / (len(targets) - number), 1e-3)
             groups = None if self._copies is None else self._copies[target.rows]
-            options = replace(self._options(Deadline(own_part), None if large else inputs), groups=groups)
+            combined = not large and COMBINED in inputs
+            options = self._options(Deadline(own_part), None if large else inputs)
+            options = replace(options, groups=groups, n_factored=N_WEIGHED if combined else None)
             kind = self._linear_head if large else self._kernel_head
             mine = _rows(inputs, target.rows, self.n_objects_in_, target is targets[-1])
             head = kind(options).fit(mine, target.values, own)
             head.n_examples = len(target.values)
             if not large:
                 _renumber(head, target.rows)
+            if combined:
+                head.tried = (replace(head.tried[0], detail=weights_text(self.kernel_weights_)),)
             self._heads.append(head)
             if self._is_table:
                 report(self.verbose, "%s: fitted", target.name, share=options.share((number + 1) / len(targets)))
-        if not large:
+        if not large and COMBINED not in inputs:
             learned = [head for head in self._heads if head is not None]
             names = dict.fromkeys(name for head in learned for name in head.weights)
             self.kernel_weights_ = {
@@ -224,7 +264,7 @@ class GraphPredictor(GraphEstimator):
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
-        if not any(isinstance(head, Linear) for head in self._heads):
+        if self._compares():
             # A process that finds noise alone keeps all blocks, whatever those of other targets weigh.
             heads: list[Any] = [head for head in self._heads if head is not None]
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
@@ -270,13 +310,14 @@ class GraphPredictor(GraphEstimator):
         """
         check_is_fitted(self)
         check_integer("n_neighbors", n_neighbors, least=1, most=self.n_objects_in_)
-        if any(isinstance(head, Linear) for head in self._heads):
+        if not self._compares():
             raise ValueError(
                 f"a linear model of {self.n_objects_in_} {self.things} does not keep them; relaxwl.GraphIndex finds "
                 "neighbors among so many"
             )
         everybody = self._blocks.training(np.arange(self.n_objects_in_))
         weights = {name: weight for name, weight in self.kernel_weights_.items() if weight > 0}
+        weights = {} if self._blocks.names == [COMBINED] else weights
         weights = weights or dict.fromkeys(self._blocks.names, 1.0)
 
         def summed(blocks: Any) -> Float64:
@@ -414,8 +455,9 @@ class GraphPredictor(GraphEstimator):
 
     def _is_large(self, n_objects: int) -> bool:
         """Say whether there are too many objects for Gram matrices; what is free at the moment does not count."""
-        needed = 8.0 * N_MATRICES * n_objects**2
-        return n_objects > LINEAR_FROM or needed > MEMORY_SHARE * physical_memory()
+        most = LINEAR_FROM if hasattr(self._kernel_head, "weigh") else min(LINEAR_FROM, MATRICES_UP_TO)
+        n_matrices = N_MATRICES if n_objects <= MATRICES_UP_TO else N_COMBINED_MATRICES
+        return n_objects > most or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 
     def _fit_views(self, objects: Objects, large: bool = False) -> Any:
         """Fit all kernels, without targets; return the Gram matrix of each block, or if there are many the features."""
@@ -552,8 +594,13 @@ class GraphPredictor(GraphEstimator):
         labeled = any(getattr(getattr(view, "kernel", None), "edge_labels", False) for view in self._blocks.views)
         if labeled and objects.graphs.edge_vocabulary is None and objects.graphs.n_edges:
             raise ValueError(f"the model was fitted on {self.things} with edge labels, and these have none")
-        for start, stop in spans(len(objects), BATCH):
+        batch = max(1, min(BATCH, BATCH * MATRICES_UP_TO // max(self.n_objects_in_, 1))) if self._compares() else BATCH
+        for start, stop in spans(len(objects), batch):
             yield objects.take(np.arange(start, stop))
+
+    def _compares(self) -> bool:
+        """Say whether predictions compare objects with the training objects, which linear models do not."""
+        return not any(isinstance(head, Linear) for head in self._heads)
 
     def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> list[tuple[Any, ...]]:
         """Return what the heads of some targets predict from: features, or blocks with the training objects."""

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._execution import Deadline, TimeLimitReached, spans, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, check_time, spans, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice
@@ -40,6 +41,10 @@ COMBINATIONS: dict[str, Kinds] = {
     "exact": (("exact",),),
     "attributes": (("exact",), ("fine", "coarse"), ("paths",), ("attributes",)),
 }
+# What the sum of all blocks is called.
+COMBINED = "all kernels"
+# Rows of a large Gram matrix that are made together.
+GRAM_ROWS = 512
 # A similarity that does not tell the training objects apart, but for rounding, has no scale.
 CONSTANT = 1e-9
 
@@ -97,6 +102,49 @@ class KernelBlocks:
 
         self._fit_views(objects, add, seconds, verbose)
         return self._divided(totals)
+
+    def fit_sampled(self, objects: Objects, n_sampled: int, seconds: float | None = None, verbose: int = 0) -> None:
+        """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made."""
+        rows = np.linspace(0, len(objects) - 1, min(n_sampled, len(objects))).astype(np.int64)
+
+        def add(view: View, training: Any) -> None:
+            self.scales.append([_scale(matrix) for matrix in view.matrices(view.take(training, rows))])
+
+        self._fit_views(objects, add, seconds, verbose)
+
+    def combine(self, weights: Mapping[str, float]) -> None:
+        """Make one block of all, the sum of the blocks by their weights; forget similarities without weight."""
+        views, totals = [], []
+        for view, scales in zip(self.views, self.scales, strict=True):
+            shares = np.zeros(len(scales))
+            for place, (block, scale) in enumerate(zip(view.blocks, scales, strict=True)):
+                alike = zip(view.blocks, scales, strict=True)
+                n_alike = max(sum(other == block and one > 0 for other, one in alike), 1)
+                n_views = sum(block in other.blocks for other in self.views)
+                shares[place] = weights.get(block, 0.0) * scale / (n_alike * n_views)
+            views.append((view, np.flatnonzero(shares)))
+            totals.append(shares)
+        kept = [place for place, (_, used) in enumerate(views) if len(used)]
+        self.scales = []
+        for place in kept:
+            view, used = views[place]
+            view.select(used)
+            view.blocks = (COMBINED,) * len(used)
+            # A block is the mean over views of means over similarities: this makes it their sum.
+            self.scales.append((totals[place][used] * len(used) * len(kept)).tolist())
+        self.views = [views[place][0] for place in kept]
+
+    def gram(self) -> NDArray[np.float32]:
+        """Return the Gram matrix of the training objects in the only block, in single precision: it may be large."""
+        n_objects = self.views[0].n_training()
+        total = np.empty((n_objects, n_objects), np.float32)
+        for start, stop in spans(n_objects, GRAM_ROWS):
+            check_time()
+            rows, others = self.training(np.arange(start, stop)), self.training(np.arange(start, n_objects))
+            (block,) = self.matrices(rows, others).values()
+            total[start:stop, start:] = block
+            total[start:, start:stop] = block.T
+        return total
 
     def fit_features(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> list[csr_array]:
         """Fit the views within some seconds (the first in any case); return their explicit features side by side.

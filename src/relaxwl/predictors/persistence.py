@@ -156,9 +156,13 @@ def _check_svm(head: KernelSVM) -> None:
 
 
 def _check_process(process: GaussianProcess) -> None:
-    n_objects = len(process.dual_)
-    _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_objects,), factor_=(n_objects, n_objects))
+    n_objects, n_factored = len(process.dual_), len(process.dual_)
+    if process.sample_ is not None:
+        n_factored = len(process.sample_)
+        _ascending(process.sample_, "sample_", n_objects)
+    _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_factored,), factor_=(n_factored, n_factored))
     require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
+    require(process.inflation_ is not None, "inflation_ must be a number")
     require(process._whitened_ones.any(), "_whitened_ones must not vanish")
 
 
@@ -208,6 +212,7 @@ record(
 record(
     GaussianProcess, _check_process, weights_=vector(np.float64, least=0), noise_=number(0), jitter_=number(0),
     mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line, _whitened_ones=_line,
+    sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
 )  # fmt: skip
 _processes = {
     "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),

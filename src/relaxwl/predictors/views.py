@@ -60,6 +60,9 @@ class View(Protocol):
     def own(self, x: Any) -> list[Float64]:
         """Return, for each similarity, that of each object with itself."""
 
+    def select(self, places: Int64) -> None:
+        """Forget all similarities but those at these places."""
+
     def take(self, x: Any, places: Int64) -> Any:
         """Return the representation of some of the objects."""
 
@@ -145,6 +148,11 @@ class CountView:
         found = iter(self.kernel.compare_own(x, of_kernel))
         n_objects = x[0].matrix.shape[0]
         return [next(found) if "decay" not in setting else np.ones(n_objects) for setting in self.settings]
+
+    def select(self, places: Int64) -> None:
+        """Forget all similarities but those at these places."""
+        self.settings = tuple(self.settings[place] for place in places)
+        self.blocks = tuple(self.blocks[place] for place in places)
 
     def take(self, x: list[Counts], places: Int64) -> list[Counts]:
         """Return the counts of some of the objects."""
@@ -418,6 +426,13 @@ class VectorView:
         """Return the kernel values of each object with itself."""
         assert self.similarities is not None
         return [one.own(x) for one in self.similarities]
+
+    def select(self, places: Int64) -> None:
+        """Forget all similarities but those at these places."""
+        assert self.similarities is not None
+        self.similarities = [self.similarities[place] for place in places]
+        self.kernels = tuple(self.kernels[place] for place in places)
+        self.blocks = tuple(self.blocks[place] for place in places)
 
     def take(self, x: Float64, places: Int64) -> Float64:
         """Return the vectors of some of the objects."""
