@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from relaxwl.learning import linear
-from relaxwl.learning.linear import MemoryRows, Task, fit_models
+from relaxwl.learning.linear import MemoryRows, Models, Task, fit_models
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(50, 6)) * (RNG.random((50, 6)) < 0.5)
@@ -57,6 +57,10 @@ def test_features_of_one_row_are_joined_and_no_model_differs(loss):
     joined = MemoryRows(csr_array(dense))
     assert joined.n_features == DENSE.shape[1] + len(np.unique(rows))
     found = joined.expand(fit_models(joined, wanted, 0.5, [0, -2]))
+    # The joined ones follow from the others, and losses do not have them.
+    coefficients = np.zeros((DENSE.shape[1] + 1, 2))
+    _, gradient = joined.learn(wanted)(Models(coefficients, np.arange(2), np.full(2, -2)))
+    assert gradient.shape == coefficients.shape
     for place, fold in enumerate((0, -2)):
         own = WEIGHTS * (fold != FOLDS)
         for model, target in zip(found[place], wanted.targets.T, strict=True):

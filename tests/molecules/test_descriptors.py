@@ -1,14 +1,12 @@
 """Descriptors: their scale, their kinds, and what they are fitted on."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from molecules.small_molecules import TEXTS
 from relaxwl.molecules import Descriptors, descriptors
-from relaxwl.molecules.descriptors import KINDS, MAX_PATHS, PATHS, _n_paths, descriptor_names, kind_of, raw_descriptors
+from relaxwl.molecules.descriptors import KINDS, descriptor_names, kind_of
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -41,22 +39,6 @@ def test_descriptors_are_normal_scores_of_their_ranks():
     np.testing.assert_allclose(column, (scores - scores.mean()) / scores.std())
     between, beyond = model.transform(["C" * 10, "C" * 60])[:, place]
     assert column[2] < between < column[3] == beyond
-
-
-def test_paths_are_not_listed_where_they_are_too_many():
-    for text in ("C" * 60, "C1CC2CCC1C2" * 9):
-        molecule = Chem.MolFromSmiles(text)
-        assert _n_paths(molecule) == len(Chem.FindAllPathsOfLengthN(molecule, 4))
-    cluster = Chem.RWMol()
-    for _ in range(14):
-        cluster.AddAtom(Chem.Atom("U"))
-    for one, other in combinations(range(14), 2):
-        cluster.AddBond(one, other, Chem.BondType.SINGLE)
-    Chem.SanitizeMol(cluster)
-    assert _n_paths(cluster) > MAX_PATHS
-    values = dict(zip(descriptor_names(), raw_descriptors([cluster], descriptor_names())[0], strict=True))
-    assert np.isnan([values[name] for name in PATHS]).all()  # to list them would take minutes
-    assert values["HeavyAtomCount"] == 14
 
 
 def test_every_descriptor_is_of_a_kind():

@@ -109,6 +109,7 @@ class ShardRows:
         self.n_features = n_features
         self._parts, self._tasks, self._features, self._folder = parts, parts.tasks, features, folder
         self._spans = [(int(a), int(b)) for a, b in pairwise(prefix_sums(np.array(sizes, np.int64)))]
+        self.single = np.zeros(sum(sizes))
 
     def __getitem__(self, rows: Int64) -> "ShardRows":
         """Return some of the rows, in ascending order."""

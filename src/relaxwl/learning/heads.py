@@ -494,83 +494,89 @@ class Linear(Head):
     ) -> Float64:
         """Choose the penalty by folds, then learn from all rows; return the values out of fold in the folds' order.
 
-        ``penalties`` are named and go from the smoothest model on, each of which begins where the one before ended;
-        two in a row that score less than the best end the search. They are for features of mean squared length 1.
+        ``penalties`` are named and go from the smoothest model on. They are for features of mean squared length 1.
+        """
+        n_rows, n_outputs = task.targets.shape
+        held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
+        for number, (_, test) in enumerate(folds):
+            task.folds[test] = number
+        unit = float(rows.squares(task.weights).sum() / task.weights.sum()) or 1.0
+        costs = {name: penalty / unit for name, penalty in penalties.items()}
+        if folds:
+            models, values = self._choose(rows, task, costs, held_out, score, n_rarest)
+        else:
+            models, values = np.zeros((0, n_outputs, rows.n_features + 1)), np.zeros((n_rows, n_outputs))
+            self.chosen = list(penalties)[len(penalties) // 2]
+            self.tried = (Trial(self.chosen, float("nan")),)
+        start: Any = models.mean(axis=0, keepdims=True) if folds else None
+        late = "fit to all examples: the time limit was reached; the mean of the folds' models is used"
+        left = self.options.deadline.remaining() if folds else None
+        whole = self._in_time(left, late, fit_models, rows, task, costs[self.chosen], [-2], start)
+        final, of_folds = rows.expand(start[0] if whole is None else whole[0]), rows.expand(models)
+        self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
+        self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
+        return np.asarray(values[held_out])
+
+    def _choose(
+        self,
+        rows: FeatureRows,
+        task: Task,
+        costs: Mapping[str, float],
+        held_out: Int64,
+        score: Callable[[Float64, Int64], float],
+        n_rarest: int,
+    ) -> tuple[Float64, Float64]:
+        """Choose the penalty; return the model without each fold, and the values of all rows by that of their fold.
+
+        Each penalty begins where the one before ended; two in a row that score less than the best end the search.
         Beyond ``CHOICE_ROWS`` examples of which none is rare, a part of them chooses, and the models of all begin where
         its models ended.
         """
-        n_rows, n_outputs = task.targets.shape
-        for number, (_, test) in enumerate(folds):
-            task.folds[test] = number
-        held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
-        unit = float(rows.squares(task.weights).sum() / task.weights.sum()) or 1.0
-        size = (
-            n_rows
-            if n_rows < 2 * CHOICE_ROWS
-            else max(CHOICE_ROWS, round(n_rows * min(1, LEAST_RARE / max(n_rarest, 1))))
-        )
-        some, part, path = np.arange(n_rows), rows, task
-        if size < n_rows and folds:
+        n_rows, n_folds = len(task.targets), int(task.folds.max()) + 1
+        size = max(CHOICE_ROWS, round(n_rows * min(1, LEAST_RARE / max(n_rarest, 1))))
+        some, part, path, detail = np.arange(n_rows), rows, task, ""
+        if size < n_rows and n_rows >= 2 * CHOICE_ROWS:
             some = np.sort(np.random.default_rng(self.options.seed).permutation(n_rows)[:size])
-            part, path = rows[some], task.take(some)
-        detail = "" if part is rows else f"on {size:,} of {n_rows:,} examples"
-        longest, last_fits = 0.0, 1 if part is rows else 2 * n_rows / size
-        best, models, trials, worse = "", None, dict[str, Trial](), 0
-        found = np.zeros((len(folds), n_outputs, part.n_features + 1))
-        values = np.full((n_rows, n_outputs), np.nan)
-
-        def fit_folds(name: str, own: FeatureRows, wanted: Task, places: Int64, start: Float64 | None) -> Float64:
-            """Fit a model without each fold, fill in its values of the fold, and return the coefficients."""
-            fitted = fit_models(own, wanted, penalties[name] / unit, range(len(folds)), start, is_rough=True)
-            sums = own.values(fitted.reshape(-1, own.n_features + 1)).reshape(-1, *fitted.shape[:2])
-            values[places] = np.take_along_axis(sums, np.maximum(wanted.folds, 0)[:, None, None], axis=1)[:, 0]
-            return fitted
-
-        for name in penalties if folds else ():
+            part, path, detail = rows[some], task.take(some), f"on {size:,} of {n_rows:,} examples"
+        of_part = held_out[np.isin(held_out, some)]
+        last_fits = 1 if part is rows else 2 * n_rows / size
+        trials, scores, longest = dict[str, Trial](), list[float](), 0.0
+        models = values = best_values = np.full(task.targets.shape, np.nan)
+        start: Any = None
+        for name, cost in costs.items():
             # Until the first penalty is fitted nobody knows how long one takes; the last fits take about as long.
             left, started = self.options.deadline.remaining() if trials else None, time.perf_counter()
-            own = Deadline(None if left is None else max(left - last_fits * longest, 1e-9))
-            try:
-                with time_limit(own.seconds):
-                    found = fit_folds(name, part, path, some, found if trials else None)
-            except TimeLimitReached:
-                if own.remaining() != 0:  # the limit of whoever called
-                    raise
-                self.left_out.append(f"{name} and smaller penalties: the time limit was reached")
+            left = None if left is None else left - last_fits * longest
+            late = f"{name} and smaller penalties: the time limit was reached"
+            found = self._in_time(left, late, _fit_folds, part, path, cost, n_folds, start)
+            if found is None:
                 break
+            start, values[some] = found
             longest = max(longest, time.perf_counter() - started)
-            mine = held_out[np.isin(held_out, some)] if part is not rows else held_out
-            trials[name] = Trial(name, score(values, mine), detail)
+            trials[name] = Trial(name, score(values, of_part), detail)
             report(self.options.verbose, "%s: %s %.4g", name, self.metric.title, trials[name].score)
-            signed = [np.nan_to_num(self.metric.sign * one.score, nan=-np.inf) for one in trials.values()]
-            worse = 0 if len(signed) == 1 or signed[-1] > max(signed[:-1]) else worse + 1
-            if not worse:
-                best, models, best_values = name, found, values[held_out]
-            elif worse == 2:
+            scores.append(np.nan_to_num(self.metric.sign * trials[name].score, nan=-np.inf))
+            if len(scores) - 1 == np.argmax(scores):
+                self.chosen, models, best_values = name, start, values.copy()
+            elif len(scores) - 3 >= np.argmax(scores):
                 break
-        self.chosen = best or list(penalties)[len(penalties) // 2]
-        if models is not None and part is not rows:
-            models = fit_folds(best, rows, task, np.arange(n_rows), part.expand(models))
-            trials[best], best_values = Trial(best, score(values, held_out)), values[held_out]
-        self.tried = tuple(trials.values()) or (Trial(self.chosen, float("nan")),)
-        start = None if models is None else models.mean(axis=0, keepdims=True)
-        left = None if models is None else self.options.deadline.remaining()
-        own = Deadline(None if left is None else max(left, 1e-9))
+        if part is not rows:
+            models, best_values = _fit_folds(rows, task, costs[self.chosen], n_folds, part.expand(models))
+            trials[self.chosen] = Trial(self.chosen, score(best_values, held_out))
+        self.tried = tuple(trials.values())
+        return models, best_values
+
+    def _in_time(self, seconds: float | None, late: str, fit: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a fit finds; where it does not end within some seconds, note what is late and return None."""
+        own = Deadline(None if seconds is None else max(seconds, 1e-9))
         try:
             with time_limit(own.seconds):
-                whole = fit_models(rows, task, penalties[self.chosen] / unit, [-2], start)
+                return fit(*arguments)
         except TimeLimitReached:
-            if own.remaining() != 0:
+            if own.remaining() != 0:  # the limit of whoever called
                 raise
-            self.left_out.append(
-                "fit to all examples: the time limit was reached; the mean of the folds' models is used"
-            )
-            whole = np.asarray(start)
-        final = rows.expand(whole[0])
-        of_folds = rows.expand(found if models is None else models)
-        self.coefficients, self.intercepts = final[:, :-1].copy(), final[:, -1].copy()
-        self.fold_coefficients, self.fold_intercepts = of_folds[:, :, :-1].copy(), of_folds[:, :, -1].copy()
-        return np.asarray(values[held_out] if models is None else best_values)
+            self.left_out.append(late)
+            return None
 
     def _fold_values(self, features: csr_array) -> Float64:
         """Return the sums that the features make under the model of each fold: (n_objects, n_folds, n_outputs)."""
@@ -688,6 +694,15 @@ class LinearRegressor(Linear):
         """Return the predictions, and the same variance for all of them."""
         mean = self.values(features)[:, 0]
         return Prediction(mean, np.full(len(mean), self.deviation**2))
+
+
+def _fit_folds(
+    rows: FeatureRows, task: Task, cost: float, n_folds: int, start: Float64 | None
+) -> tuple[Float64, Float64]:
+    """Return the model without each fold, and the values (n_rows, n_outputs) of each row by the model of its fold."""
+    models = fit_models(rows, task, cost, range(n_folds), start, is_rough=True)
+    sums = rows.values(models.reshape(-1, rows.n_features + 1)).reshape(-1, *models.shape[:2])
+    return models, np.take_along_axis(sums, np.maximum(task.folds, 0)[:, None, None], axis=1)[:, 0]
 
 
 def _as_rows(features: csr_array | list[csr_array] | FeatureRows, options: Options) -> FeatureRows:

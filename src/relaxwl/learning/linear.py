@@ -6,14 +6,14 @@ pass over the parts evaluates all of them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array, hstack
 from threadpoolctl import threadpool_limits
 
 from relaxwl._execution import check_time, map_chunks, spans
@@ -99,9 +99,14 @@ def _losses_of(parts: Sequence[tuple[csr_array, Task]], models: Models) -> tuple
 
 
 class FeatureRows(Protocol):
-    """Features of all objects, wherever they are."""
+    """Features of all objects, wherever they are.
+
+    ``single`` (n_rows,) holds the value of a feature that a row alone has, 0 where it has none. These features come
+    last, in the order of the rows; losses and gradients are those of the others.
+    """
 
     n_features: int
+    single: Float64
 
     def __getitem__(self, rows: Int64) -> "FeatureRows":
         """Return some of the rows, in ascending order; what they ``expand`` are coefficients of these features."""
@@ -110,7 +115,7 @@ class FeatureRows(Protocol):
         """Return the weighted sum of squares of each feature."""
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
-        """Return a function that returns the loss and the gradient of models, summed over all rows."""
+        """Return a function of models without single features: their loss and its gradient, summed over all rows."""
 
     def values(self, coefficients: Float64) -> Float64:
         """Return the sums that the features of all rows make: (n_rows, n_models)."""
@@ -138,23 +143,35 @@ class MemoryRows:
         if not isinstance(features, list):
             whole = features
             features = [csr_array(whole[start:stop]) for start, stop in spans(whole.shape[0], ROWS_AT_ONCE)] or [whole]
-        self._chunks, self._places, self._factors = _join_features_of_one_row(features)
-        self.n_features = self._chunks[0].shape[1]
+        self._chunks, self.single, self._places, self._factors = _join_features_of_one_row(features)
+        self._owners = np.flatnonzero(self.single)
+        self.n_features = self._chunks[0].shape[1] + len(self._owners)
         ends = np.cumsum([0, *(chunk.shape[0] for chunk in self._chunks)]).tolist()
         self._spans = list(pairwise(ends))
         self._groups = spans(len(self._chunks), -(-len(self._chunks) // N_GRADIENTS))
 
     def __getitem__(self, rows: Int64) -> "MemoryRows":
         """Return some of the rows, in ascending order; their features are joined anew, and ``expand`` returns ours."""
-        return MemoryRows(take_rows(self._chunks, rows), self._n_jobs)
+        shared, n_shared = take_rows(self._chunks, rows), self._chunks[0].shape[1]
+        ends = np.cumsum([0, *(chunk.shape[0] for chunk in shared)])
+        columns = np.searchsorted(self._owners, rows)
+        taken = []
+        for chunk, start, stop in zip(shared, ends, ends[1:], strict=False):
+            single = self.single[rows[start:stop]]
+            owners = np.flatnonzero(single)
+            places = owners, columns[start:stop][owners]
+            own = coo_array((single[owners], places), shape=(stop - start, self.n_features - n_shared))
+            taken.append(csr_array(hstack([chunk, own.astype(chunk.dtype)], format="csr")))
+        return MemoryRows(taken, self._n_jobs)
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""
         pairs = zip(self._chunks, self._spans, strict=True)
-        return np.asarray(sum(squares_of(chunk, weights[slice(*span)]) for chunk, span in pairs))
+        shared = sum(squares_of(chunk, weights[slice(*span)]) for chunk, span in pairs)
+        return np.append(shared, (weights * np.square(self.single))[self._owners])
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
-        """Return a function that returns the loss and the gradient of models, summed over all rows."""
+        """Return a function of models without single features: their loss and its gradient, summed over all rows."""
         pairs = [(chunk, task.take(slice(*span))) for chunk, span in zip(self._chunks, self._spans, strict=True)]
         groups = [pairs[start:stop] for start, stop in self._groups]
 
@@ -165,8 +182,12 @@ class MemoryRows:
 
     def values(self, coefficients: Float64) -> Float64:
         """Return the sums that the features of all rows make: (n_rows, n_models)."""
-        found = map_chunks(lambda chunk: values_of(chunk, coefficients), self._chunks, self._n_jobs)
-        return np.concatenate([np.zeros((0, len(coefficients))), *found])
+        n_shared = self._chunks[0].shape[1]
+        shared = np.column_stack([coefficients[:, :n_shared], coefficients[:, -1]])
+        found = map_chunks(lambda chunk: values_of(chunk, shared), self._chunks, self._n_jobs)
+        values = np.concatenate([np.zeros((0, len(coefficients))), *found])
+        values[self._owners] += self.single[self._owners, None] * coefficients[:, n_shared:-1].T
+        return values
 
     def expand(self, coefficients: Float64) -> Float64:
         """Return coefficients (..., n_features + 1) as those of the features that predictions have."""
@@ -181,42 +202,41 @@ def take_rows(chunks: Sequence[csr_array], rows: Int64) -> list[csr_array]:
     return [csr_array(chunk[rows[start:stop] - first]) for chunk, first, start, stop in parts if start < stop]
 
 
-def _join_features_of_one_row(chunks: list[csr_array]) -> tuple[list[csr_array], Int64, Float64]:
-    """Return fewer features, and of each old one the new one it is part of and its share; unused ones have none.
+def _join_features_of_one_row(chunks: list[csr_array]) -> tuple[list[csr_array], Float64, Int64, Float64]:
+    """Return the features of several rows, the length of each row in the others, and where each old feature went.
 
-    A row's joined feature takes the place of the first of those that are joined. The list is emptied.
+    The latter are the new feature that each old one is part of, and its share, 0 for unused ones. Features of several
+    rows come first, in their order, then one for each row that has others. The list is emptied.
     """
     n_features = chunks[0].shape[1]
     n_uses = np.zeros(n_features, np.int64)
     for chunk in chunks:
         n_uses += np.bincount(chunk.indices, minlength=n_features)
     is_shared = n_uses > 1
+    n_shared = n_found = int(is_shared.sum())
     places, factors = np.maximum(np.cumsum(is_shared) - 1, 0), is_shared.astype(np.float64)
-    n_found = int(is_shared.sum())
-    firsts, lengths = [], []
-    for chunk in chunks:
-        single = np.flatnonzero(n_uses[chunk.indices] == 1)
-        rows = np.repeat(np.arange(chunk.shape[0]), np.diff(chunk.indptr))[single]
-        own, first, rows = np.unique(rows, return_index=True, return_inverse=True)
-        columns, values = chunk.indices[single], chunk.data[single].astype(np.float64)
-        length = np.sqrt(np.bincount(rows, np.square(values), minlength=len(own)))
-        places[columns], factors[columns] = n_found + rows, values / np.where(length > 0, length, 1.0)[rows]
-        n_found += len(own)
-        firsts.append(single[first])
-        lengths.append(length)
-    joined = []
+    joined, lengths = [], [np.zeros(0)]
     chunks.reverse()
-    for first, length in zip(firsts, lengths, strict=True):
+    while chunks:
         chunk = chunks.pop()
-        if n_found < n_features:
-            kept, data = is_shared[chunk.indices], chunk.data.copy()
-            kept[first], data[first] = True, length
+        kept = is_shared[chunk.indices]
+        single = np.flatnonzero(~kept)
+        rows = np.repeat(np.arange(chunk.shape[0]), np.diff(chunk.indptr))[single]
+        columns, values = chunk.indices[single], chunk.data[single].astype(np.float64)
+        length = np.sqrt(np.bincount(rows, np.square(values), minlength=chunk.shape[0]))
+        numbers = n_found + np.cumsum(length > 0) - 1
+        own = values != 0
+        places[columns[own]], factors[columns[own]] = numbers[rows[own]], values[own] / length[rows[own]]
+        n_found = int(numbers[-1]) + 1 if len(numbers) else n_found
+        lengths.append(length)
+        if n_shared < n_features:
             indptr = np.concatenate([[0], np.cumsum(kept)])[chunk.indptr]
-            chunk = csr_array((data[kept], places[chunk.indices[kept]], indptr), shape=(chunk.shape[0], n_found))
-        index = np.int32 if max(chunk.nnz, n_found) <= np.iinfo(np.int32).max else np.int64
+            indices = places[chunk.indices[kept]]
+            chunk = csr_array((chunk.data[kept], indices, indptr), shape=(chunk.shape[0], n_shared))
+        index = np.int32 if max(chunk.nnz, n_shared) <= np.iinfo(np.int32).max else np.int64
         chunk.indices, chunk.indptr = chunk.indices.astype(index, copy=False), chunk.indptr.astype(index, copy=False)
         joined.append(chunk)
-    return joined, places, factors
+    return joined, np.concatenate(lengths), places, factors
 
 
 def add_losses(parts: Sequence[tuple[Float64, Float64]]) -> tuple[Float64, Float64]:
@@ -254,12 +274,15 @@ def fit_models(
         Whether to end earlier, as suffices to compare penalties and to calibrate.
     """
     n_outputs = task.targets.shape[1]
-    shape = len(folds), n_outputs, rows.n_features + 1
+    n_models, n_shared = len(folds) * n_outputs, rows.n_features - int(np.count_nonzero(rows.single))
     outputs, left_out = np.tile(np.arange(n_outputs), len(folds)), np.repeat(np.array(folds, np.int64), n_outputs)
+    # The best coefficient of a row's single feature follows from the others: it takes off the same share of each gap.
+    # So the loss without it is that of a smaller weight.
+    rest = replace(task, weights=task.weights / (1 + 2 * penalty * task.weights * np.square(rows.single)))
     # Variables in units in which a loss with all rows near their targets is equally curved along each of them.
-    curvatures = np.append(1 + 2 * penalty * rows.squares(task.weights), 2 * penalty * task.weights.sum())
+    curvatures = np.append(1 + 2 * penalty * rows.squares(rest.weights)[:n_shared], 2 * penalty * rest.weights.sum())
     units = 1 / np.sqrt(curvatures)[:, None]
-    learn = rows.learn(task)
+    learn = rows.learn(rest)
 
     def evaluate(points: Float64) -> tuple[float, Float64]:
         check_time()
@@ -271,14 +294,25 @@ def fit_models(
         value = penalty * losses + 0.5 * np.square(coefficients[:-1]).sum(axis=0)
         return float(value.sum()), (slopes * units).ravel()
 
+    found = np.zeros((n_models, rows.n_features + 1))
     if starts is None:
-        starts = np.zeros(shape)
-        starts[:, :, -1] = np.average(task.targets, axis=0, weights=task.weights)
+        found[:, -1] = np.tile(np.average(task.targets, axis=0, weights=task.weights), len(folds))
+    else:
+        found[:] = starts.reshape(found.shape)
+    variables = np.append(np.arange(n_shared), rows.n_features)
     # The sum of all objectives is least where each of them is.
     options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0}
     options["ftol"] = TOLERANCE * (ROUGHNESS if is_rough else 1)
     with threadpool_limits(1, "blas"):  # vectors this long would wake more threads at each step, and change its bits
         solve: Any = minimize
-        start = (starts.reshape(-1, len(units)).T / units).ravel()
-        found = solve(evaluate, start, jac=True, method="L-BFGS-B", options=options).x
-    return np.ascontiguousarray((found.reshape(len(units), -1) * units).T).reshape(shape)
+        start = (found[:, variables].T / units).ravel()
+        ended = solve(evaluate, start, jac=True, method="L-BFGS-B", options=options).x
+    found[:] = 0.0
+    found[:, variables] = (ended.reshape(len(units), -1) * units).T
+    if n_shared < rows.n_features:
+        owners = np.flatnonzero(rows.single)
+        values, targets = rows.values(found)[owners], task.targets[owners][:, outputs]
+        gaps = targets - values if task.loss == "square" else np.maximum(1 - targets * values, 0) * targets
+        gaps[task.folds[owners, None] == left_out] = 0.0
+        found[:, n_shared:-1] = (2 * penalty * (rest.weights * rows.single)[owners, None] * gaps).T
+    return found.reshape(len(folds), n_outputs, -1)

@@ -15,14 +15,12 @@ from relaxwl._validation import GraphEstimator, check_number
 from relaxwl.datasets.smiles import import_rdkit
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.model_schema import listed, number, of, optional, record, require, texts, vector, whole
+from relaxwl.molecules.families import FAMILIES, Shared, absent_fragments
 from relaxwl.molecules.reading import as_molecules
 
 # A weighted mean of others of the list that takes a quarter of the time of all, and two whose time grows so fast with a
 # molecule that each takes seconds at 200 atoms.
 LEFT_OUT = frozenset({"qed", "Ipc", "AvgIpc"})
-# Those that list paths and compare each with all others: no values for molecules with more paths of four bonds.
-PATHS = frozenset({"Chi2n", "Chi2v", "Chi3n", "Chi3v", "Chi4n", "Chi4v", "Kappa2", "Kappa3"})
-MAX_PATHS = 20_000
 # Values that differ by less than this many decimals (of their logarithms) differ by rounding.
 DECIMALS = 9
 # Molecules, evenly spaced among those of the fit, whose ranks make the scale.
@@ -281,26 +279,22 @@ def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]
     missing = [name for name in names if name not in functions]
     if missing:
         raise ValueError(f"this version of RDKit has no descriptor {missing[0]}, with which the model was fitted")
+    family_of = {name: family for family in FAMILIES for name in family}
+    # In the order of names: what RDKit finds first may stay with the molecule and change what comes later.
+    families = list(dict.fromkeys(family_of.get(name, (name,)) for name in names))
+    rows = []
     with rdBase.BlockLogs():
-        # Molecule by molecule: RDKit keeps what several descriptors share with the molecule.
-        rows = []
-        for one in molecules:
-            skipped = PATHS if _n_paths(one) > MAX_PATHS else ()
-            rows.append(np.array([np.nan if name in skipped else _value(functions[name], one) for name in names]))
-        return rows
-
-
-def _n_paths(molecule: Any) -> float:
-    """Return the number of paths of four bonds, or a few more: those that do not turn back at once."""
-    ends = np.array([(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()], np.int64)
-    if len(ends) < 40:  # all connected to each other, nine atoms have 36
-        return 0.0
-    sources, targets = np.concatenate([ends, ends[:, ::-1]]).T
-    paths = np.ones(2 * len(ends))
-    for _ in range(3):
-        further = np.bincount(sources, paths, molecule.GetNumAtoms())[targets]
-        paths = further - np.roll(paths, len(ends))  # without the bond itself, in its other direction
-    return float(paths.sum() / 2)
+        for molecule in molecules:
+            shared = Shared(molecule)
+            values = dict.fromkeys(absent_fragments(shared), 0.0)
+            for family in families:
+                if family in FAMILIES:
+                    found = _found(FAMILIES[family], shared)
+                    values.update(zip(family, found or [np.nan] * len(family), strict=True))
+                elif family[0] not in values:
+                    values[family[0]] = _found(functions[family[0]], molecule)
+            rows.append(np.array([values[name] for name in names], np.float64))
+    return rows
 
 
 def ranked_rows(n_molecules: int) -> Int64:
@@ -313,18 +307,15 @@ def _functions() -> dict[str, Any]:
     import_rdkit()
     import rdkit.Chem.Descriptors
 
-    # Each of these would compute again what RDKit keeps with the molecule.
-    return {
-        name: partial(function, force=False) if name.endswith("EStateIndex") else function
-        for name, function in rdkit.Chem.Descriptors.descList
-    }
+    return dict(rdkit.Chem.Descriptors.descList)
 
 
-def _value(function: Any, molecule: Any) -> float:
+def _found(function: Any, of: Any) -> Any:
+    """Return what a function finds, or None, which makes NaN in an array of numbers."""
     try:
-        return float(function(molecule))
+        return function(of)
     except (ArithmeticError, LookupError, ValueError, RuntimeError):
-        return float("nan")
+        return None
 
 
 def _comparable(table: Float64) -> Float64:
