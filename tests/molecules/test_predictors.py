@@ -241,10 +241,12 @@ def test_many_molecules_share_one_matrix(many, tmp_path):
 
 
 def test_many_molecules_with_several_targets(many):
-    classes = np.array([0, 1])[(np.arange(len(SMILES)) // 10 == 1).astype(int)]
-    table = np.column_stack([classes, np.where(np.arange(len(SMILES)) % 4, 1.0 - classes, np.nan)])
-    model = MoleculeClassifier(random_state=0).fit(SMILES, table)
-    assert model.score(SMILES, table) > 0.8
-    for probabilities in model.predict_proba(SMILES):
-        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    assert model.predict_set(SMILES[:3], target=1).shape == (3, 2)
+    table = np.column_stack([TARGETS, np.where(np.arange(len(SMILES)) % 4, TARGETS, np.nan), np.full(len(SMILES), 2.0)])
+    model = MoleculeRegressor(random_state=0).fit(SMILES, table)
+    mean, deviation = model.predict(SMILES, return_std=True)
+    assert mean.shape == deviation.shape == (len(SMILES), 3)
+    for column in (0, 1):
+        assert np.corrcoef(mean[:, column], TARGETS)[0, 1] > 0.9
+    np.testing.assert_allclose(mean[:, 2], 2)
+    assert model.predict_interval(SMILES[:3], target=1).shape == (3, 2)
+    assert "linear model on features" in str(MoleculeClassifier(random_state=0).fit(SMILES, TARGETS > 3).report_)

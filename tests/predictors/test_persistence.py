@@ -166,7 +166,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("regressor", [*PROCESS, "weights_"], array(lambda w: [*w, 1.0]), "weights_ must be of shape"),
         ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f * 0), "above 0 on its diagonal"),
         ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f[:-1]), "triangle of a matrix"),
-        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "packed_factor must be"),
+        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "_residuals must be"),
         ("regressor", [*SVM, "blocks", "list", 0], changed("nothing"), "blocks of a head"),
         ("regressor", [*LAST, "scaler", "state", "n_columns_"], changed(1), "kept_ must be ascending"),
         ("regressor", [*LAST, "scaler", "state", "deviation_"], array(lambda d: d * 0), "deviation_ must contain"),

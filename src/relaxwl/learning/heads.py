@@ -336,15 +336,6 @@ class _Processes(Head):
         self.chosen = "Gaussian process"
         return left_out, out_of_fold, held_out
 
-    def weigh(self, blocks: Blocks, values: Any) -> dict[str, float]:
-        """Return the weight of each block in the process of some examples: of classes, the mean over processes."""
-        found = [self._fitted(list(blocks.values()), y).weights_ for y in self._vectors(values)]
-        return dict(zip(blocks, np.mean(found, axis=0).tolist(), strict=True))
-
-    def _vectors(self, values: Any) -> list[Float64]:
-        """Return what each process learns."""
-        return [values]
-
     def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
         left, verbose = self.options.deadline.remaining(), self.options.verbose
@@ -394,6 +385,11 @@ class ProcessRegressor(_Processes):
         self.calibration.scores[:] = errors / np.sqrt(left_out.variance[held_out])
         return self
 
+    def weigh(self, blocks: Blocks, y: Float64) -> dict[str, float]:
+        """Return the weights of the blocks in the covariance of some examples."""
+        weights = self._fitted(list(blocks.values()), y).weights_
+        return dict(zip(blocks, weights.tolist(), strict=True))
+
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> tuple[Float64, Float64]:
         """Return means by the model of each fold, and standard deviations, which hardly depend on the fold."""
         means = self._fold_means(blocks)[:, :, 0]
@@ -420,7 +416,9 @@ class ProcessClassifier(_Processes):
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
-        left_out, means, held_out = self._fit(blocks, self._vectors(codes))
+        n_classes = int(codes.max()) + 1
+        targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
+        left_out, means, held_out = self._fit(blocks, targets)
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
@@ -429,11 +427,6 @@ class ProcessClassifier(_Processes):
         self.calibration.codes[:] = codes[held_out]
         _score_classes(self.calibration, self.probabilities(self._table((means / spread)[held_out])))
         return self
-
-    def _vectors(self, values: Any) -> list[Float64]:
-        """Return 1 for the members of a class and -1 for the others, for each class or the second of two."""
-        n_classes = int(values.max()) + 1
-        return [np.where(values == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
 
     @property
     def n_classes(self) -> int:

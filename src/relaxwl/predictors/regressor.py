@@ -21,13 +21,13 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
     The model is a Gaussian process whose covariance is a weighted sum of kernels (exact and relaxed Weisfeiler-Lehman
     kernels, also with shortest paths if the graphs are small enough, and kernels on additional features). Weights,
-    noise and mean maximize the marginal likelihood. Beyond 5,000 graphs the model is a ridge regression on explicit
-    features, which ``report_`` states.
+    noise and mean maximize the marginal likelihood. Beyond 5,000 graphs the weights are learned from 1,500 of them, and
+    beyond 20,000 the model is a ridge regression on explicit features; ``report_`` states both.
 
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}
-        Number of kernels, partitions and depths. Linear models (beyond 5,000 graphs) use the kernels of "quick" also
+        Number of kernels, partitions and depths. Linear models (beyond 20,000 graphs) use the kernels of "quick" also
         with "balanced".
     time_limit : float, optional
         Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
