@@ -75,7 +75,10 @@ def check_number(name: str, value: Any, *, zero: bool = False, most: float = mat
     relaxwl._validation.ParameterError: relabel must be a finite number > 0, not 0
     """
     real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else math.nan
+    try:
+        number = float(value) if real else math.nan
+    except OverflowError:  # an integer beyond all floats
+        number = math.inf
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number > most:
         bound = f" and <= {most:g}" if most < math.inf else ""
         raise ParameterError(f"{name} must be a finite number {'>=' if zero else '>'} 0{bound}, not {value!r}")

@@ -247,7 +247,7 @@ def _check_novelty(novelty: Novelty) -> None:
 record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
 record(Trial, name=text, score=number(nan=True), detail=text)
 record(
-    FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 0, tuple), chosen=text,
+    FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 1, tuple), chosen=text,
     score=number(nan=True), greater_is_better=of(bool), baseline=number(nan=True), baseline_name=text,
     kernels=listed(text, MAX_VIEWS, 0, tuple), left_out=listed(text, 1000, 0, tuple),
     warnings=listed(text, 1000, 0, tuple), seconds=number(0),
@@ -274,7 +274,8 @@ def check_predictor(model: Any) -> None:
     takes = any(view.source == "extra" for view in blocks.views)
     require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
     require(model.names_ is None or len(model.names_) == n_objects, f"there must be {n_objects} names")
-    require(len(set(model.target_names_)) == len(model._heads), "there must be a name for each target")
+    n_names = len(model.target_names_)
+    require(n_names == len(set(model.target_names_)) == len(model._heads), "there must be a name for each target")
     require(model._is_table or len(model._heads) == 1, "one target needs one head")
     require(len(model._split) in (0, len(model._heads)), "there must be a calibration for each target")
     linear = any(hasattr(head, "fold_coefficients") for head in heads)
