@@ -4,6 +4,7 @@
 is given by name, in some ten minutes of processor time; the campaign draws from them.
 """
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -281,8 +282,9 @@ def _changed_array(array: np.ndarray, name: str) -> np.ndarray | None:
     if name in ("type |O", "type <M8[s]", "shape"):
         return np.zeros(array.shape, np.int64)
     if where == "type":
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), contextlib.suppress(ValueError):  # texts that are no numbers
             return None if array.dtype == np.dtype(kind) else array.astype(kind)
+        return None
     if name == "long double":
         return array.astype(np.longdouble) if array.dtype.kind in "iufb" else None
     size = max(len(array), 1)
