@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._memory import check_memory
 from relaxwl import _storage
+from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular
 from relaxwl._validation import plain_targets, warn_user
 from relaxwl.graphs import GraphCollection, GraphError
