@@ -106,6 +106,20 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return str(value)
 
 
+def repeated(names: Iterable[Any]) -> Any:
+    """Return the first of some names that occurred before, or None.
+
+    >>> repeated(["a", "b", "a"])
+    'a'
+    """
+    known = set()
+    for name in names:
+        if name in known:
+            return name
+        known.add(name)
+    return None
+
+
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator for what scikit-learn and NumPy call a seed; a given Generator is used and advanced."""
     if isinstance(random_state, np.random.Generator):
