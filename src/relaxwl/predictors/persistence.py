@@ -159,7 +159,8 @@ def _check_process(process: GaussianProcess) -> None:
     n_objects = len(process.dual_)
     _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_objects,), factor_=(n_objects, n_objects))
     require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
-    require(process._whitened_ones.any(), "_whitened_ones must not vanish")
+    ones = process._whitened_ones
+    require(ones @ ones >= TINY, "_whitened_ones must not vanish")
 
 
 def _check_processes(head: Any) -> None:
@@ -206,8 +207,9 @@ record(
     **_calibrated,
 )  # fmt: skip
 record(
-    GaussianProcess, _check_process, weights_=vector(np.float64, least=0), noise_=number(0), jitter_=number(0),
-    mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line, _whitened_ones=_line,
+    GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0),
+    jitter_=number(0), mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line,
+    _whitened_ones=_line,
 )  # fmt: skip
 _processes = {
     "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
