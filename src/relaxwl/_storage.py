@@ -21,6 +21,8 @@ _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 _SUFFIX = ".relaxwl.tmp"
 # Seconds to wait for others to close a file: on Windows nobody may have it open, and scanners do so for a moment.
 _WAITS = (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ()
+# What a file may unpack to: this much whatever its size, and this much for each of its bytes.
+FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
 CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 

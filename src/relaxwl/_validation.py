@@ -75,7 +75,10 @@ def check_number(name: str, value: Any, *, zero: bool = False, most: float = mat
     relaxwl._validation.ParameterError: relabel must be a finite number > 0, not 0
     """
     real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if real else math.nan
+    try:
+        number = float(value) if real else math.nan
+    except OverflowError:  # an integer beyond all floats
+        number = math.inf
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number > most:
         bound = f" and <= {most:g}" if most < math.inf else ""
         raise ParameterError(f"{name} must be a finite number {'>=' if zero else '>'} 0{bound}, not {value!r}")
@@ -101,6 +104,20 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ParameterError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
     return str(value)
+
+
+def repeated(names: Iterable[Any]) -> Any:
+    """Return the first of some names that occurred before, or None.
+
+    >>> repeated(["a", "b", "a"])
+    'a'
+    """
+    known = set()
+    for name in names:
+        if name in known:
+            return name
+        known.add(name)
+    return None
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:

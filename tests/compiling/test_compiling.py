@@ -216,6 +216,33 @@ def test_others_cannot_rename_in_a_folder_with_the_sticky_bit_but_add_to_it(kept
 
 
 @needs_modes
+def test_links_on_the_way_to_a_folder_are_not_trusted_where_others_may_replace_them(kept, tmp_path):
+    """The folder and the first link are the user's own, and the second link lies where others can change it."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    own.mkdir()
+    (shared / "second").symlink_to(kept.parent)
+    (own / "first").symlink_to("../shared/second")
+    way = own / "first" / kept.name
+    assert distrust(way) == ""
+    distrust.cache_clear()
+    shared.chmod(0o777)
+    assert distrust(way) == f"other users may write {shared}"
+    distrust.cache_clear()
+    shared.chmod(0o1777)  # others may add links, but not replace this one
+    assert distrust(way) == ""
+
+
+@needs_modes
+def test_links_to_machine_code_and_loops_are_not_trusted(kept, tmp_path):
+    (kept / "other.nbc").symlink_to(tmp_path / "elsewhere")
+    assert distrust(kept) == f"{kept / 'other.nbc'} is a link"
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    assert distrust(tmp_path / "one" / "kept") == f"{tmp_path / 'one' / 'kept'} leads through too many links"
+
+
+@needs_modes
 @pytest.mark.parametrize("place", [".", "..", "function.nbi"])
 def test_folders_that_others_own_are_not_trusted(kept, place, monkeypatch):
     path, owner = (kept / place).resolve(), os.getuid() + 1000

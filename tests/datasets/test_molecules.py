@@ -1,5 +1,7 @@
 """Tables of molecules and their targets."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -188,3 +190,19 @@ def test_a_table_is_printed_in_one_line(tmp_path):
 def _written(path, text):
     path.write_text(text)
     return path
+
+
+def test_a_table_of_many_columns_is_read_in_proportion(tmp_path):
+    titles = [f"c{number}" for number in range(20_000)]
+    (tmp_path / "wide.csv").write_text(f"smiles,{','.join(titles)}\nC{',1' * len(titles)}\n")
+    started = time.process_time()
+    assert len(read_molecules(tmp_path / "wide.csv", target="all").molecules) == 1
+    assert time.process_time() - started < 10  # each title was once compared with all others
+
+
+def test_many_rows_that_lack_many_columns_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.datasets.molecules.MAX_FILLED", 1000)
+    titles = [f"c{number}" for number in range(199)]
+    (tmp_path / "wide.csv").write_text(f"smiles,{','.join(titles)}\n" + "C\n" * 1000)
+    with pytest.raises(MoleculeTableError, match=r"wide\.csv, line 7: 6 rows do not have the 200 columns"):
+        read_molecules(tmp_path / "wide.csv", errors="skip")

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import random
+import time
 import warnings
 
 import numpy as np
@@ -208,3 +209,11 @@ def test_processes_read_what_one_reads(monkeypatch):
     assert messages[0] == messages[1]
     with pytest.warns(UserWarning, match="2 of 9 molecules could not be read"):
         assert len(from_smiles(smiles, errors="skip", n_jobs=2)) == 7
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "[C" * 100_000, "C%(1" * 50_000])
+def test_brackets_that_are_never_closed_are_refused_at_once(text):
+    started = time.process_time()
+    with pytest.raises(MoleculeError, match="characters are more than max_atoms=1000 allows"):
+        from_smiles([text])
+    assert time.process_time() - started < 5  # each bracket was once followed to the end of the text

@@ -441,6 +441,42 @@ def test_a_name_that_occurs_twice_in_a_zip_is_refused(tmp_path):
             read_tu(path)
 
 
+def test_a_zip_that_unpacks_to_much_more_than_its_size_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl._storage.FREE_BYTES", 1 << 10)
+    path = tmp_path / "toy.zip"
+    files = toy()
+    for blank in (0, 10**6):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in as_members(files).items():
+                archive.writestr(name, text + "\n" * blank if name.endswith("_A.txt") else text)
+        if not blank:
+            assert len(read_tu(path).graphs)
+    with pytest.raises(TUFormatError, match=r"toy\.zip would unpack to 1 MiB, more than 200 times its size"):
+        read_tu(path)
+
+
+@pytest.mark.parametrize("folder", ["../../", "/", "../TOY/"])
+def test_a_zip_writes_nothing_wherever_its_names_lead(tmp_path, folder):
+    path = tmp_path / "inside" / "toy.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for kind, text in toy().items():
+            archive.writestr(f"{folder}TOY_{kind}.txt", text)
+    with contextlib.suppress(TUFormatError):
+        read_tu(path)
+    assert [file.name for file in tmp_path.rglob("*")] == ["inside", "toy.zip"]
+
+
+def test_a_link_in_a_zip_is_not_followed(tmp_path):
+    with zipfile.ZipFile(tmp_path / "toy.zip", "w") as archive:
+        for name, text in as_members(toy()).items():
+            member = zipfile.ZipInfo(name)
+            member.external_attr = 0o120777 << 16
+            archive.writestr(member, "/etc/passwd" if name.endswith("_A.txt") else text)
+    with pytest.raises(TUFormatError, match=r"_A\.txt, line 1: '/etc/passwd' has 1 columns"):
+        read_tu(tmp_path / "toy.zip")
+
+
 def test_files_with_misspelt_names_are_named(tmp_path, caplog):
     files = toy()
     files["node_label"] = files.pop("node_labels")

@@ -62,15 +62,30 @@ SHORT_CASES = {
 
 def targets() -> dict[str, Callable[[random.Random, Path], None]]:
     """Return the targets by name; imported here because the parent of the workers does without them."""
-    from fuzz import command_line, data_sets, faults, features, graphs, models, oracles, provocations, stores, tables
+    from fuzz import (
+        command_line,
+        data_sets,
+        faults,
+        features,
+        fields,
+        graphs,
+        models,
+        oracles,
+        provocations,
+        stores,
+        tables,
+    )
     from fuzz import windows as write_windows
+
+    def both(*cases: Callable[[random.Random, Path], None]) -> Callable[[random.Random, Path], None]:
+        return lambda rng, folder: [case(rng, folder) for case in cases] and None
 
     return {
         "tu-folder": data_sets.folder_case,
         "tu-zip": data_sets.zip_case,
-        "model": models.case,
-        "predictor": models.predictor_case,
-        "molecule-model": models.molecule_case,
+        "model": both(models.case, fields.kernel_case),
+        "predictor": both(models.predictor_case, fields.predictor_case),
+        "molecule-model": both(models.molecule_case, fields.molecule_case),
         "records": stores.case,
         "command-line": command_line.case,
         "oracles": oracles.case,

@@ -82,3 +82,32 @@ def test_pipes_are_refused(tmp_path, ending):
     os.mkfifo(tmp_path / f"a.{ending}")
     with pytest.raises(OSError, match="it is a pipe"):
         as_collection(tmp_path)
+
+
+def test_long_lines_of_edge_lists_are_refused_before_they_are_parsed(tmp_path):
+    (tmp_path / "a.edgelist").write_text("0 1 {}\n1 2 {'w': " + "1+" * 10**6 + "1}\n")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"a\.edgelist cannot be read as edgelist: line 2 has more than 65536 bytes"):
+        as_collection(tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_what_a_parser_says_is_cut_short(tmp_path):
+    (tmp_path / "a.edgelist").write_text("0 1 {'w': " + "-" * 60_000 + "1}\n")
+    with pytest.raises(ValueError, match=r"a\.edgelist cannot be read") as caught:
+        as_collection(tmp_path)
+    assert len(str(caught.value)) < 1000
+
+
+ENTITIES = "".join(f'<!ENTITY {a} "{f"&{b};" * 10}">' for a, b in zip("bcdefghij", "abcdefghi", strict=True))
+
+
+@pytest.mark.parametrize(
+    "entities", [f'<!ENTITY a "aaaaaaaaaa">{ENTITIES}', '<!ENTITY j SYSTEM "file:///etc/passwd">'], ids=["many", "file"]
+)
+def test_entities_of_graphml_files_are_not_expanded(tmp_path, entities):
+    graph = '<graphml><graph edgedefault="undirected"><node id="&j;"/></graph></graphml>'
+    (tmp_path / "a.graphml").write_text(f'<?xml version="1.0"?><!DOCTYPE x [{entities}]>{graph}')
+    with pytest.raises(ValueError, match=r"a\.graphml cannot be read as graphml"):
+        as_collection(tmp_path)

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.models import TRAIN, assert_equal_kernels
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from kernels.models import TRAIN, assert_equal_kernels, opened, written
+from relaxwl import ContinuousWeisfeilerLehman, EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.kernels import model_schema as schema
 from relaxwl.kernels.model_schema import FITTED, attributes_of, fitted, of, vector
 from relaxwl.kernels.persistence import ModelFileError, load_model, save_model
 from relaxwl.kernels.registry import get_kernel, load_kernel
-from small_graphs import ATOMS, collection
+from small_graphs import ATOMS, collection, random_graphs, with_attributes
 
 
 def spoil(item, **values):
@@ -182,7 +182,7 @@ def test_gradual_groups_that_do_not_fit_are_refused(tmp_path, change):
     kernel = get_kernel("gwl").make(random_state=0, max_depth=2).fit(collection(TRAIN))
     change(kernel)
     save_model(kernel, tmp_path / "model.rwl")
-    with pytest.raises(ModelFileError, match=r"center_bounds_ must|centers_ must be finite|centers and counters"):
+    with pytest.raises(ModelFileError, match=r"center_bounds_ must|must contain finite|centers and counters"):
         load_kernel(tmp_path / "model.rwl")
 
 
@@ -290,3 +290,114 @@ def test_models_may_hold_models(tmp_path, monkeypatch):
     save_model(pair, tmp_path / "pair.rwl")
     with pytest.raises(ModelFileError, match="points must be"):
         load_model(tmp_path / "pair.rwl", kinds)
+
+
+def crafted(tmp_path, name, place, value, **settings):
+    """Write the file of a fitted kernel with another value at a place of its tree, and return its path."""
+    kernel = get_kernel(name).make(random_state=0, **settings).fit(collection(TRAIN))
+    kernel.save(tmp_path / "model.rwl")
+    header, arrays = opened((tmp_path / "model.rwl").read_bytes())
+    items = header["state"]
+    *way, last = place
+    for key in way:
+        items = items[key]
+    if callable(value):
+        arrays.append(value(arrays[items[last]["array"]]))
+        value = {"array": len(arrays) - 1}
+    items[last] = value
+    (tmp_path / "model.rwl").write_bytes(written(header, arrays))
+    return tmp_path / "model.rwl"
+
+
+def ended(starts):
+    """Return starts of rows that say that there are no entries, although rows have some."""
+    return np.append(starts[:-1], starts[:1])
+
+
+COUNTER, NODES = ["_counter", "state"], ["_nodes", "state"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        # SciPy took it, and ended the process in the first product.
+        ("gwl", ["centers_", "list", 0, "tuple", 2], ended, "indptr must ascend"),
+        ("gwl", ["centers_", "list", 0, "tuple", 0], lambda data: data + 1e308, "must contain numbers up to"),
+        ("gwl", ["centers_", "list", 0, "tuple", 1], lambda columns: columns + 10**9, "indices must be from 0"),
+        ("gwl", ["centers_", "list", 0, "tuple"], [], "must be values, columns and starts"),
+        ("gwl", ["unary_", "list"], [], "unary_ must be steps of"),
+        ("sp", [*COUNTER, "keys"], lambda keys: np.append(keys, 2**60), "keys must be pairs of 3 ids"),
+        ("sp", [*COUNTER, "n_known"], 2, "the counters know"),
+        ("sp", ["_counter"], {"list": []}, "_counter must be a SubtreeCounter or"),
+        ("sp", ["node_labels"], {"array": 0}, "node_labels must be True or False"),
+        ("sp", ["unary_", "list"], [], "unary_ must be steps of"),
+        ("ve-hist", [*NODES, "n_columns"], 1, "the counters know"),
+        ("ve-hist", ["node_vocabulary_"], None, "the counters know"),
+        ("ve-hist", ["gamma"], 10**400, "gamma must be a finite number"),
+        ("ve-hist", ["unary_"], None, "unary_ must be a list"),
+        ("wl", ["n_jobs"], 0, "n_jobs must not be 0"),
+        ("wl", ["directed_"], None, "directed_ must be a bool"),
+        ("wl", ["node_vocabulary_", "tuple", 0], float("nan"), "labels must be finite"),
+        ("wl", ["node_vocabulary_", "tuple", 0], 2**63, "integer of 65 bits"),
+        ("wl", ["unary_", "list"], [], "unary_ must be steps of"),
+        ("pwl", ["power"], 1e308, "power must be a finite number > 0 and <= 16"),
+        ("pwl", ["offset"], 10**400, "offset must be a finite number"),
+        ("pwl", ["cycles"], {"array": 0}, "cycles must be True or False"),
+        ("pwl", ["unary_", "list"], [], "unary_ must be steps of"),
+        ("gs", ["unary_", "list"], [], "unary_ must be steps of"),
+        ("odd-sth", ["weights_"], lambda weights: -weights, "weights_ must contain numbers from 0"),
+        ("odd-sth", ["node_vocabulary_"], {"tuple": []}, "trees of the kernel are damaged"),
+        ("odd-sth", ["unary_", "list"], [], "unary_ must be steps of"),
+    ],
+)  # fmt: skip
+def test_parts_of_baselines_that_do_not_fit_are_refused(tmp_path, name, place, value, message):
+    with pytest.raises(ModelFileError, match=message):
+        load_kernel(crafted(tmp_path, name, place, value))
+
+
+def test_keys_of_other_edges_are_refused(tmp_path):
+    path = crafted(
+        tmp_path, "wl", ["_counters", "list", 0, "state", "keys"], lambda keys: np.append(keys, 10**9), base="edge"
+    )
+    with pytest.raises(ModelFileError, match="keys must be pairs of 3 ids"):
+        load_kernel(path)
+
+
+ENCODING = ["root_encoding_", "state", "codebook", "state"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ([*ENCODING, "metric"], "x", "metric must be one of"),
+        ([*ENCODING, "relabel"], 2**63, "relabel must be a finite number"),
+        ([*ENCODING, "blank"], 1, ""),  # an integer is a number too
+        (["edge_encoding_", "state", "cost", "cost", "edge_relabel"], 1e6, "edge costs: replacing"),
+        (["edge_encoding_", "state", "labels", "tuple", 0], float("inf"), "labels must be finite"),
+    ],
+)
+def test_costs_that_do_not_fit_are_refused(tmp_path, place, value, message):
+    edges = place[0] == "edge_encoding_"
+    graphs = collection(TRAIN) if edges else with_attributes(random_graphs(12), labeled=True)
+    cost = None if edges else EditCost.from_attributes(blank=1.0, n_codes=4)
+    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, edge_labels=edges, random_state=0).fit(graphs)
+    kernel.save(tmp_path / "model.rwl")
+    header, arrays = opened((tmp_path / "model.rwl").read_bytes())
+    items = header["state"]
+    for key in place[:-1]:
+        items = items[key]
+    items[place[-1]] = value
+    (tmp_path / "model.rwl").write_bytes(written(header, arrays))
+    if not message:
+        assert np.isfinite(load_kernel(tmp_path / "model.rwl").kernel_matrix(graphs)).all()
+        return
+    with pytest.raises(ModelFileError, match=message):
+        load_kernel(tmp_path / "model.rwl")
+
+
+def test_means_beyond_all_data_can_be_described(tmp_path):
+    graphs = collection(TRAIN)
+    kernel = ContinuousWeisfeilerLehman("structure", 1, 1, similarity="dot", random_state=0).fit(graphs)
+    kernel.means_[:] = 1e100
+    kernel.save(tmp_path / "model.rwl")
+    assert len(load_kernel(tmp_path / "model.rwl").get_feature_names_out())

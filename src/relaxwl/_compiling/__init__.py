@@ -19,6 +19,8 @@ from typing import Any
 import numba
 
 logger = logging.getLogger("relaxwl")
+# Folders and links of a path: a loop of links, which somebody may make at any moment, has no end.
+MAX_STEPS = 1000
 
 
 def _load_internals() -> Callable[[Any], Any] | None:
@@ -69,7 +71,8 @@ def distrust(folder: Path) -> str:
     Parameters
     ----------
     folder : Path
-        A folder that exists. The folders above it count as well: who may rename one of them may replace it.
+        A folder that exists. All that its path leads through counts as well, links and folders that these are in: who
+        may rename one of them may replace it.
 
     Returns
     -------
@@ -78,22 +81,46 @@ def distrust(folder: Path) -> str:
     """
     if not hasattr(os, "getuid"):
         return ""
-    real = folder.resolve()
-    above = {*folder.absolute().parents, *real.parents, folder.absolute()} - {real}
+    steps = _steps(folder)
+    if len(steps) > MAX_STEPS:
+        return f"{folder} leads through too many links"
+    *above, real = steps
     files = [path for path in real.iterdir() if path.suffix in {".nbi", ".nbc"}]
-    for path in [real, *sorted(above), *files]:
+    for path in [real, *above, *files]:
         try:
             status = path.lstat()
         except FileNotFoundError:  # another process has replaced it since, which is one of ours
             continue
         if status.st_uid not in (os.getuid(), 0):
             return f"{path} belongs to another user"
-        kept_apart = path in above and status.st_mode & stat.S_ISVTX  # in /tmp none can rename what is another's
-        if stat.S_ISLNK(status.st_mode) or kept_apart:
+        if stat.S_ISLNK(status.st_mode):
+            if path in files:  # Numba makes none
+                return f"{path} is a link"
+            continue
+        if path in above and status.st_mode & stat.S_ISVTX:  # in /tmp none can rename what is another's
             continue
         if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)):
             return f"other users may write {path}"
     return ""
+
+
+def _steps(folder: Path) -> list[Path]:
+    """Return all folders and links that a path leads through, in order; the last one is the folder itself."""
+    place = Path(folder.absolute().anchor)
+    found, names = [place], list(folder.absolute().parts[1:])
+    while names and len(found) <= MAX_STEPS:
+        step = place / names.pop(0)
+        if step.name == "..":
+            place = place.parent
+            continue
+        found.append(step)
+        if step.is_symlink():
+            target = step.readlink()
+            names[:0] = target.parts[1:] if target.is_absolute() else target.parts
+            place = Path(target.anchor) if target.is_absolute() else place
+        else:
+            place = step
+    return found if names else [*(step for step in found if step != place), place]
 
 
 @cache

@@ -245,7 +245,8 @@ _IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
 def source_digest(file: str) -> str:
     """Return a digest of a file of compiled code and of those that it imports, whose code becomes part of its own."""
     source = Path(file).read_text(encoding="utf-8")
-    imported = [source_digest(str(sys.modules[name].__file__)) for name in _IMPORTED.findall(source)]
+    loaded = [sys.modules[name] for name in _IMPORTED.findall(source) if name in sys.modules]
+    imported = [source_digest(str(module.__file__)) for module in loaded]
     return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
 
 

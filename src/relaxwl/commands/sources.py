@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import cached_property
+from relaxwl._validation import repeated
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.datasets.fetch import download_tu
@@ -280,7 +281,8 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
     titles = list(columns)
     column = column or (titles[1] if len(titles) == 2 else "")
     chosen = [column] if column in titles[1:] else titles[1:] if column == "all" else column.split(",")
-    unknown = next((one for one in chosen if one not in titles[1:]), None)
+    others = set(titles[1:])
+    unknown = next((one for one in chosen if one not in others), None)
     if unknown is not None:
         problem = f"has no column {unknown!r} after its first" if column else "has several columns; name one"
         raise UserError(
@@ -295,8 +297,7 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
             raise UserError(f"{file}, line {lines[row]}: {called!r} occurs twice; a graph has one label")
         place_of[called] = row
     if len(known_names) < len(graphs):
-        twice = next(one for one in graphs.names if graphs.names.count(one) > 1)
-        raise UserError(f"two graphs of {name} are called {twice!r}, and --labels joins by names")
+        raise UserError(f"two graphs of {name} are called {repeated(graphs.names)!r}, and --labels joins by names")
     lacking = next((one for one in graphs.names if one not in place_of), None)
     if lacking is not None:
         raise UserError(f"{file} has no row for the graph {lacking!r} of {name}; its first column names the graphs")

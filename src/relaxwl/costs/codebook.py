@@ -199,6 +199,10 @@ class Codebook:
 
     def __post_init__(self) -> None:
         checked_scale("scale", self.scale, fitted=True)
+        for name in ("blank", "relabel", "missing"):
+            value = getattr(self, name)
+            # Of an integer NumPy would make a matrix of integers.
+            object.__setattr__(self, name, float(value) if isinstance(value, int) else value)
         frozen = np.array(self.centers, dtype=np.float64)
         frozen.setflags(write=False)
         object.__setattr__(self, "centers", frozen)

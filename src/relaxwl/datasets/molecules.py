@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from relaxwl._progress import html_table
 from relaxwl._storage import require_regular
-from relaxwl._validation import check_choice
+from relaxwl._validation import check_choice, repeated
 from relaxwl.datasets.smiles import (
     ERRORS,
     MAX_ATOMS,
@@ -35,6 +35,8 @@ from relaxwl.datasets.smiles import (
 
 # Rows that a notebook shows.
 N_SHOWN = 5
+# Cells that are filled in for rows that lack columns: a header may have many, and such a row a single byte.
+MAX_FILLED = 10**7
 # What to do about a row that cannot be read.
 ADVICE = "errors='skip' leaves such rows out"
 # Columns that name molecules where nobody says which does, whatever their case: name, id, "Compound ID", mol_id.
@@ -254,7 +256,7 @@ def read_molecules(
         y = read_targets(columns[target], lines, str(path), target, errors)
     elif target is not None:
         chosen = _target_columns(columns, (smiles, name), str(path)) if target == "all" else list(target)
-        twice = next((one for one in chosen if chosen.count(one) > 1), None)
+        twice = repeated(chosen)
         if twice is not None:
             raise MoleculeTableError(f"the target {twice!r} is named twice; name each column once")
         chosen = [_column(columns, one, str(path)) for one in chosen]
@@ -286,7 +288,7 @@ def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None],
 
 def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: bool = False) -> str:
     """Return the title of a column; with ``any_case``, one that differs in the case of its letters will do."""
-    alike = [title for title in columns if any_case and title.lower() == name.lower()]
+    alike = [title for title in columns if title.lower() == name.lower()] if any_case else []
     if name not in columns and len(alike) != 1:
         problem = f"has the columns {' and '.join(alike)} for" if alike else "has no column"
         raise MoleculeTableError(f"{place} {problem} {name!r}; its columns are {', '.join(columns)}")
@@ -312,12 +314,16 @@ def read_columns(
     if not header:
         raise MoleculeTableError(f"{place} is empty: expected a header line that names the columns")
     names = [name.strip() for name in header]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = repeated(names)
     if twice is not None:
         raise MoleculeTableError(f"{place} has more than one column {twice!r}; its columns are {', '.join(names)}")
     lines, columns = [], [[] for _ in names]  # type: tuple[list[int], list[list[str]]]
+    n_broken = 0
     for line, row in rows:
         is_whole = len(row) == len(names)
+        n_broken += not is_whole
+        if n_broken * len(names) > MAX_FILLED:
+            raise MoleculeTableError(f"{place}, line {line}: {n_broken} rows do not have the {len(names)} columns")
         if not is_whole and errors == "raise":
             fields = f"{len(row)} fields, but the header has {len(names)}"
             raise MoleculeTableError(f"{place}, line {line}: {fields}; {ADVICE}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._storage import atomic_write, require_regular
+from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, require_regular
 from relaxwl._validation import check_choice, check_integer, plain_targets
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
@@ -47,8 +47,6 @@ READ_ERRORS = (
 # What a value of a column takes while a row becomes a graph.
 VALUE_BYTES = 100
 ADVICE = "read it with a smaller batch_size"
-# What the columns may unpack to: this much whatever the size of the file, and this much for each of its bytes.
-FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # Characters of a class: as an array, all classes are as long as the longest.
 LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")

@@ -31,9 +31,9 @@ ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
 RICH = ("element", "charge", "hydrogens", "aromatic", "ring")
 ERRORS = ("raise", "skip", "nan")
 # The atoms of a SMILES, counted before RDKit reads it: what it takes grows with the square of their number and more.
-ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+ATOM = re.compile(r"\[[^][]*\]|Br|Cl|[BCNOPSFIbcnops*]")
 # Numbers that close rings, outside of brackets.
-CLOSURE = re.compile(r"\[[^\]]*\]|(%\d\d|%\(\d+\)|\d)")
+CLOSURE = re.compile(r"\[[^][]*\]|(%\d\d|%\(\d+\)|\d)")
 MAX_ATOMS = 1000
 # Characters for each atom that may be there: isotopes, charges and brackets take a dozen.
 TEXT_PER_ATOM = 100

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl import _storage
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, is_readable, member_pieces, require_regular
 from relaxwl._validation import plain_targets, warn_user
@@ -303,7 +304,14 @@ def _open_files(path: Path) -> Iterator[_Files]:
             if name in members and not info.is_dir():
                 raise TUFormatError(f"{path} contains {name} twice; remove one of them")
             members[name] = info.file_size, partial(unpack, info)
-        yield _Files.of(path, members)
+        files = _Files.of(path, members)
+        total = sum(size for size, _ in files.readers.values())
+        if total > _storage.FREE_BYTES + _storage.BYTES_PER_BYTE * path.stat().st_size:
+            raise TUFormatError(
+                f"{path} would unpack to {total / 2**20:.0f} MiB, more than {_storage.BYTES_PER_BYTE} times its size; "
+                "unpack it if you trust it, and give the folder"
+            )
+        yield files
 
 
 def find_data_sets(paths: Collection[str]) -> list[str]:

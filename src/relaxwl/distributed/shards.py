@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import MemoryRefusal, check_memory
-from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
+from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, is_readable, require_regular, sha256
 from relaxwl._validation import as_generator, check_integer, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection, check_sizes
 from relaxwl.graphs import GraphCollection
@@ -35,8 +35,6 @@ FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
 # What a writer knows until it has finished.
 UNFINISHED = "manifest.unfinished.json"
-# What a part may unpack to: this much whatever its size, and this much for each of its bytes.
-FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # What a manifest may say of the sizes of one part and of an attribute vector.
 MAX_NODES, MAX_EDGES, MAX_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
 # Bytes of a manifest in memory for each in the file, and whatever a file that was made to be wrong may lead to.

@@ -9,6 +9,10 @@ from relaxwl._storage import require_regular
 
 # The endings, and the name of the reader in networkx.
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
+# The longest line of a list of edges, in bytes: parsed as an expression it takes some 200 times as much memory.
+MAX_LINE = 1 << 16
+# Characters of what a parser says: some repeat the whole file.
+MAX_REASON = 300
 
 
 def graph_files(folder: str | os.PathLike[str]) -> list[Path]:
@@ -48,6 +52,7 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
         require_regular(file)
         try:
             if file.suffix.lower() == ".edgelist":
+                _check_lines(file)
                 kind = networkx.DiGraph if directed else networkx.Graph
                 try:
                     graph = networkx.read_edgelist(file, create_using=kind)
@@ -56,7 +61,16 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
             else:
                 graph = getattr(networkx, READERS[file.suffix.lower()])(file)
         except Exception as error:  # parsers of XML and GML raise what they like
-            raise ValueError(f"{file} cannot be read as {file.suffix.removeprefix('.')}: {error}") from None
+            reason = str(error)
+            reason = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
+            raise ValueError(f"{file} cannot be read as {file.suffix.removeprefix('.')}: {reason}") from None
         graph.graph["name"] = file.stem
         graphs.append(graph)
     return graphs
+
+
+def _check_lines(file: Path) -> None:
+    with file.open("rb") as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE + 1), b""), 1):
+            if len(line) > MAX_LINE:
+                raise ValueError(f"line {number} has more than {MAX_LINE} bytes")

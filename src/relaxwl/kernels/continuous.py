@@ -29,7 +29,17 @@ from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import CountKernel, check_graphs
 from relaxwl.kernels.counting import Counts, count_ids, join_counts
 from relaxwl.kernels.levels import Part, Parts
-from relaxwl.kernels.model_schema import MAX_DEPTH, check_levels, fitted, labels, listed, require, texts, vector
+from relaxwl.kernels.model_schema import (
+    MAX_DEPTH,
+    check_levels,
+    check_unary,
+    fitted,
+    labels,
+    listed,
+    require,
+    texts,
+    vector,
+)
 from relaxwl.kernels.model_schema import number as a_number
 
 KINDS = ("attributes", "structure", "labels")
@@ -514,7 +524,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         for place in sorted(np.argsort(-np.abs(row[: len(kept)]), kind="stable")[:3].tolist()):
             name, scale = self.raw_features_[kept[place]], self.scales_[kept[place]]
             value = round(row[place] / scale + self.means_[kept[place]], math.floor(math.log10(scale)))
-            value = math.expm1(value) if name in LOGARITHMS else value
+            value = math.expm1(min(value, 700.0)) if name in LOGARITHMS else value
             words.append(STRUCTURE.get(name, f"{name} = {{:.3g}}").format(value))
         shares = row[len(kept) :] / (LABEL_WEIGHT * self.unit_)
         if self.label_values_ is not None and shares.max() > 0:
@@ -544,6 +554,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             require(centers.shape[1] == size and within, f"centers_ must be rows of {size} whole numbers")
             known = len(bounds) == self.n_partitions + 1 and bounds[0] == 0 and bounds[-1] == len(centers)
             require(known and (np.diff(bounds) > 0).all(), "center_bounds_ must say where each partition begins")
+        check_unary(self, [len(centers) for centers in self.centers_])
 
 
 # ------------------------------------------------------------------------------------------------- columns, vectors

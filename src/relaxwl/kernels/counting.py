@@ -47,12 +47,23 @@ class Counts:
         cls, indptr: Any, indices: Any, data: Any, n_columns: int, unknown_squares: Any, unknown_sums: Any
     ) -> "Counts":
         """Return what :meth:`to_state` kept; compiled code will index with it, so its form is checked."""
-        n_graphs = len(indptr) - 1
-        matrix = csr_array((data, indices, indptr), shape=(n_graphs, n_columns))
-        matrix.check_format(full_check=True)
-        if not (len(unknown_squares) == len(unknown_sums) == n_graphs and matrix.has_sorted_indices):
+        matrix = checked_rows(data, indices, indptr, n_columns)
+        if not (len(unknown_squares) == len(unknown_sums) == matrix.shape[0] and matrix.has_sorted_indices):
             raise ValueError("counts must be in ascending columns, for each graph")
         return cls(matrix, unknown_squares, unknown_sums)
+
+
+def checked_rows(data: Any, indices: Any, indptr: Any, n_columns: int) -> csr_array:
+    """Return the matrix of some arrays from a file, which are checked before SciPy uses them.
+
+    SciPy's own check passes rows that end behind the last entry if ``indptr`` says that there are no entries.
+    """
+    within = len(indptr) and indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and (np.diff(indptr) >= 0).all()
+    if not within:
+        raise ValueError("indptr must ascend from 0 to the number of entries")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < n_columns):
+        raise ValueError(f"indices must be from 0 to {n_columns - 1}")
+    return csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
 
 
 def join_counts(parts: list[Counts], scales: list[float]) -> Counts:

@@ -15,10 +15,11 @@ import numpy as np
 from relaxwl._validation import check_choice, is_integer
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.costs import EditCost
-from relaxwl.costs.codebook import Codebook, UniformCosts
+from relaxwl.costs.codebook import METRICS, Codebook, UniformCosts
 from relaxwl.graphs.building import DIRECTIONS
+from relaxwl.graphs.labels import plain_label
 from relaxwl.kernels.chains import LowerLevel, Partition, Trees
-from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
+from relaxwl.kernels.counting import MAX_PATH_LENGTH, Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter
 from relaxwl.kernels.levels import Summary
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
@@ -77,7 +78,8 @@ def number(least: float = -math.inf, most: float = math.inf, *, nan: bool = Fals
     """Return a check of a finite number within a range; with ``nan`` it may be missing."""
 
     def check(value: Any, what: str) -> None:
-        real = isinstance(value, (int, float)) and not isinstance(value, bool)
+        # NumPy computes with Python's integers as long as they fit into its own.
+        real = isinstance(value, float) or (is_integer(value) and abs(value) <= 2**53)
         fits = real and ((nan and value != value) or (abs(value) <= LARGEST and least <= value <= most))
         bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
         require(fits, f"{what} must be a finite number{bounds}")
@@ -156,18 +158,39 @@ def optional(check_value: Check) -> Check:
 texts = listed(text)
 
 
+def absent(check_value: Check) -> Check:
+    """Return a check of a field that may be absent, but not None."""
+
+    def check(value: Any, what: str) -> None:
+        check_value(value, what)
+
+    check.optional = True  # type: ignore[attr-defined]
+    return check
+
+
 def labels(value: Any, what: str) -> None:
     """Check a vocabulary: different labels, or None."""
     require(value is None or (isinstance(value, tuple) and len(set(value)) == len(value)), f"{what} must be labels")
+    for label in value or ():
+        plain_label(label)
+
+
+def threads(value: Any, what: str) -> None:
+    """Check a number of threads: not 0, or None."""
+    optional(whole(most=2**31 - 1, least=-(2**31)))(value, what)
+    require(value != 0, f"{what} must not be 0")
+
+
+def counter(value: Any, what: str) -> None:
+    """Check a counter."""
+    of((SubtreeCounter, EdgeCounter, ShortestPathCounter))(value, what)
 
 
 def counters(value: Any, what: str) -> None:
-    """Check counters, also in lists."""
-    for one in value if isinstance(value, list) else (value,):
-        if isinstance(one, list):
-            counters(one, what)
-        else:
-            of((SubtreeCounter, EdgeCounter, ShortestPathCounter))(one, what)
+    """Check a list of counters, or of lists of counters."""
+    of(list)(value, what)
+    for one in value:
+        (counters if isinstance(one, list) else counter)(one, what)
 
 
 def unary_codes(value: Any, what: str) -> None:
@@ -176,7 +199,7 @@ def unary_codes(value: Any, what: str) -> None:
             f"{what} must be a list of starts and steps for each depth")  # fmt: skip
     for starts, steps in value:
         vector(np.int64)(starts, what)
-        vector(np.float64)(steps, what)
+        vector(np.float64, most=HUGE)(steps, what)
         ordered = len(starts) and starts[0] == 0 and starts[-1] == len(steps) and (np.diff(starts) >= 0).all()
         require(ordered, f"the starts of {what} must ascend from 0 to the number of steps")
         below = np.concatenate([[0.0], steps[:-1]]) if len(steps) else steps
@@ -247,7 +270,6 @@ def _scaled_columns(book: Codebook) -> None:
     require(fits, f"scale must be a number for each of {book.centers.shape[1]} columns")
 
 
-_jobs = optional(whole(most=2**31 - 1, least=-(2**31)))
 record(
     TreeRows, roots=vector(np.int32), indptr=vector(np.int64), points=vector(np.int32),
     counts=vector((np.int32, np.float64), most=HUGE), n_children=whole(2**62), n_edge_codes=whole(),
@@ -268,19 +290,19 @@ record(ShortestPathCounter, _ascending_keys, n_known=whole(), keys=vector(np.int
 record(RootEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), symbols=of(tuple))
 record(EdgeEncoding, cost=of(EditCost), labels=labels, codebook=optional(of(Codebook)), labeled=of(bool))
 record(
-    Codebook, _scaled_columns, centers=vector(np.float64, 2, gaps=True), metric=text, blank=number(0),
-    relabel=number_or(EditCost), missing=optional(number(0)),
+    Codebook, _scaled_columns, centers=vector(np.float64, 2, gaps=True), metric=choice(*METRICS.values()),
+    blank=number(0, HUGE), relabel=number_or(EditCost, HUGE), missing=optional(number(0, HUGE)),
     scale=optional(listed(number(1e-100, 1e100), least=1, kind=tuple)),
 )  # fmt: skip
 record(IdentityPartitioner, rows_=optional(of(TreeRows)))
 record(
     KMeansPartitioner, n_clusters=number_or(str, 2**31), center=text, init=text, max_iter=optional(whole()),
-    n_jobs=_jobs, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(TreeRows)),
+    n_jobs=threads, random_state=optional(whole(2**63)), verbose=whole(10, -10), centers_=optional(of(TreeRows)),
     n_iter_=optional(whole()),
 )  # fmt: skip
 
 fitted(
-    "GraphKernel", n_graphs_in_=optional(whole()), directed_=optional(of(bool)), unary_=optional(unary_codes),
+    "GraphKernel", n_graphs_in_=absent(whole()), directed_=absent(of(bool)), unary_=absent(unary_codes),
 )  # fmt: skip
 _refined = {"node_vocabulary_": labels, "rows_": listed(of(TreeRows), MAX_DEPTH + 1, 1)}
 fitted("WeisfeilerLehman", **_refined, edge_vocabulary_=labels, _counters=counters)
@@ -289,8 +311,8 @@ fitted(
     root_encoding_=of(RootEncoding), edge_encoding_=of(EdgeEncoding), _counters=counters,
 )  # fmt: skip
 fitted("PersistentWL", **_refined)
-fitted("ShortestPath", node_vocabulary_=labels, _counter=counters)
-fitted("VertexEdgeHistogram", node_vocabulary_=labels, edge_vocabulary_=labels, _nodes=counters, _edges=counters)
+fitted("ShortestPath", node_vocabulary_=labels, _counter=counter)
+fitted("VertexEdgeHistogram", node_vocabulary_=labels, edge_vocabulary_=labels, _nodes=counter, _edges=counter)
 fitted("GraphletSampling", graphlets_=vector(np.int64), n_samples_=whole(MAX_SAMPLES), seed_=whole(2**63))
 
 
@@ -308,7 +330,7 @@ def check_model(model: Any, values: dict[str, Any]) -> None:
     """Check an estimator made of ``values``: its parameters, its attributes, and how all of it fits together."""
     parameters = model.get_params(deep=False).keys()
     require(parameters <= values.keys(), f"{', '.join(sorted(parameters - values.keys()))} is missing")
-    _jobs(getattr(model, "n_jobs", None), "n_jobs")
+    threads(getattr(model, "n_jobs", None), "n_jobs")
     whole(MAX_DEPTH)(getattr(model, "max_depth", 0), "max_depth")
     whole(MAX_PARTITIONS, 1)(getattr(model, "n_partitions", 1), "n_partitions")
     if hasattr(model, "directions"):
@@ -341,7 +363,8 @@ def _check_refinement(kernel: Any) -> None:
         require(rows.counts.dtype == np.int32, "rows_ must have whole counts")
         n_below = len(rows)
     if hasattr(kernel, "_counters"):
-        _check_numbers(kernel._counters, [len(rows) for rows in kernel.rows_])
+        check_counters(kernel._counters, [len(rows) for rows in kernel.rows_], n_edge_codes)
+        check_unary(kernel, [counter.n_columns for counter in kernel._counters])
 
 
 def _check_relaxed(kernel: Any) -> None:
@@ -353,7 +376,9 @@ def _check_relaxed(kernel: Any) -> None:
         _check_levels(kernel, index, levels)
     require(len(kernel._counters) == len(kernel.partitions_), "there must be counters for each partition")
     for levels, found in zip(kernel.partitions_, kernel._counters, strict=True):
-        _check_numbers(found, [len(level) for level in levels])
+        check_counters(found, [len(level) for level in levels], kernel.edge_encoding_.n_codes)
+    by_depth = zip(*kernel._counters, strict=True)
+    check_unary(kernel, [sum(counter.n_columns for counter in found) for found in by_depth])
     if not kernel.approximate:
         lower = [{id(level.lower) for level in level_of} for level_of in zip(*kernel.partitions_, strict=True)]
         require(all(len(one) == 1 for one in lower), "partitions_ must share the trees of lower levels")
@@ -414,7 +439,10 @@ def _check_summary(summary: Summary, size: int) -> None:
 
 
 def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
-    """Check that symbols of nodes and edges are labels, or point into the codebooks of their attributes."""
+    """Check that symbols of nodes and edges are labels, or point into the codebooks of their attributes.
+
+    Costs of edges must fit those of nodes.
+    """
     for book in (roots.codebook, edges.codebook):
         if book is not None:
             vector(np.float64, 2, gaps=book.missing is not None)(book.centers, "the codebook's centers")
@@ -434,6 +462,9 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
         for symbol in roots.symbols:
             paired = isinstance(symbol, tuple) and len(symbol) == 2 and symbol[0] in names and is_integer(symbol[1])
             require(paired and 0 <= symbol[1] < len(roots.codebook), "symbols must be labels with codes")  # type: ignore[index]
+    costs = roots.costs(roots.symbols)
+    if edges.labels is not None:
+        edges.costs(edges.labels, costs)
 
 
 def _known(partitioner: Any) -> TreeRows:
@@ -447,7 +478,22 @@ def _known(partitioner: Any) -> TreeRows:
     return rows
 
 
-def _check_numbers(found: list[Any], n_ids: list[int]) -> None:
-    """Check that counters know as many ids as there are trees or clusters."""
-    known = [counter.n_columns if isinstance(counter, SubtreeCounter) else counter.n_known for counter in found]
+def check_counters(found: list[Any], n_ids: list[int], n_edges: int = 1, kinds: Any = None) -> None:
+    """Check that counters know as many ids as there are trees, clusters or labels, and no pairs of others.
+
+    ``n_edges`` is the number of codes of edges, and ``kinds`` are the classes of the counters where these are fixed.
+    """
+    known = [one.n_columns if isinstance(one, SubtreeCounter) else one.n_known for one in found]
     require(known == n_ids, f"the counters know {known} trees or clusters for each depth, and there are {n_ids}")
+    require(kinds is None or tuple(map(type, found)) == kinds, "there must be counters of another kind")
+    for one, n_known in zip(found, n_ids, strict=True):
+        if not isinstance(one, SubtreeCounter):
+            factor = n_edges if isinstance(one, EdgeCounter) else MAX_PATH_LENGTH
+            require(one.keys.max(initial=-1) < n_known**2 * factor, f"keys must be pairs of {n_known} ids")
+
+
+def check_unary(model: Any, n_columns: list[int]) -> None:
+    """Check that the unary code, where there is one, is that of the columns of each depth."""
+    if hasattr(model, "unary_"):
+        coded = [len(starts) - 1 for starts, _ in model.unary_]
+        require(coded == n_columns, f"unary_ must be steps of {n_columns} columns, not {coded}")

@@ -21,15 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import MEMORY_SHARE, available_memory
-from relaxwl._storage import atomic_write, require_regular
+from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, require_regular
 from relaxwl.costs import EditCost
 from relaxwl.kernels.model_schema import NOT_KEPT, RECORDS, check_fields, check_model
 
 # Raised when older code cannot read what newer code writes.
 VERSION = 3
 MAGIC = b"relaxwl model "
-# What a file may unpack to: this much whatever its size, and this much for each of its bytes. Ours stay far below.
-FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
 # The longest text that is read or written: in memory its values take some twenty times as much.
 MAX_JSON_BYTES = 1 << 25
 # Types of arrays, little-endian; texts beside these.

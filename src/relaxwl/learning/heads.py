@@ -271,7 +271,8 @@ class KernelSVM(Head):
         """Return the class probabilities by the model of each fold; columns of blocks are ``calibration_rows``."""
         gram, rows = average(blocks, self.parts), self.calibration_rows
         tables = [model.decisions(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
-        return np.stack([self.probabilities(table) for table in tables], axis=1)
+        outputs = [self.probabilities(table)[:, None] for table in tables]
+        return np.concatenate([np.zeros((len(gram), 0, self.n_classes)), *outputs], axis=1)
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""

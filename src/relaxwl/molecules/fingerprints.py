@@ -13,7 +13,7 @@ from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.levels import Part, Parts
-from relaxwl.kernels.model_schema import fitted, vector
+from relaxwl.kernels.model_schema import check_unary, fitted, vector
 from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
 
@@ -168,6 +168,7 @@ class MorganFingerprints(CountKernel):
     def _check_loaded(self) -> None:
         if (np.diff(self.environments_) <= 0).any():
             raise ValueError("environments_ must ascend")
+        check_unary(self, [len(self.environments_)])
 
     def _fit(self, X: Any) -> list[Counts]:
         self._validate_parameters()

@@ -163,7 +163,8 @@ def _check_process(process: GaussianProcess) -> None:
     _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_factored,), factor_=(n_factored, n_factored))
     require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
     require(process.inflation_ is not None, "inflation_ must be a number")
-    require(process._whitened_ones.any(), "_whitened_ones must not vanish")
+    ones = process._whitened_ones
+    require(ones @ ones >= TINY, "_whitened_ones must not vanish")
 
 
 def _check_processes(head: Any) -> None:
@@ -210,9 +211,9 @@ record(
     **_calibrated,
 )  # fmt: skip
 record(
-    GaussianProcess, _check_process, weights_=vector(np.float64, least=0), noise_=number(0), jitter_=number(0),
-    mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line, _whitened_ones=_line,
-    sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
+    GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0),
+    jitter_=number(0), mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line,
+    _whitened_ones=_line, sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
 )  # fmt: skip
 _processes = {
     "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
@@ -252,7 +253,7 @@ def _check_novelty(novelty: Novelty) -> None:
 record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
 record(Trial, name=text, score=number(nan=True), detail=text)
 record(
-    FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 0, tuple), chosen=text,
+    FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 1, tuple), chosen=text,
     score=number(nan=True), greater_is_better=of(bool), baseline=number(nan=True), baseline_name=text,
     kernels=listed(text, MAX_VIEWS, 0, tuple), left_out=listed(text, 1000, 0, tuple),
     warnings=listed(text, 1000, 0, tuple), seconds=number(0),
@@ -279,7 +280,8 @@ def check_predictor(model: Any) -> None:
     takes = any(view.source == "extra" for view in blocks.views)
     require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
     require(model.names_ is None or len(model.names_) == n_objects, f"there must be {n_objects} names")
-    require(len(set(model.target_names_)) == len(model._heads), "there must be a name for each target")
+    n_names = len(model.target_names_)
+    require(n_names == len(set(model.target_names_)) == len(model._heads), "there must be a name for each target")
     require(model._is_table or len(model._heads) == 1, "one target needs one head")
     require(len(model._split) in (0, len(model._heads)), "there must be a calibration for each target")
     linear = any(hasattr(head, "fold_coefficients") for head in heads)

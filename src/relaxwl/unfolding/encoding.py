@@ -87,18 +87,22 @@ class RootEncoding:
         new = symbols[len(self.symbols) :]
         if new and unseen == "error":
             raise ValueError(f"unseen='error', but some labels do not occur in the fitted graphs: {new[:5]}")
+        return codes, self.costs(symbols)
+
+    def costs(self, symbols: tuple[Symbol, ...]) -> Float64 | UniformCosts:
+        """Return the costs between symbols, ⊥ last."""
         if self.codebook is None and (rule := self.cost.uniform_costs(len(symbols))) is not None:
-            return codes, rule
+            return rule
         check_memory(
             COPIES * 8.0 * (len(symbols) + 1) ** 2,
             f"the costs between {len(symbols)} different labels or attribute vectors",
             "give EditCost.from_attributes a number of codes (n_codes), or use fewer graphs",
         )
         if self.codebook is None:
-            return codes, self.cost.node_matrix(symbols)
+            return self.cost.node_matrix(symbols)
         if self.labels is None:
-            return codes, self.codebook.node_matrix()
-        return codes, self.codebook.paired_matrix(symbols)  # type: ignore[arg-type]
+            return self.codebook.node_matrix()
+        return self.codebook.paired_matrix(symbols)  # type: ignore[arg-type]
 
     def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
         """Return a code for each node and all symbols, the unknown ones last."""
@@ -213,8 +217,12 @@ class EdgeEncoding:
         new = symbols[len(self.labels) :]
         if new and unseen == "error":
             raise ValueError(f"unseen='error', but some edge labels do not occur in the fitted graphs: {new[:5]}")
+        return codes, self.costs(symbols, node_costs)
+
+    def costs(self, symbols: tuple[Symbol, ...], node_costs: Float64 | UniformCosts) -> Float64:
+        """Return the costs between symbols, ⊥ last, which must fit those of nodes."""
         known_costs = None if isinstance(node_costs, UniformCosts) else node_costs
-        return codes, self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=known_costs)
+        return self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=known_costs)
 
     def symbols_of(self, graphs: GraphCollection) -> tuple[Int32, tuple[Symbol, ...]]:
         """Return a code for each adjacency entry and all symbols, the unknown ones last."""

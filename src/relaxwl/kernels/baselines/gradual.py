@@ -15,8 +15,8 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines.histograms import label_names, n_known_labels, node_codes_in
-from relaxwl.kernels.counting import Counts, SubtreeCounter
-from relaxwl.kernels.model_schema import MAX_DEPTH, counters, fitted, labels, listed, of, vector
+from relaxwl.kernels.counting import Counts, SubtreeCounter, checked_rows
+from relaxwl.kernels.model_schema import HUGE, MAX_DEPTH, check_unary, counters, fitted, labels, listed, require, vector
 from relaxwl.unfolding import TreeRows, refine
 
 # Rounds of k-means: it is nearly done after a few, and clusters need not be optimal to be useful.
@@ -27,8 +27,16 @@ PAIRS_AT_ONCE = 1 << 20
 TIE = 1e-9
 
 
+def _center_arrays(value: Any, what: str) -> None:
+    """Check the arrays of a sparse matrix."""
+    require(isinstance(value, tuple) and len(value) == 3, f"{what} must be values, columns and starts of rows")
+    vector(np.float64, least=-HUGE, most=HUGE)(value[0], what)
+    for numbers in value[1:]:
+        vector((np.int32, np.int64))(numbers, what)
+
+
 fitted(
-    "GradualWL", node_vocabulary_=labels, centers_=listed(of(tuple), MAX_DEPTH),
+    "GradualWL", node_vocabulary_=labels, centers_=listed(_center_arrays, MAX_DEPTH),
     center_bounds_=listed(vector(np.int64), MAX_DEPTH), _counters=counters,
 )  # fmt: skip
 
@@ -160,11 +168,11 @@ class GradualWL(CountKernel):
         for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
             if not isinstance(bounds, np.ndarray) or bounds.dtype != np.int64 or bounds.shape != (n_parents[-1] + 1,):
                 raise ValueError(f"center_bounds_ must say where the parts of each of {n_parents[-1]} clusters begin")
-            if not np.isfinite(_checked_centers(parts, bounds).data).all():
-                raise ValueError("centers_ must be finite")
+            _checked_centers(parts, bounds)
             n_parents.append(int(bounds[-1]))
         if len(n_parents) != self.max_depth + 1 or [counter.n_columns for counter in self._counters] != n_parents:
             raise ValueError(f"there must be centers and counters for each of {self.max_depth + 1} depths")
+        check_unary(self, n_parents)
 
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)
@@ -178,11 +186,9 @@ class GradualWL(CountKernel):
 
 def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
     """Return the centers of all clusters' parts; what a damaged model file may hold is refused."""
-    if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any() or len(parts[2]) != bounds[-1] + 1:
         raise ValueError("the clusters of the kernel are damaged; fit it again")
-    centers = csr_array(parts, (int(bounds[-1]), len(bounds) - 1))
-    centers.check_format(full_check=True)
-    return centers
+    return checked_rows(*parts, len(bounds) - 1)
 
 
 def neighbor_counts(rows: TreeRows, n_parents: int) -> csr_array:

@@ -17,6 +17,7 @@ from relaxwl.kernels.base import watched
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines.histograms import FlatFeatures
 from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.model_schema import check_unary
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
@@ -137,6 +138,7 @@ class GraphletSampling(FlatFeatures):
         within = numbers.min(initial=0) >= 0 and numbers.max(initial=0) < n_types
         if not within or (numbers[1:] <= numbers[:-1]).any():
             raise ValueError(f"graphlets_ must be ascending numbers of types, below {n_types}")
+        check_unary(self, [len(numbers)])
 
     def _column_names(self) -> list[str]:
         types = _catalog()[2]

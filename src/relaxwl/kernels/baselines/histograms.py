@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from relaxwl._progress import report
+from relaxwl._validation import check_flag, check_number
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, prefix_sums
 from relaxwl.graphs.labels import match_codes
 from relaxwl.kernels.base import CountKernel, Settings
 from relaxwl.kernels.counting import Counts, EdgeCounter, ShortestPathCounter, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import self_similarities
+from relaxwl.kernels.model_schema import check_counters, check_unary, require
 from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
 
 
@@ -107,8 +109,8 @@ class VertexEdgeHistogram(FlatFeatures):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        if self.gamma is not None and not 0 < self.gamma < np.inf:
-            raise ValueError(f"gamma must be a finite number > 0 or None, not {self.gamma!r}")
+        if self.gamma is not None:
+            check_number("gamma", self.gamma)
 
     def variations(self) -> list[Settings]:
         """Return the dot product (``gamma=None``) and some γ of the Gaussian kernel.
@@ -214,6 +216,14 @@ class VertexEdgeHistogram(FlatFeatures):
         once = np.repeat(np.arange(graphs.n_nodes), graphs.degrees) < graphs.indices
         return alone, match_codes(graphs.edge_vocabulary, self.edge_vocabulary_ or ())[graphs.edge_codes[once]]
 
+    def _check_loaded(self) -> None:
+        n_labels = n_known_labels(self.node_vocabulary_)
+        by_label = self.edge_vocabulary_ is not None
+        n_ends = len(self.edge_vocabulary_ or ()) if by_label else n_labels
+        kinds = SubtreeCounter, SubtreeCounter if by_label else EdgeCounter
+        check_counters([self._nodes, self._edges], [n_labels, n_ends], kinds=kinds)
+        check_unary(self, [n_labels + self._edges.n_columns])
+
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)
         ends = names if self.edge_vocabulary_ is None else label_names(self.edge_vocabulary_)
@@ -264,6 +274,10 @@ class ShortestPath(FlatFeatures):
     n_jobs: int | None = None
     verbose: int = 0
 
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        check_flag("node_labels", self.node_labels)
+
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary if self.node_labels else None
         report(self.verbose, "shortest paths of %d graphs", graphs.n_graphs)
@@ -278,6 +292,11 @@ class ShortestPath(FlatFeatures):
         if not self.node_labels:
             return np.zeros(graphs.n_nodes, np.int32)
         return node_codes_in(graphs, self.node_vocabulary_)
+
+    def _check_loaded(self) -> None:
+        require(self.node_labels or self.node_vocabulary_ is None, "labels that do not count must not be kept")
+        check_counters([self._counter], [n_known_labels(self.node_vocabulary_)], kinds=(ShortestPathCounter,))
+        check_unary(self, [self._counter.n_columns])
 
     def _column_names(self) -> list[str]:
         names = label_names(self.node_vocabulary_)

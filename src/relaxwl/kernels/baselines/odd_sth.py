@@ -11,9 +11,9 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32, Int64
 from relaxwl.kernels.base import watched
 from relaxwl.kernels.baselines import _compiled
-from relaxwl.kernels.baselines.histograms import FlatFeatures, label_names, node_codes_in
+from relaxwl.kernels.baselines.histograms import FlatFeatures, label_names, n_known_labels, node_codes_in
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.model_schema import fitted, labels, vector
+from relaxwl.kernels.model_schema import HUGE, check_unary, fitted, labels, vector
 
 # Trees with more nodes are named by their number.
 NAMED_SIZE = 24
@@ -25,7 +25,7 @@ Found = list[tuple[Int64, Int64]]
 
 fitted(
     "OddSth", node_vocabulary_=labels, lists_=vector(np.int64, least=0), trees_=vector(np.int64, least=0),
-    weights_=vector(np.float64),
+    weights_=vector(np.float64, least=0, most=HUGE),
 )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ class OddSth(FlatFeatures):
 
     def _found(self, graphs: GraphCollection, codes: Int32, lists: Any, trees: Any) -> Found:
         """Return the trees of each graph and how often it has them; trees that the tables lack are added."""
-        found, height = [], int(self.height)
+        found, height = [], min(int(self.height), 2**31)  # no graph has more nodes
         for graph in watched(range(len(graphs)), "trees", self.verbose):
             span = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
             times = _compiled.visit_trees(*span, graphs.indptr, graphs.indices, codes, height, lists, trees)
@@ -129,12 +129,14 @@ class OddSth(FlatFeatures):
         before, trees = np.divmod(self.lists_, 1 << BITS)
         fine = len(self.weights_) == len(self.trees_) and (before <= np.arange(len(before))).all()
         fine = fine and ((trees >= 1) & (trees <= len(self.trees_))).all()
+        fine = fine and (self.trees_ >> BITS < n_known_labels(self.node_vocabulary_)).all()
         last = [0]
         for one, tree in zip(before.tolist() if fine else [], trees.tolist(), strict=False):
             last.append(max(last[one], tree))
         own = self.trees_ & ((1 << BITS) - 1)
         if not fine or not (own < len(last)).all() or (np.array(last)[own] > np.arange(len(own))).any():
             raise ValueError("the trees of the kernel are damaged; fit it again")
+        check_unary(self, [len(own)])
 
     def _column_names(self) -> list[str]:
         words, names, sizes = label_names(self.node_vocabulary_), list[str](), list[int]()

@@ -8,17 +8,21 @@ from scipy.sparse import csr_array
 
 from relaxwl._execution import map_chunks
 from relaxwl._progress import report
+from relaxwl._validation import check_flag, check_number
 from relaxwl.clustering.partitioners import known_or_new
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines.histograms import DepthFeatures, label_names, node_codes_in
 from relaxwl.kernels.counting import Counts, join_counts
+from relaxwl.kernels.model_schema import check_unary
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import graph_spans
 
 # Nodes of one task.
 CHUNK_NODES = 1 << 14
+# Weights of edges are raised to the power, and products are taken of them.
+MAX_POWER, MAX_OFFSET = 16.0, 1e6
 
 
 @dataclass(repr=False, eq=False)
@@ -96,10 +100,11 @@ class PersistentWL(DepthFeatures):
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
-        if not 1 <= self.power < np.inf:
-            raise ValueError(f"power must be a finite number >= 1, not {self.power!r}")
-        if not 0 <= self.offset < np.inf:
-            raise ValueError(f"offset must be a finite number >= 0, not {self.offset!r}")
+        if check_number("power", self.power, most=MAX_POWER) < 1:
+            raise ValueError(f"power must be a number from 1 to {MAX_POWER:g}, not {self.power!r}")
+        check_number("offset", self.offset, zero=True, most=MAX_OFFSET)
+        check_flag("cycles", self.cycles)
+        check_flag("uniform", self.uniform)
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.node_vocabulary_ = graphs.node_vocabulary
@@ -175,6 +180,9 @@ class PersistentWL(DepthFeatures):
             _compiled.add_persistence(
                 first, last, (sources, targets, weights), order[begin:end], ids, lone, float(self.power), out
             )
+
+    def _check_loaded(self) -> None:
+        check_unary(self, [len(rows) * (2 if self.cycles else 1) for rows in self.rows_])
 
     def _column_names(self) -> list[str]:
         names = []
