@@ -42,6 +42,15 @@ class GraphEstimator(BaseEstimator):
         return tags
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural, for messages.
+
+    >>> counted(1, "graph"), counted(0, "edge label")
+    ('1 graph', '0 edge labels')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def is_integer(value: Any) -> bool:
     """Whether the value is an integer of Python or NumPy; ``True`` and ``False`` are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -113,7 +113,7 @@ def read_parquet(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_parquet(Path(folder, "two.parquet"), GraphCollection.from_edges([(2, [(0, 1)]), (1, [])]))
     ...     read_parquet(Path(folder, "two.parquet"))
-    (GraphCollection(2 graphs, 3 nodes, 1 edges), None)
+    (GraphCollection(2 graphs, 3 nodes, 1 edge), None)
     """
     columns = {"node_label": node_label, "edge_label": edge_label}
     columns |= {"node_attributes": node_attributes, "edge_attributes": edge_attributes}

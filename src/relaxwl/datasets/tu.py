@@ -122,7 +122,7 @@ def load_tu(
     ...     _ = Path(folder.name, f"TOY_{kind}.txt").write_text("\n".join(lines))
     >>> graphs, y = load_tu(folder.name)
     >>> graphs
-    GraphCollection(2 graphs, 3 nodes, 1 edges)
+    GraphCollection(2 graphs, 3 nodes, 1 edge)
     >>> y
     array([1, 0])
     >>> folder.cleanup()

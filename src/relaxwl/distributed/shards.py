@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import MemoryRefusal, check_memory
 from relaxwl._storage import atomic_write, is_readable, require_regular, sha256
-from relaxwl._validation import as_generator, check_integer, plain_targets
+from relaxwl._validation import as_generator, check_integer, counted, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection, check_sizes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
@@ -483,8 +483,8 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     def __repr__(self) -> str:
         return (
-            f"ShardedCollection({self.n_graphs} graphs in {len(self)} shards, {self.n_nodes} nodes, "
-            f"{self.n_edges} edges)"
+            f"ShardedCollection({counted(self.n_graphs, 'graph')} in {counted(len(self), 'shard')}, "
+            f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')})"
         )
 
     def read_again(self, index: int) -> GraphCollection:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from relaxwl import drawing
 from relaxwl._execution import cached_property
-from relaxwl._validation import check_number
+from relaxwl._validation import check_number, counted
 from relaxwl.explanation.levels import ClusterLevel, Members, find_members
 from relaxwl.explanation.weights import ExplainedTarget, LinearWeights
 from relaxwl.graphs import Graph, GraphCollection
@@ -119,7 +119,7 @@ class ClusterEvidence:
         chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not significant"
         return (
             f"<cluster {self.number} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
-            f"{self.size} nodes, {chance}>"
+            f"{counted(self.size, 'node')}, {chance}>"
         )
 
 
@@ -274,8 +274,8 @@ class Explanation:
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
-            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
-            f"{better} significant>"
+            f"<Explanation of {counted(len(self.graphs), 'graph')} {self.what}: "
+            f"{counted(len(self.clusters), 'cluster')}, {better} significant>"
         )
 
     @property
@@ -541,7 +541,7 @@ class Explanation:
 
     def _index(self, graph: int) -> int:
         if not -len(self.graphs) <= graph < len(self.graphs):
-            raise IndexError(f"graph {graph} is out of range: there are {len(self.graphs)} graphs")
+            raise IndexError(f"graph {graph} is out of range for {counted(len(self.graphs), 'graph')}")
         return int(graph) % len(self.graphs)
 
 

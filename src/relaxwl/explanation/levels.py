@@ -233,7 +233,7 @@ class Member:
 
     @property
     def words(self) -> str:
-        """Differences of the center from the member: "two leaves more, one node relabeled"."""
+        """Edits from the member to the center: "two leaves inserted, one node relabeled"."""
         return self.mapping.describe()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._validation import is_integer, warn_user
+from relaxwl._validation import counted, is_integer, warn_user
 from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order, first_of_runs, prefix_sums
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
@@ -276,8 +276,8 @@ def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
         ways = [np.add.reduceat(way.astype(np.int64), starts) for way in (forwards, ~forwards)]
         n_parallel = int((np.maximum(*ways) - 1).sum())
     if n_loops or n_parallel:
-        counted = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
-        words = " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
+        dropped = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
+        words = " and ".join(counted(count, what) for count, what in dropped if count)
         between = "from one node to another" if directed else "between two nodes"
         warn_user(f"{words} dropped: there is at most one edge {between}, and none from a node to itself")
 

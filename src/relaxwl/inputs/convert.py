@@ -131,7 +131,7 @@ def as_collection(
     >>> as_collection([([(0, 1), (1, 2)], ["C", "O", "C"]), ([], ["N"])])
     GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels)
     >>> as_collection([np.array([[0, 1], [1, 0]])])
-    GraphCollection(1 graphs, 2 nodes, 1 edges)
+    GraphCollection(1 graph, 2 nodes, 1 edge)
     """
     names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing)
     if symmetrize and directed:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from relaxwl._progress import html_table
+from relaxwl._validation import counted
 from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import (
@@ -123,7 +124,7 @@ def render_report(
     body = [_part(part, number, len(parts), reference, metric) for number, part in enumerate(parts, 1)]
     repetitions = max((record.repetition + 1 for record in results.folds), default=0)
     counts = ((len(results.kernels), "method"), (len(results.datasets), "data set"), (repetitions, "repetition"))
-    kernels, datasets, runs = (f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
+    kernels, datasets, runs = (counted(n, what) for n, what in counts)
     n_folds = _settings(results)["n_folds"]
     shown = " and ".join(dict.fromkeys(METRICS[metric or part.metric][0] for part in parts))
     shown = shown if shown.isupper() else shown[0].lower() + shown[1:]

@@ -183,7 +183,7 @@ function memberSection(c) {
     h(
       "p",
       {},
-      h("strong", {}, equal ? "The center is the same tree." : `Edits that lead to the center: ${words}.`),
+      h("strong", {}, equal ? "The center is the same tree." : `Edits from the member to the center: ${words}.`),
       ` Node ${node} of ${called(graph)}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
     ),
     h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)),
