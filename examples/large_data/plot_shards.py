@@ -43,7 +43,7 @@ for size in sizes:
 print("accuracy:", [round(score, 2) for score in scores])
 
 # %%
-# Fit on all shards (:class:`relaxwl.distributed.ShardedCollection`). The model equals that of a fit in memory, bit
+# Fit on all shards (:class:`~relaxwl.distributed.ShardedCollection`). The model equals that of a fit in memory, bit
 # for bit, for any number of workers.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(shards)
