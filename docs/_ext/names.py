@@ -1,7 +1,7 @@
 """Link public names in the text of pages to the reference.
 
-A name is a literal such as ``GraphClassifier``, ``gp.GraphKernel`` or ``relaxwl.explanation.explain``. It is linked where it
-occurs first on a page, and in each table.
+A name is a literal such as ``GraphClassifier``, ``gp.GraphKernel`` or ``relaxwl.explanation.explain``. It is linked
+where it occurs first on a page, and in tables.
 """
 
 import re

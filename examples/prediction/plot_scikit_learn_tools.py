@@ -46,8 +46,8 @@ PrecisionRecallDisplay.from_estimator(model, graphs[100:], y[100:], ax=right)
 plt.show()
 
 # %%
-# **Permutation importance** of additional features, which are passed as ``extra``. Only the first of the three columns is
-# informative. The scoring function keeps the graphs fixed while the columns are permuted.
+# **Permutation importance** of additional features, which are passed as ``extra``. Only the first of the three
+# columns is informative. The scoring function keeps the graphs fixed while the columns are permuted.
 
 rng = np.random.default_rng(0)
 extra = np.column_stack([y + rng.normal(0, 0.8, len(y)), rng.normal(size=(len(y), 2))])
