@@ -214,7 +214,7 @@ def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float
     distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
     names = model.names_ or [None] * model.n_objects_in_
     return [
-        [(far, names[place] or f"training object {place}") for far, place in zip(*row, strict=True)]
+        [(far, names[place] or f"training graph {place}") for far, place in zip(*row, strict=True)]
         for row in zip(distances.tolist(), places.tolist(), strict=True)
     ]
 

@@ -133,7 +133,7 @@ def render_report(
     if explorer is not None:  # a file beside the page, or a page on the web
         address = quote(explorer, safe=URL_CHARACTERS if explorer.startswith(("http://", "https://")) else "/")
         link = f'<p><a href="{escape(address)}">Explorer page: the clusters of the relaxed kernel</a></p>\n'
-    times = sorted(record.finished_at for record in results.folds)
+    times = sorted(record.finished_at.replace("T", " ").replace("+00:00", " UTC") for record in results.folds)
     provenance = f"Results computed from {times[0]} to {times[-1]}." if times else ""
     return pages.report(title, lead, "\n".join(body), explorer=link, provenance=provenance)
 
