@@ -20,7 +20,7 @@ import relaxwl
 from relaxwl.distributed import ShardedCollection, ShardWriter, predict
 
 # %%
-# Graphs are written in batches. In practice a shard should have 10^5 to 10^6 nodes.
+# Graphs are written in batches. In practice a shard should have 100,000 to 1,000,000 nodes.
 
 folder = TemporaryDirectory()
 place = Path(folder.name) / "graphs.shards"

@@ -430,7 +430,7 @@ class Edit:
 
 
 class EditScript(tuple[Edit, ...]):
-    """Edits in an order in which each is legal; ``str`` writes one a line."""
+    """Edits in an order in which each is valid; ``str`` gives one per line."""
 
     __slots__ = ()
 
@@ -629,7 +629,7 @@ class _SubtreeDistances(_LabelTable):
     def _cheapest_transport(
         self, left: Sequence[Branch], right: Sequence[Branch]
     ) -> tuple[float, list[tuple[int, int]]]:
-        """Return the same, without writing repeated branches out: whole masses have a plan in whole numbers."""
+        """Return the same by a transport problem with multiplicities, which has an integral solution."""
         n_left, n_right = len(left), len(right)
         ground = np.zeros((n_left + n_right + 1, n_left + n_right + 1))
         ground[:n_left, n_left:-1] = [[self._branch_distance(p, q) for q in right] for p in left]

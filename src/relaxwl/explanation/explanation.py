@@ -413,12 +413,12 @@ class Explanation:
             The value, and the ``shared`` clusters with the largest contributions first.
         """
         first, second = self._index(first), self._index(second)
-        # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
+        # One collection of both, so that a tree that was not seen in fitting is the same one in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         is_dot, given = self.kernel.similarity == "dot", self.kernel.depth_weights
         n_depths = self.levels[-1].depth + 1
         weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
-        # By depth the similarity of each graph with itself (with clusters not met in fitting), and that of both.
+        # By depth the similarity of each graph with itself (with clusters not seen in fitting), and that of both.
         own, both, terms = np.zeros((2, n_depths)), np.zeros(n_depths), []
         for level in self.levels:
             size = max(level.n_clusters, int(level.clusters.max(initial=0)) + 1)
@@ -546,7 +546,7 @@ class Explanation:
 
 
 def _partitions(numbers: tuple[int, ...]) -> str:
-    """Return the partitions of a cluster in words."""
+    """Return the partitions of a cluster as text."""
     return f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
 
 

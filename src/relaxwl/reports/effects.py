@@ -150,8 +150,8 @@ def _name(place: int, found: NodeEffects) -> str:
 
 def _decimals(values: list[Any]) -> int:
     """Return the number of decimals with which the largest number has four significant digits."""
-    numbers = [abs(value) for value in values if isinstance(value, (float, np.floating)) and np.isfinite(value)]
-    largest = max(numbers, default=0.0)
+    numbers = [float(value) for value in values if isinstance(value, (float, np.floating))]
+    largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
     return 4 - math.ceil(math.log10(largest)) if largest else 0
 
 
@@ -179,7 +179,7 @@ def _tiles(report: FitReport | None) -> str:
 def _section(
     words: str, names: list[str], found: NodeEffects, strongest: float, neighbors: Sequence[tuple[float, str]]
 ) -> str:
-    """Draw an object; name its strongest nodes, clusters and descriptors, and its nearest training objects."""
+    """Return the section of an object: picture, largest effects, clusters, descriptors and nearest training objects."""
     labels, node = found.graph.node_labels, "node" if found.molecule is None else "atom"
     columns = found.columns()
     least = NEGLIGIBLE * max([strongest, *(abs(one.effect) for one in columns)])

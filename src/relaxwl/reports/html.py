@@ -1,4 +1,4 @@
-"""One self-contained page with everything that an evaluation has found: tables, pictures, settings."""
+"""The report page of an evaluation: tables, plots and settings."""
 
 import logging
 import math
@@ -233,7 +233,7 @@ def _grid(figures: list[str]) -> str:
 
 
 def _most_chosen(cell: Cell) -> str:
-    """Say which value of each parameter was chosen most often."""
+    """Return the most frequently chosen value of each parameter."""
     names = dict.fromkeys(name for record in cell.records for name in record.parameters)
     words = []
     for name in names:

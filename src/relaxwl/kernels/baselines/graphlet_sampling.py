@@ -1,4 +1,4 @@
-"""GS: how often small subgraphs occur, estimated from random samples."""
+"""GS: counts of small subgraphs, estimated from random samples."""
 
 import itertools
 import math
@@ -128,7 +128,7 @@ class GraphletSampling(FlatFeatures):
             )  # fmt: skip
 
     def _in_columns(self, counts: Int64) -> Counts:
-        """Keep the types met in fitting as columns; the others count in the graph's own norm."""
+        """Keep the types seen in fitting as columns; the others count in the norm of the graph only."""
         unknown = np.delete(counts, self.graphlets_, axis=1).astype(np.float64)
         matrix = csr_array(counts[:, self.graphlets_].astype(np.float64))
         return Counts(matrix, (unknown**2).sum(axis=1), unknown.sum(axis=1))
