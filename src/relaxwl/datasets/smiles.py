@@ -358,7 +358,7 @@ def standardized(molecule: Any) -> Any:
 
     See Also
     --------
-    load_molecules : Read and standardize molecules with ``standardize=True``.
+    relaxwl.datasets.load_molecules : Read and standardize molecules with ``standardize=True``.
 
     Examples
     --------
