@@ -9,11 +9,11 @@ SHORT, LONG = 18, 45
 
 
 def mark_cells(app: Any, doctree: nodes.document) -> None:
-    """Add the class ``short`` to cells with little text and ``long`` to those with a long literal."""
+    """Add the class ``short`` to cells with little text and ``long`` to those with a long word."""
     for entry in doctree.findall(nodes.entry):
         if len(entry.astext()) <= SHORT:
             entry["classes"].append("short")
-        elif any(len(literal.astext()) > LONG for literal in entry.findall(nodes.literal)):
+        elif max(map(len, entry.astext().split())) > LONG:
             entry["classes"].append("long")
 
 

@@ -16,7 +16,7 @@ def public_names(app: Any) -> dict[str, str]:
     """Return the full name of each class and each qualified function under its possible short forms."""
     found: dict[str, set[str]] = {}
     for full, entry in app.env.get_domain("py").objects.items():
-        if entry.objtype in ("class", "exception", "function") and full.startswith("relaxwl."):
+        if entry.objtype in ("class", "exception", "function") and not entry.aliased and full.startswith("relaxwl."):
             parts = full.removeprefix("relaxwl.").split(".")
             shortest = len(parts) if entry.objtype == "function" and len(parts) > 1 else 1
             for length in range(shortest, len(parts) + 1):
