@@ -35,8 +35,10 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "formulas",  # this one and the next are in _ext
+    "formulas",  # this one and those below are in _ext
     "command_line",
+    "cells",
+    "names",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [
@@ -77,6 +79,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "copyfile_regex": r".*\.csv",
     "show_memory": False,
+    "min_reported_time": 600,  # seconds; times are not shown
     "thumbnail_size": (560, 392),
     "parallel": 2,
     "show_api_usage": False,

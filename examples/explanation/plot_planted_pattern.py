@@ -36,7 +36,7 @@ y = np.array(["pattern", "plain"] * 40)
 graphs = relaxwl.as_collection([make_graph(kind == "pattern") for kind in y], node_label="label")
 
 # %%
-# The result is an :class:`relaxwl.explanation.Explanation`. Significant clusters come first. A center is a tree,
+# The result is an :class:`~relaxwl.explanation.Explanation`. Significant clusters come first. A center is a tree,
 # written as the label of the root and those of its children.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=2.0, random_state=0)

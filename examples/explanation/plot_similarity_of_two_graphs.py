@@ -2,7 +2,7 @@
 Which clusters make two graphs similar
 ======================================
 
-A kernel value is a sum over clusters of neighborhoods. ``explain_pair`` of :class:`relaxwl.explanation.Explanation`
+A kernel value is a sum over clusters of neighborhoods. ``explain_pair`` of :class:`~relaxwl.explanation.Explanation`
 lists the contribution of each cluster to the similarity of two graphs.
 """
 

@@ -2,8 +2,8 @@
 Tree edit distance between two neighborhoods
 ============================================
 
-The unfolding trees (:class:`relaxwl.UnfoldingTree`) of two atoms, the edit distance between them, and the edits
-(:class:`relaxwl.TreeMapping`) that turn one tree into the other.
+The unfolding trees (:class:`~relaxwl.UnfoldingTree`) of two atoms, the edit distance between them, and the edits
+(:class:`~relaxwl.TreeMapping`) that turn one tree into the other.
 """
 
 from pathlib import Path

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 import relaxwl
 
 # %%
-# A cost is a function of two labels (:meth:`relaxwl.EditCost.from_callable` of :class:`relaxwl.EditCost`), where
+# A cost is a function of two labels (:meth:`~relaxwl.EditCost.from_callable` of :class:`~relaxwl.EditCost`), where
 # ``None`` stands for the blank (insertion and deletion). It must be a metric; otherwise the error names labels that
 # violate the triangle inequality.
 

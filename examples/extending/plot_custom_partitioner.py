@@ -20,8 +20,8 @@ from relaxwl.distances.pairwise import row_distances
 # %%
 # This partitioner takes a radius instead of a number of clusters. The radius is relative to the mean distance of trees
 # to a common center, since distances grow with depth. A tree joins the nearest leader within the radius, or becomes a
-# leader itself. The package has two partitioners: :class:`relaxwl.clustering.partitioners.KMeansPartitioner` and
-# :class:`relaxwl.clustering.partitioners.IdentityPartitioner`.
+# leader itself. The package has two partitioners: :class:`~relaxwl.clustering.partitioners.KMeansPartitioner` and
+# :class:`~relaxwl.clustering.partitioners.IdentityPartitioner`.
 
 
 class RelativeRadius(BaseEstimator):
@@ -77,4 +77,4 @@ plt.show()
 
 # %%
 # **Summary.** A partitioner has two methods. Small radii approach the Weisfeiler-Lehman kernel, large radii merge
-# different neighborhoods; the best accuracy lies in between.
+# different neighborhoods: 1.5 times the scale leaves a hundredth of the clusters, at nearly the same accuracy here.

@@ -43,7 +43,7 @@ class DegreeQuantiles(GraphKernel):
 
 
 # %%
-# Comparison with other kernels on the same folds; the records are :class:`relaxwl.evaluation.Results`.
+# Comparison with other kernels on the same folds; the records are :class:`~relaxwl.evaluation.Results`.
 
 graphs, y = relaxwl.datasets.make_egonets(120, level=2, n_nodes=(60, 70), random_state=0)
 kernels = {
@@ -66,8 +66,8 @@ plt.show()
 
 # %%
 # **Summary.** ``fit`` and ``kernel_matrix`` are sufficient. The baseline kernels follow the same interface:
-# :class:`relaxwl.kernels.baselines.VertexEdgeHistogram`, :class:`relaxwl.kernels.baselines.ShortestPath`,
-# :class:`relaxwl.kernels.baselines.GraphletSampling`, :class:`relaxwl.kernels.baselines.OddSth`,
-# :class:`relaxwl.kernels.baselines.WassersteinWL`, :class:`relaxwl.kernels.baselines.PersistentWL`,
-# :class:`relaxwl.kernels.baselines.WLOptimalAssignment`, :class:`relaxwl.kernels.baselines.GradualWL`. Such a
+# :class:`~relaxwl.kernels.baselines.VertexEdgeHistogram`, :class:`~relaxwl.kernels.baselines.ShortestPath`,
+# :class:`~relaxwl.kernels.baselines.GraphletSampling`, :class:`~relaxwl.kernels.baselines.OddSth`,
+# :class:`~relaxwl.kernels.baselines.WassersteinWL`, :class:`~relaxwl.kernels.baselines.PersistentWL`,
+# :class:`~relaxwl.kernels.baselines.WLOptimalAssignment`, :class:`~relaxwl.kernels.baselines.GradualWL`. Such a
 # kernel is evaluated under the same protocol as those of the library.

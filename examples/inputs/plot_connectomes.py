@@ -3,7 +3,7 @@ Connectomes: stacks of weighted adjacency matrices
 ==================================================
 
 A connectome is a weighted graph of brain regions, usually stored as an adjacency matrix per subject.
-:class:`relaxwl.GraphRegressor` predicts a number from the regions (node labels) and the connection strengths (edge
+:class:`~relaxwl.GraphRegressor` predicts a number from the regions (node labels) and the connection strengths (edge
 weights). The data are synthetic: connections between two of four systems become weaker with age.
 """
 

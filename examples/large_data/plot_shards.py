@@ -20,7 +20,7 @@ import relaxwl
 from relaxwl.distributed import ShardedCollection, ShardWriter, predict
 
 # %%
-# Graphs are written in batches. In practice a shard should have 10^5 to 10^6 nodes.
+# Graphs are written in batches. In practice a shard should have 100,000 to 1,000,000 nodes.
 
 folder = TemporaryDirectory()
 place = Path(folder.name) / "graphs.shards"
@@ -43,7 +43,7 @@ for size in sizes:
 print("accuracy:", [round(score, 2) for score in scores])
 
 # %%
-# Fit on all shards (:class:`relaxwl.distributed.ShardedCollection`). The model equals that of a fit in memory, bit
+# Fit on all shards (:class:`~relaxwl.distributed.ShardedCollection`). The model equals that of a fit in memory, bit
 # for bit, for any number of workers.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(shards)

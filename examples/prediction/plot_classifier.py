@@ -2,7 +2,7 @@
 A workflow for networks: classifier, calibration, novelty
 =========================================================
 
-:class:`relaxwl.GraphClassifier` takes a list of networks and their classes. The example trains it on ego networks of
+:class:`~relaxwl.GraphClassifier` takes a list of networks and their classes. The example trains it on ego networks of
 four kinds, checks its accuracy and probabilities on new networks, detects networks that are unlike the training data,
 and shows the nodes behind a prediction.
 """

@@ -29,7 +29,7 @@ search = GridSearchCV(pipeline, grid, cv=3).fit(graphs, y)
 print(f"accuracy {search.best_score_:.2f} with {search.best_params_}")
 
 # %%
-# **Similarity.** :class:`relaxwl.KernelMatrix` makes the Gram matrix a step of the pipeline, for similarities without
+# **Similarity.** :class:`~relaxwl.KernelMatrix` makes the Gram matrix a step of the pipeline, for similarities without
 # explicit features.
 
 kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_clusters=2.0, random_state=0)

@@ -2,7 +2,7 @@
 Nodes as vectors of attributes and structure
 ============================================
 
-:class:`relaxwl.ContinuousWeisfeilerLehman` describes a node by numbers: its attributes, and structural features such as
+:class:`~relaxwl.ContinuousWeisfeilerLehman` describes a node by numbers: attributes, and structural features such as
 its degree and the number of its triangles. The vectors are averaged over neighborhoods and counted in random
 partitions. The example uses it on attributes, on structure, and explains what it found.
 """

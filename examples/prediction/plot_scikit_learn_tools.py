@@ -46,8 +46,8 @@ PrecisionRecallDisplay.from_estimator(model, graphs[100:], y[100:], ax=right)
 plt.show()
 
 # %%
-# **Permutation importance** is a matter of columns: those that stand beside the graphs as ``extra``. Only the first of
-# these three tells something. A small estimator keeps the graphs fixed and lets the columns vary.
+# **Permutation importance** of additional features, which are passed as ``extra``. Only the first of the three
+# columns is informative. The scoring function keeps the graphs fixed while the columns are permuted.
 
 rng = np.random.default_rng(0)
 extra = np.column_stack([y + rng.normal(0, 0.8, len(y)), rng.normal(size=(len(y), 2))])
@@ -60,5 +60,5 @@ def score(estimator, columns, classes):
 
 
 importance = permutation_importance(beside, extra[100:], y[100:], scoring=score, n_repeats=5, random_state=0)
-for name, drops in zip(("told", "noise 1", "noise 2"), importance.importances, strict=True):
+for name, drops in zip(("signal", "noise 1", "noise 2"), importance.importances, strict=True):
     print(f"{name:8} {drops.mean():.3f} ± {drops.std():.3f}")

@@ -1,4 +1,4 @@
-"""Relaxed Weisfeiler-Lehman graph kernels: neighborhoods that are similar count as alike."""
+"""Relaxed Weisfeiler-Lehman graph kernels, which match similar neighborhoods."""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING

@@ -44,7 +44,7 @@ class TimeLimitReached(TimeoutError):  # noqa: N818 - says what happened, which 
 
 
 class Deadline:
-    """A point in time, on a clock that nobody sets back."""
+    """A point in time on a monotonic clock."""
 
     def __init__(self, seconds: float | None) -> None:
         if seconds is not None and not seconds > 0:
@@ -62,7 +62,7 @@ class Deadline:
             raise TimeLimitReached(f"the time limit of {self.seconds:g} seconds was reached")
 
     def earlier(self, other: "Deadline") -> "Deadline":
-        """Return the one of the two that comes first."""
+        """Return the earlier of two deadlines."""
         if self._end is None or other._end is None:
             return other if self._end is None else self
         return self if self._end <= other._end else other
@@ -72,12 +72,12 @@ _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline(None)) 
 
 
 def current_deadline() -> Deadline:
-    """Return the deadline of the block that we are in."""
+    """Return the deadline of the current ``time_limit`` block."""
     return _current.get()
 
 
 def check_time() -> None:
-    """Raise :class:`TimeLimitReached` if the time of the block that we are in is over."""
+    """Raise :class:`TimeLimitReached` if the current ``time_limit`` block has exceeded its time."""
     _current.get().check()
 
 
@@ -114,7 +114,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801
-        """A property that is computed once: that of ``functools`` without the lock that it has in Python 3.11."""
+        """Like ``functools.cached_property``, without the lock of Python 3.11."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self.function, self.__doc__ = function, function.__doc__
@@ -127,7 +127,7 @@ else:
 
 
 def fork_safe_lock() -> threading.Lock:
-    """Return a lock that no child process finds taken: a fork waits until it is free."""
+    """Return a lock that is released before a process is forked."""
     lock = threading.Lock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
@@ -219,7 +219,7 @@ def _mark() -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let this thread do all by itself that it would map over others: it is one of many that somebody else started."""
+    """Run everything called within the block in the current thread."""
     before = getattr(_worker, "is_busy", False)
     _worker.is_busy = True
     try:

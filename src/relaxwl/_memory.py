@@ -1,4 +1,4 @@
-"""Available and used memory, and a clear refusal of what cannot fit."""
+"""Available and used memory, and errors for requests that do not fit."""
 
 import math
 import os
@@ -22,7 +22,7 @@ STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened, which is no fault
-    """A request that cannot fit, refused before it started: bad input to its caller, out of memory to a benchmark."""
+    """Raised before a computation that does not fit into memory; both a ``ValueError`` and a ``MemoryError``."""
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
@@ -38,7 +38,7 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
 
 def available_memory() -> float:
-    """Return the bytes that this process can still have: what is free on the machine and below every limit."""
+    """Return the bytes that this process can still allocate, given free memory and all limits."""
     free = min(physical_memory(), _field(MEMORY_INFO, "MemAvailable:", 1024) or math.inf)
     limits = [free, _limited_memory()]
     for folder, limit, usage in _containers():
@@ -69,7 +69,7 @@ def _containers() -> Iterator[tuple[Path, str, str]]:
 
 
 def _limited_memory() -> float:
-    """Return what ``ulimit`` leaves to this process."""
+    """Return the bytes that ``ulimit`` allows this process."""
     try:
         import resource
     except ImportError:  # Windows
@@ -96,7 +96,7 @@ def _size(n_bytes: float) -> str:
 
 
 def physical_memory() -> float:
-    """Return the machine's memory in bytes; 8 GiB where the system does not say."""
+    """Return the physical memory in bytes; 8 GiB if it is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -104,7 +104,7 @@ def physical_memory() -> float:
 
 
 def forget_peak_memory() -> None:
-    """Let :func:`peak_memory` start anew, where the system can do so."""
+    """Reset :func:`peak_memory`, if the system supports it."""
     try:
         FORGET.write_text("5")
     except OSError:

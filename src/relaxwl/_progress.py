@@ -1,4 +1,4 @@
-"""Progress of long work: a bar of ``tqdm`` in terminals and notebooks, lines of ``logging`` elsewhere.
+"""Progress: a ``tqdm`` bar in terminals and notebooks, ``logging`` messages elsewhere.
 
 Work that knows how long it is opens a :class:`ProgressBar`; everything else tells with :func:`report` what it has done.
 Both are silent unless the user asks for them (``verbose``), and what happens within an open bar is shown by that bar.
@@ -30,14 +30,14 @@ _open_bar: ContextVar["ProgressBar | None"] = ContextVar("open_bar", default=Non
 
 
 def is_watched() -> bool:
-    """Say whether somebody sees what is written as it is written: in a terminal or a notebook."""
+    """Return whether output is displayed interactively, in a terminal or a notebook."""
     return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 def report(
     verbose: int, message: str, *values: object, level: int = 1, share: float | None = None, since: float | None = None
 ) -> None:
-    """Tell what was done, if ``verbose`` is at least ``level``: in the open bar, or as a line of the log.
+    """Report progress if ``verbose`` is at least ``level``: in the open bar, or as a log message.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def report(
 
 
 def _is_configured() -> bool:
-    """Say whether the program has taken the log of this package, or all logs, into its own hands."""
+    """Return whether logging of this package, or of all packages, has been configured."""
     return any(handler is not _handler for handler in (*logger.handlers, *logging.root.handlers))
 
 
 class ProgressBar:
-    """Work of known length, to be entered as a context; worker threads may add to it.
+    """Context manager for work of known length; worker threads may report progress.
 
     With ``verbose=1`` it is a bar where somebody watches and the program has not configured ``logging``, and lines of
     the log elsewhere; with 2 or more always lines. Within an open bar it moves that bar, and opens none. A bar ends at
@@ -147,12 +147,12 @@ class ProgressBar:
             self._bar = None
 
     def add(self, amount: float, message: str = "", *values: object) -> None:
-        """Count some work as done, and tell what it was."""
+        """Advance the bar and show a description of the finished work."""
         with self._lock:
             self._reach(self.done + amount, message, *values)
 
     def reach(self, done: float, message: str = "", *values: object) -> None:
-        """Count all work up to ``done`` as done, whatever was added of its parts."""
+        """Set the progress to ``done``, whatever was added before."""
         with self._lock:
             self._reach(max(done, self.done), message, *values)
 
@@ -180,7 +180,7 @@ class ProgressBar:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as people read it.
+    """Return a human-readable duration.
 
     >>> [duration(value) for value in (0.0123, 2.5, 61.2, 725, 7300)]
     ['0.012 s', '2.5 s', '61 s', '12 min', '2.0 h']
@@ -195,7 +195,7 @@ def duration(seconds: float) -> str:
 
 
 def printable(name: str) -> str:
-    r"""Return a name that any file or terminal can take: lone surrogates, as in damaged file names, are spelt out.
+    r"""Return a printable name: lone surrogates, as in damaged file names, are escaped.
 
     >>> printable("caf\udce9"), printable("café")
     ('caf\\udce9', 'café')

@@ -1,4 +1,4 @@
-"""All estimators by name: kernels, and the predictors that stand on them; for the command line and evaluation."""
+"""All estimators by name: kernels and predictors; for the command line and evaluation."""
 
 from relaxwl.kernels.registry import ENTRIES as KERNELS
 from relaxwl.kernels.registry import Entry, find_entry

@@ -1,4 +1,4 @@
-"""Files that are never half-written, that are what their names promise, and checksums."""
+"""Atomic writes, checks of regular files, and checksums."""
 
 import contextlib
 import errno
@@ -29,7 +29,7 @@ CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.Z
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing whose content takes the place of what is at ``path`` only on success.
+    """Open a file for writing that replaces ``path`` only on success.
 
     A symbolic link stays, and what it leads to is replaced; permissions are kept. What is no regular file, a pipe or a
     device, cannot be replaced: it gets the whole content at the end.
@@ -69,7 +69,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise now what :func:`atomic_write` would raise after the work: no folder, no permission, a read-only disk."""
+    """Raise in advance the error that :func:`atomic_write` would raise: no folder, no permission, a read-only disk."""
     path = Path(path)
     with naming_file(path):
         if _is_written_through(path, _checked_mode(path)):
@@ -78,7 +78,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder_writable(folder: str | os.PathLike[str]) -> None:
-    """Raise now what making ``folder`` and writing files into it would raise later."""
+    """Raise in advance the error that creating ``folder`` and writing files into it would raise."""
     folder = Path(folder)
     with naming_file(folder):
         existing = next(path for path in (folder, *folder.absolute().parents) if _mode(path) is not None)
@@ -88,7 +88,7 @@ def check_folder_writable(folder: str | os.PathLike[str]) -> None:
 
 
 def require_regular(path: str | os.PathLike[str]) -> int:
-    """Return the size of a regular file; a pipe or device may block or never end, and is refused by its name."""
+    """Return the size of a regular file; pipes and devices, which may block or never end, raise an error."""
     path = Path(path)
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
@@ -97,12 +97,12 @@ def require_regular(path: str | os.PathLike[str]) -> int:
 
 
 def is_readable(info: zipfile.ZipInfo) -> bool:
-    """Say whether a member of a zip file is packed in a way that unpacks little by little."""
+    """Return whether a member of a zip file is compressed by a method that is decompressed in small pieces."""
     return info.compress_type in CHUNK_BYTES
 
 
 def member_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield what a member holds: read as a whole, it would be unpacked beyond the size that the archive gives."""
+    """Yield the content of a member in pieces, at most as much as the size that the archive states."""
     n_bytes = CHUNK_BYTES[info.compress_type]
     with archive.open(info) as file:
         file.MIN_READ_SIZE = n_bytes  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 @contextlib.contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Let errors name the file that the user gave: those of a full disk name none, others a temporary one."""
+    """Let errors name the file that the user gave: errors of a full disk name none, others a temporary one."""
     try:
         yield
     except OSError as error:
@@ -150,7 +150,7 @@ def _is_written_through(path: Path, mode: int | None) -> bool:
 
 
 def _opened_through(path: Path) -> BinaryIO:
-    """Open a pipe or device; opening a pipe that nobody reads would wait forever."""
+    """Open a pipe or device without waiting for a reader."""
     if not path.is_fifo():
         return path.open("ab")
     try:

@@ -1,4 +1,4 @@
-"""The one place where arguments are checked, with one wording: "<name> must be …, not <value>".
+"""Validation of arguments; messages have the form "<name> must be …, not <value>".
 
 scikit-learn's ``check_scalar`` takes ``True`` for 1 and words its refusals otherwise for types than for ranges, and its
 ``check_random_state`` knows no ``Generator``, so both are done here. Like the refusals of scikit-learn's estimators,
@@ -33,13 +33,22 @@ class ParameterError(ValueError, TypeError):
 
 
 class GraphEstimator(BaseEstimator):
-    """An estimator of scikit-learn whose samples are graphs or molecules: it takes no matrix, and checks for itself."""
+    """Base class of scikit-learn estimators whose samples are graphs or molecules and which validate their input."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural, for messages.
+
+    >>> counted(1, "graph"), counted(0, "edge label")
+    ('1 graph', '0 edge labels')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def is_integer(value: Any) -> bool:
@@ -86,14 +95,14 @@ def check_number(name: str, value: Any, *, zero: bool = False, most: float = mat
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return True or False, refusing all else: ``"no"`` would count as true."""
+    """Return a Boolean value; anything else raises an error, since ``"no"`` would count as true."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return one of the texts that are allowed.
+    """Return the value if it is one of the allowed strings.
 
     >>> check_choice("base", "tree", ("subtree", "edge"))
     Traceback (most recent call last):
@@ -121,7 +130,7 @@ def repeated(names: Iterable[Any]) -> Any:
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a Generator for what scikit-learn and NumPy call a seed; a given Generator is used and advanced."""
+    """Return a Generator for a seed or random state; a given Generator is used and advanced."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None or isinstance(random_state, np.random.SeedSequence):
@@ -132,7 +141,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def as_seed(random_state: RandomState) -> int:
-    """Return one number that stands for the random state: an integer for itself, anything else by a draw.
+    """Return an integer seed: a given integer, or one drawn from the random state.
 
     >>> as_seed(7), as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
     (7, True)
@@ -153,7 +162,7 @@ def _checked_seed(random_state: Any) -> int:
 
 
 def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[Any]:
-    """Return targets as a vector of one plain type: booleans, integers, floats or texts.
+    """Return targets as a one-dimensional array of Booleans, integers, floats or strings.
 
     Lists, arrays, pandas columns and categories are taken, also as a table of one column. What is missing among texts,
     and mixtures of texts and numbers, are refused by position.
@@ -192,7 +201,7 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
 
 
 def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.float64]:
-    """Return what a regression is to learn: a finite number for each of the examples, which ``examples`` names."""
+    """Return regression targets as floats, one finite number per example; messages call them ``examples``."""
     targets = plain_targets(y, n_examples, examples)
     if targets.dtype.kind == "U":
         raise ParameterError("y must contain numbers, not strings; use a classifier for classes")
@@ -208,7 +217,7 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
 
 
 def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the classes of examples, sorted, and a code for each example: the place of its class.
+    """Return the sorted classes and the index of the class of each example.
 
     >>> classes, codes = as_classes(["b", "a", "b"], 3)
     >>> classes.tolist(), codes.tolist()
@@ -238,7 +247,7 @@ def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArr
 
 
 def looks_continuous(distinct: Any, n_values: int) -> bool:
-    """Say whether distinct targets are measurements: numbers of which most occur once, or many with a fraction.
+    """Return whether targets look like measurements: most numbers occur once, or many have a fraction.
 
     >>> looks_continuous(np.array([0.5, 1.5, 2.0]), 4), looks_continuous(np.array([0, 1]), 4)
     (True, False)
@@ -249,7 +258,7 @@ def looks_continuous(distinct: Any, n_values: int) -> bool:
 
 
 def check_sparse_output(transformer: Any) -> None:
-    """Refuse to make a table (``set_output``) of sparse features, and say what to change."""
+    """Raise an error if ``set_output`` asks for a table of sparse features."""
     asked = getattr(transformer, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
     if transformer.sparse_output and asked != "default":
         raise ValueError(

@@ -1,3 +1,3 @@
-"""The version of the package, in a module that imports nothing."""
+"""The version of the package; this module has no imports."""
 
 __version__ = "0.1.0"

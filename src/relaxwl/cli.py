@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(error: Exception) -> int:
-    """Say in one line what is wrong, and whose fault it is."""
+    """Print the error in one line and return the exit code."""
     if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
         print_error(in_options(error_text(error)))
         return EXIT_BAD_INPUT
@@ -96,7 +96,7 @@ def _fail(error: Exception) -> int:
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
-    """Find out before the work, not after it, that its result cannot be written, or would replace what is read."""
+    """Raise an error before the work if its result cannot be written or would replace an input."""
     outputs = [path for name in ("output", "model", "svg", "page") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
@@ -117,21 +117,21 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Say whether two paths are one file that is there, or would be there."""
+    """Return whether two paths refer to the same file, which may not exist yet."""
     if Path(one).exists() and Path(other).exists():
         return Path(one).is_file() and Path(one).samefile(other)
     return Path(one).resolve() == Path(other).resolve()
 
 
 def _is_part(file: str, folder: str) -> bool:
-    """Say whether a file that is there is read as a part of the data set or of the results in a folder."""
+    """Return whether an existing file is read as part of a data set or of the results in a folder."""
     path, endings = Path(file), (".txt", ".graphml", ".gml", ".edgelist", ".json", ".jsonl")
     in_folder = Path(folder).is_dir() and path.is_file() and path.parent.samefile(folder)
     return in_folder and path.suffix.lower() in endings
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
+    """Argument parser that prints errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         print_error(f"{message} (see '{self.prog} --help')")
@@ -383,7 +383,7 @@ def _explain(commands: Any) -> None:
 
 def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] = ("raise", "skip"), *,
                          several: bool = False) -> None:
-    """Add what says how graphs are read; ``several`` targets may be named."""
+    """Add the options for reading graphs; ``several`` allows several targets."""
     option = parser.add_argument_group("folders of graph files, Parquet files").add_argument
     more = " (several separated by commas, or 'all')" if several else ""
     option("--labels", metavar="FILE[:COLUMN]", help="table whose first column names the graphs (files), and whose "
@@ -417,7 +417,7 @@ def _add_reading_options(parser: argparse.ArgumentParser, errors: Sequence[str] 
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Return a function that reads a whole number within bounds."""
+    """Return a function that parses an integer within bounds."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or not least <= int(text) <= (int(text) if most is None else most):
@@ -429,7 +429,7 @@ def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def _above_zero(below: float = math.inf) -> Callable[[str], float]:
-    """Return a function that reads a number above 0, and below a bound."""
+    """Return a function that parses a number above 0 and below a bound."""
 
     def read(text: str) -> float:
         try:

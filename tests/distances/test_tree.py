@@ -301,11 +301,11 @@ def test_with_unit_costs_distance_is_the_length_of_the_script(a, b):
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [
-        ("0(0)", "0(0,0,0)", "two leaves more"),
-        ("0(0,2)", "0(0,1,1)", "one leaf more, one node relabeled"),
-        ("1(2(3,3),2(3,3))", "1", "two branches of three nodes each fewer"),
-        ("1", "2(4(4),5(5,5))", "two branches (five nodes) more, the root relabeled"),
-        ("0", f"0({','.join('0' * 14)})", "14 leaves more"),
+        ("0(0)", "0(0,0,0)", "two leaves inserted"),
+        ("0(0,2)", "0(0,1,1)", "one leaf inserted, one node relabeled"),
+        ("1(2(3,3),2(3,3))", "1", "two branches of three nodes each deleted"),
+        ("1", "2(4(4),5(5,5))", "two branches (five nodes) inserted, the root relabeled"),
+        ("0", f"0({','.join('0' * 14)})", "14 leaves inserted"),
     ],
 )
 def test_describe(a, b, words):

@@ -95,7 +95,7 @@ def test_repr_names_all_that_is_carried():
     }
     builder.add(2, [(0, 1)], **columns)
     text = repr(GraphCollection(**builder.build()))
-    assert text.endswith("2 node labels, 1 edge labels, 3 node attributes, 1 edge attributes)")
+    assert text.endswith("2 node labels, 1 edge label, 3 node attributes, 1 edge attribute)")
 
 
 def test_graph_view():

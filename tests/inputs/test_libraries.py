@@ -44,7 +44,7 @@ def test_round_trip_with_everything():
     graph.vs["label"], graph.es["label"] = [3, "b", 1.5], ["-", "="]
     graph.vs["attributes"], graph.es["attributes"] = [[1, 2], [3, 4], [5, 6]], [7, 8]
     found = as_collection([graph])
-    assert repr(found).endswith("3 node labels, 2 edge labels, 2 node attributes, 1 edge attributes)")
+    assert repr(found).endswith("3 node labels, 2 edge labels, 2 node attributes, 1 edge attribute)")
     assert found[0].edge_labels == ["-", "="]
     assert found[0].edge_attributes.tolist() == [[7], [8]]
     assert as_collection(found.to_networkx()) == found

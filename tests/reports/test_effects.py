@@ -1,5 +1,6 @@
 """The page about the nodes, or atoms, behind predictions."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -44,6 +45,9 @@ def test_numbers_that_add_up(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "Graph 0: 1.25 (true: 1.5)" in page
     assert "nodes add up to the value" in page
+    page = render_effects([replace(found, prediction=value) for value in (-161.97, -0.0008)], truth=[-162.0, 36.1])
+    assert "Graph 0: -162 (true: -162)" in page
+    assert "Graph 1: 0 (true: 36.1)" in page
     assert "do not add up" not in page
 
 
@@ -96,6 +100,6 @@ def test_negligible_effects_are_left_out_and_descriptors_and_neighbors_named():
     assert "Descriptors of the whole molecule have the largest effects" in page
     assert "<td>+1.5</td><td>-0.9</td>" in page
     assert "TPSA" not in page
-    assert '<th scope="row">0.125</th><td>near &amp; far</td>' in page
+    assert '<th scope="row">near &amp; far</th><td>0.125</td>' in page
     nothing = NodeEffects(GRAPH, 0.5, 0.5, np.zeros(3))
     assert "No node changes the prediction noticeably." in render_effects([nothing])

@@ -24,7 +24,7 @@ MAX_STEPS = 1000
 
 
 def _load_internals() -> Callable[[Any], Any] | None:
-    """Return what improves a compiled function, or None if this Numba is not one that it knows."""
+    """Return the function that modifies compiled functions, or None if this version of Numba is not supported."""
     if os.environ.get("RELAXWL_PLAIN_NUMBA"):
         return None
     try:
@@ -66,7 +66,7 @@ def njit(*args: Any, **options: Any) -> Any:
 
 @cache
 def distrust(folder: Path) -> str:
-    """Return why others could have put machine code into a folder, or "" if nobody can but this user and root.
+    """Return why other users may write into a cache folder, or "" if only this user and root can.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _steps(folder: Path) -> list[Path]:
 
 @cache
 def _is_private(gid: int) -> bool:
-    """Whether a group is root's, or has this user as its only member, as many systems make one for each user."""
+    """Whether a group is root's, or the private group of this user."""
     import grp
     import pwd
 
@@ -138,6 +138,6 @@ def _is_private(gid: int) -> bool:
 
 @cache
 def tell_not_kept(reason: str) -> None:
-    """Say once for each reason that compiling will be needed again."""
+    """Warn, once for each reason, that compiled code is not cached."""
     advice = "NUMBA_CACHE_DIR sets another folder"
     logger.warning("compiled code cannot be cached and is compiled in each process (%s); %s", reason, advice)

@@ -1,4 +1,4 @@
-"""Everything that relies on private names of Numba; the import fails if one of them is missing.
+"""Code that relies on private names of Numba; the import fails if one of them is missing.
 
 **Linking.** Numba optimizes each function and makes machine code of it as soon as it is compiled. Most of ours are
 called by other compiled code alone, into which they are linked, and there they are optimized again. So a function
@@ -101,7 +101,7 @@ class LinkingDispatcher(_Dispatcher):
             raise cause from None
 
     def compile(self, signature: Any) -> Any:
-        """Compile for types of arguments; of what is called on the way no machine code is made."""
+        """Compile for types of arguments, without machine code for the functions that are called."""
         with _one_process(self, signature), _deferred_code_generation(self):  # who waits holds no lock of Numba's
             return super().compile(signature)
 
@@ -118,7 +118,7 @@ class LinkingDispatcher(_Dispatcher):
         return self.linked.get_call_template(tuple(types.unliteral(kind) for kind in args), named)
 
     def get_overload(self, signature: Any) -> Any:
-        """Return what stands for that version in the code of its callers."""
+        """Return the symbol by which callers refer to this version."""
         return self.linked.get_overload(signature)
 
 
@@ -134,13 +134,13 @@ def improve(function: Any) -> Any:
 
 
 class LinkedLibrary(_Library):
-    """A library of code that is made into machine code when an address in it is asked for."""
+    """A library whose machine code is generated when an address in it is requested."""
 
     _made = False
     _compiled_object: bytes | None = None  # read from disk
 
     def _optimize_final_module(self) -> None:
-        """Leave the code as it is: it is optimized where it is called."""
+        """Do nothing: the code is optimized in its callers."""
 
     def _finalize_final_module(self) -> None:
         """End the linking; make machine code now only if it comes from disk, or calls itself by an address."""
@@ -183,7 +183,7 @@ class LinkedLibrary(_Library):
 
 
 class _NoMachineCode:
-    """Stands for machine code that is not made: its environments are set when it is."""
+    """Placeholder for machine code that has not been generated."""
 
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
@@ -192,7 +192,7 @@ class _NoMachineCode:
 
 @contextmanager
 def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
-    """Keep all code that is compiled within to be linked, and make machine code only where it is called by address."""
+    """Defer generation of machine code for all functions compiled within the block."""
     with global_compiler_lock:  # other threads compile as they are used to
         generator = dispatcher.targetctx.codegen()
         before = vars(generator).get("_library_class")
@@ -211,7 +211,7 @@ def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
 
 
 class KeyedCacheFile(_CacheFile):
-    """A cache on disk that several processes may write at once: an entry can get lost, but never be another's."""
+    """A disk cache that several processes may write at once: an entry can be lost, but never mixed up."""
 
     def save(self, key: Any, data: Any) -> None:
         """Write the data under a name made from their key, and then name them in the index."""
@@ -243,7 +243,7 @@ _IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
 
 @cache
 def source_digest(file: str) -> str:
-    """Return a digest of a file of compiled code and of those that it imports, whose code becomes part of its own."""
+    """Return a digest of a file of compiled code and of the files that it imports."""
     source = Path(file).read_text(encoding="utf-8")
     loaded = [sys.modules[name] for name in _IMPORTED.findall(source) if name in sys.modules]
     imported = [source_digest(str(module.__file__)) for module in loaded]
@@ -256,7 +256,7 @@ MAX_SECONDS = 60.0
 
 @contextmanager
 def _one_process(function: Any, signature: Any) -> Iterator[None]:
-    """Wait while another process compiles the same function, if its code is not kept yet."""
+    """Wait while another process compiles the same function, if its code is not cached yet."""
     kept = function._cache
     file = kept._cache_file if isinstance(kept, FunctionCache) else None
     if file is None or fcntl is None or kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
@@ -293,7 +293,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Announcer(event.Listener):
-    """Says once in a process that code of ours is being compiled: seconds of silence follow."""
+    """Reports once per process that functions are being compiled, which takes seconds."""
 
     silent = False
 
@@ -304,7 +304,7 @@ class _Announcer(event.Listener):
             logger.info("compiling %s and others: some seconds, once per machine (see relaxwl warm-up)", module)
 
     def on_end(self, event: Any) -> None:
-        """Nothing is said at the end."""
+        """Do nothing."""
 
 
 event.register("numba:compile", _Announcer())

@@ -103,7 +103,7 @@ BULK = 16.0
 
 @njit(nogil=True, cache=True)
 def best_moves(members, weights, indptr, points, masses, center_points, center_masses, ground):
-    """Return (points, masses, saved): the center after the best moves of single units, and what they save.
+    """Return (points, masses, saved): the center after the best moves of single units, and the decrease of the cost.
 
     A move takes a unit from a point of the center, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
     the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
@@ -248,7 +248,7 @@ def _make_moves(changes, origins, goals, limit, units):
 
 @njit(nogil=True, cache=True)
 def _extend_move(origin, goal, members, weights, indptr, points, masses, units, ground):
-    """Repeat a move with doubling amounts while that lowers the cost, which is convex along it; return what it saves.
+    """Repeat a move with doubling amounts while the cost, which is convex along it, decreases; return the decrease.
 
     Changes ``units``, where ⊥ holds infinite mass.
     """
@@ -484,7 +484,7 @@ class Nearest(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, ground, discount, scale, heavy, light):
-    """Write rows ``start`` to ``stop - 1`` of the tables: what a mass at a point costs at least to send to each center.
+    """Write rows ``start`` to ``stop - 1`` of the tables: lower bounds of the cost of moving a mass to each center.
 
     The mass takes the center's points from the nearest on, each as far as its mass reaches, as if nothing else were
     sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
@@ -545,7 +545,7 @@ def _send(mass, size, costs, room, to_blank):
 
 @njit(nogil=True, cache=True)
 def start_bounds(root, total, centers, side, costs, starts, root_costs):
-    """Write what bounds begin with for rows of this root and mass; return how many centers are lighter than they are.
+    """Write the initial bounds for rows of this root and mass; return the number of centers with less mass.
 
     ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
     ``root_costs`` (float32, padded): the cost between the roots alone.

@@ -1,4 +1,4 @@
-"""Barycenters: measures with the smallest sum of transport distances to the members of a cluster, in five ways."""
+"""Barycenters: measures with a small sum of transport distances to the members of a cluster; five methods."""
 
 import math
 from collections.abc import Callable
@@ -343,7 +343,7 @@ def _log_products(logs: Float64, log_kernel: Float64, kernel: Float64) -> Float6
 
 
 def _measures(points: Any, n_points: int) -> Any:
-    """Return the measures as a canonical CSR array of positive float64 masses; refuse what is none."""
+    """Return the measures as a canonical CSR array of positive float64 masses; invalid ones raise an error."""
     array: Any = points if scipy.sparse.issparse(points) else np.asarray(points)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"points must be real numbers, not dtype {array.dtype}")
@@ -364,7 +364,7 @@ def _measures(points: Any, n_points: int) -> Any:
 
 
 def _sparse(masses: Float64, support: Int64 | None = None) -> Center:
-    """Return the points (those of ``support``, if given) with more than a negligible part of the mass, and theirs."""
+    """Return the points (those of ``support``, if given) with non-negligible mass, and their masses."""
     kept = np.flatnonzero(masses > NEGLIGIBLE * masses.sum())
     return (kept if support is None else support[kept]).astype(np.int32), masses[kept]
 

@@ -48,7 +48,7 @@ SEEDING_PIVOTS = 16
 
 
 def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
-    """Return how many clusters a rule asks for, between 1 and ``n_rows``.
+    """Return the number of clusters of a rule, between 1 and ``n_rows``.
 
     >>> number_of_clusters("sqrt", 30), number_of_clusters(2.0, 30), number_of_clusters("log2", 30)
     (5, 10, 4)
@@ -74,7 +74,7 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
 
 
 def cluster_rules(n_clusters: Any) -> list[NumberOfClusters]:
-    """Return the numbers of clusters that partitions take in turn, given one or several, after checking them."""
+    """Return the validated rules for numbers of clusters, through which partitions cycle."""
     rules = list(n_clusters) if isinstance(n_clusters, (list, tuple)) else [n_clusters]
     if not rules:
         raise ParameterError("n_clusters is empty; give at least one number of clusters")
@@ -397,7 +397,7 @@ def _updated(
 def _suggested(
     search: Search, centers: TreeRows, which: Int64, weights: Float64, method: str, limit: int | None
 ) -> TreeRows:
-    """Return a new center for each cluster in ``which``; of more than ``limit`` members some suggest it."""
+    """Return a new center for each cluster in ``which``, computed from at most ``limit`` members."""
     # Large clusters first, so that no thread is left with one at the end.
     order = np.argsort(-np.bincount(search.labels, minlength=len(centers))[which], kind="stable")
     present = centers.take(which[order]).measures()
@@ -413,7 +413,7 @@ def _suggested(
 def _suggesting(
     labels: Int32, weights: Float64, which: Int64, n_centers: int, limit: int | None
 ) -> tuple[Int64, Int64]:
-    """Return the members that suggest new centers: where those of each cluster in ``which`` start, and their rows.
+    """Return the members from which new centers are computed: offsets for the clusters in ``which``, and rows.
 
     Those without weight have no say; of more than ``limit`` members some are taken, evenly spread.
     """
@@ -465,7 +465,7 @@ def as_ground(ground: GroundCost | NDArray[Any], rows: TreeRows) -> GroundCost:
 
 
 def _weights(rows: TreeRows, sample_weight: Float64 | None) -> tuple[Float64, float]:
-    """Return the weights in units of a power of two, and that unit: sums of the largest numbers would overflow."""
+    """Return weights divided by a power of two, and that power, to avoid overflow of sums."""
     if sample_weight is None:
         return np.ones(len(rows)), 1.0
     weights = np.asarray(sample_weight, np.float64)
@@ -531,7 +531,7 @@ def evenly(n: int, size: int) -> Int64:
 
 @dataclass
 class Search:
-    """Rows ready to be searched for their nearest among changing centers.
+    """Search for the nearest centers of rows, for changing centers.
 
     Attributes
     ----------
@@ -587,7 +587,7 @@ class Search:
         return RowSide(slots, factors, self._scaled(self._embed(self.measures, self._pivot_functions)))
 
     def _center_side(self, centers: TreeRows) -> tuple[RowArrays, CenterSide]:
-        """Return the centers in the order of their mass, and all that bounds need of them."""
+        """Return the centers in the order of their mass, and the data for the bounds."""
         totals = centers.masses.astype(np.float64)
         numbers = np.argsort(totals, kind="stable")
         totals, sorted_centers = totals[numbers], centers.take(numbers).measures()

@@ -84,16 +84,16 @@ class Partitioner(Protocol):
 
 @runtime_checkable
 class SamplingPartitioner(Partitioner, Protocol):
-    """A partitioner whose centers come from a sample; every row then belongs to the cluster that is predicted.
+    """A partitioner that computes centers from a sample; the cluster of every row is then predicted.
 
     Its ``fit(rows, ground, rng)`` finds what these methods find one after the other.
     """
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:
-        """Return which of so many rows, in canonical order, :meth:`fit_sample` wants to see; None if all."""
+        """Return the numbers of the rows for :meth:`fit_sample`; None if all rows are used."""
 
     def fit_sample(self, rows: TreeRows, ground: GroundCost, n_rows: int, rng: np.random.Generator) -> TreeRows:
-        """Make the centers of so many rows from a sample of them, and return them."""
+        """Compute the centers from a sample of the rows."""
 
     def predict_with_distances(self, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64]:
         """Return the cluster of each row and the distance to its center."""
@@ -320,7 +320,7 @@ class KMeansPartitioner(BaseEstimator):
 
 
 def known_or_new(located: Int32, n_known: int) -> Int32:
-    """Turn numbers with -1 for unknown rows into ids: the unknown ones are numbered from ``n_known`` on."""
+    """Replace -1, which marks unknown rows, by consecutive numbers from ``n_known``."""
     unknown = located < 0
     ids = located.copy()
     ids[unknown] = n_known + np.arange(int(unknown.sum()), dtype=np.int32)

@@ -23,16 +23,16 @@ REPEAT_INTERVAL = 2.0
 
 
 class UserError(Exception):
-    """Bad input: the message is all that the user needs to see."""
+    """Bad input; the message is shown without a traceback."""
 
 
 def print_error(text: str) -> None:
-    """Say in one line what is wrong."""
+    """Print the error in one line."""
     _to_stderr(f"relaxwl: {' '.join(text.split())}\n")
 
 
 def error_text(error: BaseException) -> str:
-    """Return what an error says, without the number that the system gives it.
+    """Return the message of an error without the error number of the system.
 
     >>> error_text(OSError(28, "No space left on device", "X.npz")), error_text(KeyError("x")), error_text(ValueError())
     ('X.npz: No space left on device', 'x', 'ValueError')
@@ -55,7 +55,7 @@ OPTIONS |= {f"n_{name}": f"--{name}" for name in ("partitions", "clusters")}
 
 
 def in_options(text: str) -> str:
-    """Say what the library says of its parameters in the words of the command line.
+    """Replace names of parameters in a message by the options of the command line.
 
     >>> in_options("edge_labels=True, but the graphs have no edge labels; use edge_labels=False or a smaller max_depth")
     '--edge-labels, but the graphs have no edge labels; use no --edge-labels or a smaller --depth'
@@ -69,7 +69,7 @@ def in_options(text: str) -> str:
 
 
 def write_any_text() -> None:
-    """Let standard output take every text: a name may hold what the encoding of the terminal does not have."""
+    """Make standard output accept all characters, also those that its encoding lacks."""
     if os.name == "nt":
         os.system("")  # from then on, a console of Windows obeys the sequences that wipe a line or write bold
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -77,14 +77,14 @@ def write_any_text() -> None:
 
 
 def discard_output() -> None:
-    """Let what is still to be written to standard output go nowhere: its reader is gone, or its disk is full."""
+    """Discard the remaining output: its reader is gone, or the disk is full."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
 def watch_interrupts() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether the user has interrupted the work within, whatever exception came of it.
+    """Yield a function that returns whether the user has interrupted the work, whatever exception was raised.
 
     Where Python is called back, as the compiler does it, an exception goes nowhere: an interrupt is repeated until it
     has reached the end of the work.
@@ -122,7 +122,7 @@ def watch_interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def _to_stderr(text: str) -> None:
-    """Write to standard error, if there is one that takes it: without it the work goes on all the same."""
+    """Write to standard error, if possible; errors are ignored."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(text)
@@ -137,12 +137,12 @@ class Console:
         self.as_json = as_json
 
     def note(self, text: str) -> None:
-        """Say something about the work."""
+        """Print a note about the work."""
         if not self.quiet:
             _to_stderr(text + "\n")
 
     def result(self, text: str, data: Any = None) -> None:
-        """Give the result: ``text``, or ``data`` as JSON if that was asked for."""
+        """Print the result: ``text``, or ``data`` as JSON if requested."""
         if self.as_json:
             # In another encoding, what it does not have would be written in a way that JSON does not know.
             encoding = getattr(sys.stdout, "encoding", None) or ""
@@ -161,5 +161,5 @@ class Console:
         return int(is_watched() and not (self.quiet or self.as_json))
 
     def bar(self, title: str) -> ProgressBar:
-        """Return a context that shows the progress of the work within, and wipes it away afterwards."""
+        """Return a context manager that shows a progress bar and removes it afterwards."""
         return ProgressBar(title, verbose=self.verbose, leave=False)

@@ -1,4 +1,4 @@
-"""``relaxwl datasets``: which data sets there are, what they look like, and fetching one."""
+"""``relaxwl datasets``: list, describe, convert and download data sets."""
 
 from argparse import Namespace
 from dataclasses import asdict
@@ -19,7 +19,7 @@ WELL_KNOWN = [
 
 
 def run_list(arguments: Namespace, console: Console) -> None:
-    """List what can be named as a data set."""
+    """List the available data sets."""
     cached = sorted(path.stem for path in cache_directory().glob("*.zip"))
     embedded = [f"egonets-{level}" for level in range(1, 5)]
     console.result(

@@ -1,4 +1,4 @@
-"""``relaxwl demo``: the whole thing on embedded data in about a minute."""
+"""``relaxwl demo``: comparison of kernels on embedded data in about a minute."""
 
 from argparse import Namespace
 from functools import partial
@@ -19,7 +19,7 @@ LEVELS = (1, 2, 3, 4)
 
 
 def run(arguments: Namespace, console: Console) -> None:
-    """Compare four kernels on ego networks of four densities, then let a predictor choose by itself."""
+    """Compare four kernels on ego networks of four densities, then fit a predictor."""
     console.note(
         "Ego networks from four kinds of random networks, at four densities. All kinds have the same numbers of\n"
         "nodes and edges, so counts cannot separate them (chance level 25 %).\n"

@@ -1,4 +1,4 @@
-"""``relaxwl distance``: how far two nodes' neighborhoods are apart, and how one becomes the other."""
+"""``relaxwl distance``: tree edit distance between two neighborhoods, and the edit script."""
 
 from argparse import Namespace
 

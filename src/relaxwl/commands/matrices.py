@@ -50,7 +50,7 @@ def run(arguments: Namespace, console: Console) -> None:
 
 
 def _kernel(arguments: Namespace, console: Console) -> Any:
-    """Return the kernel that was asked for; what it cannot do is refused before any work."""
+    """Return the requested kernel; unsupported options raise an error before any work."""
     wanted = {
         "max_depth": arguments.depth,
         "n_partitions": arguments.partitions,

@@ -1,4 +1,4 @@
-"""``relaxwl fit``, ``relaxwl predict`` and ``relaxwl neighbors``: a model of graphs with targets, and its answers."""
+"""``relaxwl fit``, ``relaxwl predict`` and ``relaxwl neighbors``: models and predictions."""
 
 import csv
 import io
@@ -180,7 +180,7 @@ def run_neighbors(arguments: Namespace, console: Console) -> None:
 
 
 def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
-    """Return a model and the graphs that it is asked about, read as those of the fit were.
+    """Return a model and the graphs to predict, read with the options of the fit.
 
     A table without the column of SMILES is refused before the model is loaded.
     """
@@ -191,7 +191,7 @@ def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
 
 
 def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_graphs: int) -> int:
-    """Write a page about the nodes behind the predictions for the first graphs, and return how many these are."""
+    """Write the page of effects for the first graphs, and return their number."""
     places = source.readable[:n_graphs]
     graphs = _objects(model, source, places)
     several = len(model.target_names_) > 1
@@ -214,7 +214,7 @@ def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float
     distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
     names = model.names_ or [None] * model.n_objects_in_
     return [
-        [(far, names[place] or f"training object {place}") for far, place in zip(*row, strict=True)]
+        [(far, names[place] or f"training graph {place}") for far, place in zip(*row, strict=True)]
         for row in zip(distances.tolist(), places.tolist(), strict=True)
     ]
 
@@ -228,7 +228,7 @@ def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:
 
 
 def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tuple[str, Any]:
-    """Say from the targets, or from the option, whether to classify; refuse targets that cannot be learned."""
+    """Return the task, inferred from the targets or given as an option; unusable targets raise an error."""
     y: Any = source.y if source.several is None else dict(source.several)
     if y is None or (not isinstance(y, dict) and y.ndim != 1):
         raise UserError(f"{source.name} has no targets ({source.targets_from}), which fit requires")
@@ -275,7 +275,7 @@ def _known(column: Any) -> Any:
 
 
 def _answers(model: Any, source: Source, coverage: float | None) -> dict[str, Any]:
-    """Return the columns of answers for the graphs that could be read; those of several targets begin with its name."""
+    """Return the columns of predictions for the readable graphs; several targets are named in the headers."""
     graphs = _objects(model, source, source.readable)
     answers: dict[str, Any] = {}
     several = len(model.target_names_) > 1
@@ -304,7 +304,7 @@ def _answers(model: Any, source: Source, coverage: float | None) -> dict[str, An
 
 
 def _truth(model: Any, source: Source) -> dict[str, Any]:
-    """Return what is known to be right, by target: asked for, or in columns that are called as those of the fit."""
+    """Return the true values by target: from the option, or from columns with the names of the fit."""
     names = model.target_names_
     if source.y is not None and source.y.ndim == 1 and len(names) == 1:
         return {names[0]: source.y}
@@ -324,7 +324,7 @@ def _truth(model: Any, source: Source) -> dict[str, Any]:
 def _agreement(
     model: Any, answers: dict[str, Any], truth: dict[str, Any], source: Source, summary: dict[str, Any]
 ) -> str:
-    """Say how well the predictions fit the known values; of several targets, on average."""
+    """Return the score of the predictions in words; with several targets, the mean."""
     found, of_numbers = [], isinstance(model, GraphRegressor)
     for name, known in truth.items():
         predicted = answers["prediction" if len(model.target_names_) == 1 else f"{name}: prediction"]

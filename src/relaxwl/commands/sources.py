@@ -103,7 +103,7 @@ class Source:
         return names
 
     def row_names(self) -> dict[str, list[Any]]:
-        """Return the columns by which a table of answers names the graphs."""
+        """Return the columns that identify the graphs in a table of predictions."""
         return {"graph": list(self.graphs.names or range(len(self.graphs)))}
 
 
@@ -151,7 +151,7 @@ class MoleculeSource(Source):
 def reading_options(
     arguments: Namespace, kind: str, name: str, remembered: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the options of reading that were given, and those that a model remembers; refuse those of other kinds."""
+    """Return the reading options that were given or stored in a model; options for other formats raise an error."""
     every = dict.fromkeys(key for keys in APPLY.values() for key in keys)
     given = {key: value for key in every if (value := getattr(arguments, key, None)) not in (None, False)}
     foreign = next((key for key in given if key not in APPLY[kind]), None)
@@ -175,7 +175,7 @@ def _named(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_source(name: str) -> None:
-    """Refuse the name of a file, folder or embedded set that is not there, without loading anything."""
+    """Raise an error if a file, folder or embedded data set does not exist, without loading anything."""
     if Path(name).exists() or EMBEDDED.fullmatch(name) or name == STANDARD_INPUT:
         return
     if Path(name).name != name or Path(name).suffix:
@@ -190,7 +190,7 @@ def is_table(name: str) -> bool:
 
 
 def check_columns(name: str, arguments: Namespace, remembered: dict[str, Any] | None) -> None:
-    """Refuse a table that lacks the column of SMILES; its header alone is read."""
+    """Raise an error if a table lacks the column of SMILES; only its header is read."""
     check_source(name)
     ending = Path(name).suffix.lower()
     if ending in (".csv", ".tsv"):

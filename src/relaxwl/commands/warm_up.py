@@ -1,4 +1,4 @@
-"""``relaxwl warm-up``: compile everything once, for images of containers and for clusters of machines."""
+"""``relaxwl warm-up``: compile all functions in advance, for container images and clusters."""
 
 import time
 from argparse import Namespace
@@ -16,7 +16,7 @@ from relaxwl.predictors import GraphClassifier, GraphRegressor
 
 
 def run(arguments: Namespace, console: Console) -> None:
-    """Fit every kernel and predictor on a few small graphs; what Numba compiles stays in its cache."""
+    """Fit every kernel and predictor on a few small graphs, which fills Numba's cache."""
     jobs, graphs = arguments.jobs, small_graphs()
     works: dict[str, Callable[[], None]] = {
         name: partial(warm_up, get_estimator(name), graphs, jobs, unseen=True) for name in estimator_names()
@@ -35,7 +35,7 @@ def run(arguments: Namespace, console: Console) -> None:
 
 
 def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:
-    """Make labeled random graphs, large enough that no part of the code is left out.
+    """Make labeled random graphs, large enough that all code is compiled.
 
     >>> len(small_graphs())
     12
@@ -49,14 +49,14 @@ def small_graphs(n_graphs: int = 12, seed: int = 0) -> GraphCollection:
 
 
 def _predictors(n_jobs: int) -> None:
-    """Fit what chooses among kernels, calibrates and weighs them."""
+    """Fit the predictors."""
     graphs = small_graphs(24)
     GraphClassifier(effort="quick", n_jobs=n_jobs, random_state=0).fit(graphs, np.arange(24) % 2).predict_proba(graphs)
     GraphRegressor(effort="quick", n_jobs=n_jobs, random_state=0).fit(graphs, graphs.node_counts).predict(graphs)
 
 
 def _edge_labels(n_jobs: int) -> None:
-    """Fit what compares edge labels too: their costs are compiled apart."""
+    """Fit kernels with edge labels, whose costs are compiled separately."""
     graphs = [
         (graph.n_nodes, graph.edges.tolist(), graph.node_labels, [(a + b) % 2 for a, b in graph.edges.tolist()])
         for graph in small_graphs()

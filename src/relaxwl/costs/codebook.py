@@ -1,4 +1,4 @@
-"""Attribute vectors as codes: a codebook stands for all vectors of a collection, with costs between its entries."""
+"""Attribute vectors as codes of a codebook, with costs between its entries."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ def uniform_matrix(n_labels: int, relabel: float, blank: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class UniformCosts:
-    """The costs of :func:`uniform_matrix` as a rule: for so many labels that a matrix would not fit into memory.
+    """The costs of :func:`uniform_matrix` without a matrix, for a large number of labels.
 
     It is indexed like the matrix, by arrays of whole numbers.
 
@@ -98,13 +98,13 @@ class UniformCosts:
         return np.asarray(np.where(row == column, 0.0, apart))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Write the matrix out."""
+        """Return the full matrix."""
         check_memory(16.0 * len(self) ** 2, f"the costs between {self.n_labels} labels", "use fewer labels")
         return uniform_matrix(self.n_labels, self.relabel, self.blank).astype(dtype or np.float64, copy=False)
 
 
 def distinct_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """Return the labels as a tuple of Python values, refusing repeated ones."""
+    """Return the labels as a tuple of Python values; repeated ones raise an error."""
     names = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
     seen: set[Label] = set()
     for name in names:
@@ -123,7 +123,7 @@ def listing(labels: Sequence[Label]) -> str:
 
 
 def label_to_data(label: Label) -> Any:
-    """Return a label as JSON can hold it, tuples as lists."""
+    """Return a JSON-serializable label, tuples as lists."""
     if isinstance(label, tuple):
         return [label_to_data(part) for part in label]
     if isinstance(label, (int, float, str)):
@@ -132,18 +132,18 @@ def label_to_data(label: Label) -> Any:
 
 
 def label_from_data(label: Any) -> Label:
-    """Return a label that JSON held, lists as tuples."""
+    """Return a label from JSON, lists as tuples."""
     return tuple(label_from_data(part) for part in label) if isinstance(label, list) else label
 
 
 def check_finite(largest: float, depth: int) -> None:
-    """Refuse trees of a depth at which distances may be as large as infinity."""
+    """Raise an error if distances between trees of this depth may be infinite."""
     if not math.isfinite(largest):
         raise ValueError(f"depth {depth} makes distances larger than floating point holds; use a smaller depth")
 
 
 def cost_text(cost: float) -> str:
-    """Return a cost or distance to be read: whole numbers with all digits as long as they are exact.
+    """Return a cost or distance as text: exact integers with all digits.
 
     >>> cost_text(1234567.0), cost_text(1.5), cost_text(0.1 + 0.2), cost_text(1e300)
     ('1234567', '1.5', '0.3', '1e+300')
@@ -172,7 +172,7 @@ GAP = "?"
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """The attribute vectors that stand for all others, in lexicographic order, and their costs.
+    """The attribute vectors of the codes, in lexicographic order, and the costs between them.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Codebook:
 
 
 def checked_scale(name: str, scale: Any, fitted: bool = False) -> Scale:
-    """Return what columns are divided by: "auto" (unless ``fitted``), None, or a number > 0 for each column."""
+    """Return a validated scale of the columns: "auto" (unless ``fitted``), None, or a number > 0 for each column."""
     if scale is None or (isinstance(scale, str) and scale == "auto" and not fitted):
         return scale
     try:
@@ -306,7 +306,7 @@ def capped_matrix(distances: FloatArray, names: Sequence[Label] | None, blank: f
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Distinct attribute vectors in lexicographic order, and how often each occurs; of many, a sample.
+    """Distinct attribute vectors (or a sample of many) in lexicographic order, and the number of their occurrences.
 
     Those are kept whose content has the lowest hash. So the sketch of a collection is that of the sketches of its
     parts, and neither the order of the nodes nor the way they are parted matters.
@@ -318,13 +318,13 @@ class Sketch:
 
     @classmethod
     def of(cls, attributes: ArrayLike, missing: float | None = None) -> "Sketch":
-        """Take up vectors, one a row; NaN only if it has a cost."""
+        """Return the sketch of vectors, one per row; NaN is allowed if it has a cost."""
         rows = attribute_rows(attributes, missing)
         return cls(rows, np.ones(len(rows), np.int64))._reduced()
 
     @classmethod
     def join(cls, parts: "Sequence[Sketch]") -> "Sketch | None":
-        """Put sketches together; None if there are none."""
+        """Merge sketches; None if there are none."""
         if not parts:
             return None
         vectors, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("vectors", "counts"))

@@ -60,7 +60,7 @@ class Rule:
         raise NotImplementedError
 
     def known_labels(self) -> tuple[Label, ...]:
-        """Return labels that stand for all that may occur; empty if nothing is known about them."""
+        """Return labels that represent all that may occur; empty if they are unknown."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Rule:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Return the constructor call, its bracket left open."""
+        """Return the constructor call without the closing parenthesis."""
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class UniformRule(Rule):
         return {"kind": "uniform", "relabel": self.relabel, "insert_delete": self.insert_delete}
 
     def describe(self) -> str:
-        """Return the open constructor call."""
+        """Return the constructor call without the closing parenthesis."""
         return f"(relabel={self.relabel}, insert_delete={self.insert_delete}"
 
 
@@ -137,13 +137,13 @@ class MatrixRule(Rule):
         }
 
     def describe(self) -> str:
-        """Return the open constructor call; a large matrix is not written out."""
+        """Return the constructor call without the closing parenthesis; a large matrix is abbreviated."""
         return f".from_matrix({listing(self.labels)}, <{len(self.rows)} x {len(self.rows)} matrix>"
 
 
 @dataclass(frozen=True)
 class CallableRule(Rule):
-    """Costs that the user's function tells."""
+    """Costs given by a function."""
 
     function: NodeCost
     needs_check = True
@@ -161,14 +161,14 @@ class CallableRule(Rule):
             raise TypeError(f"function must return a number, but function({a!r}, {b!r}) is {cost!r}") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """Refuse: code is not data."""
+        """Raise an error: functions cannot be serialized."""
         raise ValueError(
             "edit costs made from a callable cannot be written as data: only pickle can keep them, or use "
             "EditCost.from_matrix"
         )
 
     def describe(self) -> str:
-        """Return the open constructor call."""
+        """Return the constructor call without the closing parenthesis."""
         return f".from_callable({getattr(self.function, '__qualname__', repr(self.function))}"
 
 
@@ -264,7 +264,7 @@ class AttributeRule(Rule):
         }
 
     def describe(self) -> str:
-        """Return the open constructor call."""
+        """Return the constructor call without the closing parenthesis."""
         return (
             f".from_attributes(metric={self.metric!r}, blank={self.blank}, n_codes={self.n_codes}, "
             f"relabel={self.relabel}, scale={scale_to_data(self.scale)!r}"
@@ -272,7 +272,7 @@ class AttributeRule(Rule):
 
 
 def scale_to_data(scale: Scale) -> list[float] | str | None:
-    """Return a scale as JSON can hold it."""
+    """Return a JSON-serializable scale."""
     return list(scale) if isinstance(scale, tuple) else scale
 
 

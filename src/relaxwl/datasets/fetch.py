@@ -42,7 +42,7 @@ _CHUNK_BYTES = 2**18
 
 
 class DownloadError(OSError):
-    """A data set could not be downloaded, or what came is not to be used."""
+    """A data set could not be downloaded, or the download is invalid."""
 
 
 def fetch_tu(
@@ -141,7 +141,7 @@ def cache_directory() -> Path:
 
 
 def _receive(name: str, url: str, file: BinaryIO, deadline: Deadline) -> None:
-    """Write what the server sends to ``file``; try again where that makes sense."""
+    """Write the response of the server to ``file``; temporary errors are retried."""
     request = urllib.request.Request(url, headers={"User-Agent": "relaxwl"})
     for attempt in range(ATTEMPTS):
         time.sleep(BACKOFF_SECONDS * 2 ** (attempt - 1) if attempt else 0)

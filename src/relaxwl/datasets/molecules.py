@@ -273,7 +273,7 @@ def read_molecules(
 
 
 def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None], place: str) -> list[str]:
-    """Return the columns of numbers or classes: all but the ``others`` and texts that mostly differ, as names do."""
+    """Return the columns of numbers or classes: all but the ``others`` and strings that are mostly unique."""
     found = []
     for title, column in columns.items():
         known = [value for value in column if value.lower() not in GAPS]
@@ -287,7 +287,7 @@ def _target_columns(columns: dict[str, list[str]], others: Iterable[str | None],
 
 
 def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: bool = False) -> str:
-    """Return the title of a column; with ``any_case``, one that differs in the case of its letters will do."""
+    """Return the title of a column; with ``any_case``, the comparison ignores case."""
     alike = [title for title in columns if title.lower() == name.lower()] if any_case else []
     if name not in columns and len(alike) != 1:
         problem = f"has the columns {' and '.join(alike)} for" if alike else "has no column"
@@ -296,7 +296,7 @@ def _column(columns: dict[str, list[str]], name: str, place: str, *, any_case: b
 
 
 def smiles_column(columns: dict[str, list[str]], wanted: Sequence[str], place: str) -> str:
-    """Return the title of the column of SMILES: the first of those wanted that is there, whatever its case."""
+    """Return the title of the column of SMILES: the first of the given ones that exists, ignoring case."""
     there = {title.lower() for title in columns}
     name = next((one for one in wanted if one.lower() in there), wanted[0])
     return _column(columns, name, place, any_case=True)
@@ -334,7 +334,7 @@ def read_columns(
 
 
 def table_rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each record ends, and its fields; blank lines are no records."""
+    """Yield the last line number and the fields of each record; blank lines are skipped."""
     line = 0
     try:
         if ending == ".smi":
@@ -395,7 +395,7 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
 
 
 def _sdf_sizes(path: Path) -> list[tuple[int, int]]:
-    """Return how many atoms and bonds each molecule of an SDF file announces: RDKit makes room for them at once."""
+    """Return the numbers of atoms and bonds in the headers of an SDF file, for which RDKit allocates memory at once."""
     sizes, line_number, counts, joined = [], 0, [0, 0], b""
     with path.open("rb") as file:
         for line in file:
@@ -421,7 +421,7 @@ def _sdf_sizes(path: Path) -> list[tuple[int, int]]:
 def read_targets(
     values: list[str], lines: list[int], path: str, target: str, errors: str = "raise", *, gaps: bool = False
 ) -> NDArray[Any]:
-    """Return the targets as numbers, or as texts where none is a number.
+    """Return the targets as numbers, or as strings if none is a number.
 
     What is missing is an error unless ``errors`` says otherwise. With ``gaps`` it may be missing: as NaN among numbers,
     as None among texts, which are objects then.

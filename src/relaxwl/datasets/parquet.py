@@ -1,4 +1,4 @@
-"""Graphs in Parquet files, a row a graph, in the columns that graph hubs use; read and written batch by batch."""
+"""Graphs in Parquet files, one row per graph, in the columns of graph hubs; read and written in batches."""
 
 import contextlib
 import itertools
@@ -111,7 +111,7 @@ def read_parquet(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_parquet(Path(folder, "two.parquet"), GraphCollection.from_edges([(2, [(0, 1)]), (1, [])]))
     ...     read_parquet(Path(folder, "two.parquet"))
-    (GraphCollection(2 graphs, 3 nodes, 1 edges), None)
+    (GraphCollection(2 graphs, 3 nodes, 1 edge), None)
     """
     columns = {"node_label": node_label, "edge_label": edge_label}
     columns |= {"node_attributes": node_attributes, "edge_attributes": edge_attributes}
@@ -198,7 +198,7 @@ def _cut(graphs: GraphCollection, y: Sequence[Any] | NDArray[Any] | None) -> Ite
 
 
 def _table(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, Any]:
-    """Return the columns of some graphs; undirected edges are listed both ways, as everybody expects."""
+    """Return the columns of some graphs; undirected edges are listed in both directions."""
     nodes, entries = graphs.offsets, graphs.indptr[graphs.offsets]
     sources = np.repeat(np.arange(graphs.n_nodes), graphs.degrees)
     starts = np.repeat(nodes[:-1], np.diff(entries))
@@ -253,7 +253,7 @@ class _Asked(NamedTuple):
 
 @contextlib.contextmanager
 def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let errors name the file, whatever pyarrow raises on one that is damaged."""
+    """Convert errors of pyarrow on damaged files to errors that name the file."""
     try:
         yield
     except READ_ERRORS as error:
@@ -416,7 +416,7 @@ def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
 
 
 def _refuse_repeated_texts(path: str | os.PathLike[str], groups: list[list[_Chunk]], wanted: list[str]) -> None:
-    """Refuse texts that stand once in a dictionary of the file and would be written out far too often.
+    """Raise an error if dictionary-encoded strings would expand to too much memory.
 
     The dictionary of a group of rows comes with the first of its texts that is read.
     """

@@ -358,7 +358,7 @@ def standardized(molecule: Any) -> Any:
 
     See Also
     --------
-    load_molecules : Read and standardize molecules with ``standardize=True``.
+    relaxwl.datasets.load_molecules : Read and standardize molecules with ``standardize=True``.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def written(molecules: Iterable[Any]) -> list[str | None]:
 
 
 def import_rdkit() -> ModuleType:
-    """Return ``rdkit.Chem``, or say how to get it."""
+    """Return ``rdkit.Chem``, or raise an error that says how to install it."""
     try:
         from rdkit import Chem
     except ImportError:
@@ -399,7 +399,7 @@ class _Unreadable:
 
 
 def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any, str]:
-    """Return the molecule, or None and what is wrong with the text."""
+    """Return the molecule, or None and the reason why the string is invalid."""
     if text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ == "NAType":
         return None, "the SMILES is missing; errors='skip' leaves such molecules out"
     if not isinstance(text, str):
@@ -430,7 +430,7 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
 
 
 def too_large(n_atoms: int, n_rings: int, max_atoms: int, *, hydrogens: bool = False) -> str:
-    """Return what is wrong with a molecule of so many atoms and rings, or an empty text.
+    """Return why a molecule with this number of atoms and rings is too large, or an empty string.
 
     RDKit takes minutes for a hundred atoms that are all connected to each other, and ends the process for a few more.
     ``hydrogens``, which are not kept, are at most three for each other atom.
@@ -441,19 +441,19 @@ def too_large(n_atoms: int, n_rings: int, max_atoms: int, *, hydrogens: bool = F
 
 
 def check_sizes(smiles: Iterable[str], node_counts: Int64) -> None:
-    """Refuse SMILES from a file that are far larger than their graphs: RDKit would take any time to read them."""
+    """Raise an error for SMILES strings from a file that are too long to be parsed in bounded time."""
     for text, n_nodes in zip(smiles, node_counts.tolist(), strict=False):
         if len(text) > MAX_ATOMS and sum(1 for _ in ATOM.finditer(text)) > max(MAX_ATOMS, 4 * n_nodes):
             raise ValueError(f"{shortened(text)} is not the SMILES of a graph of {n_nodes} nodes")
 
 
 def is_rdkit_molecule(item: Any) -> bool:
-    """Whether an object is one of RDKit's molecules, told by what it can do."""
+    """Whether an object has the interface of an RDKit molecule."""
     return hasattr(item, "GetAtoms") and hasattr(item, "GetBonds") and hasattr(item, "GetNumAtoms")
 
 
 def _told(found: list[Any], errors: str, places: Sequence[str] | None = None) -> list[Any]:
-    """Put None where nothing could be read, and warn of it, naming ``places`` (by default positions)."""
+    """Insert None for unreadable molecules, and warn, naming their ``places`` (by default positions)."""
     lost = [(index, item) for index, item in enumerate(found) if isinstance(item, _Unreadable)]
     if lost:
         names = "; ".join(
@@ -468,7 +468,7 @@ def _told(found: list[Any], errors: str, places: Sequence[str] | None = None) ->
 
 
 def shortened(text: object, limit: int = 60) -> str:
-    """Return a text as it is shown in messages."""
+    """Return a string, shortened for messages."""
     shown = " ".join(repr(text).split())
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
@@ -495,7 +495,7 @@ class AtomStyle:
         stereo: bool = False,
         isotopes: bool = False,
     ) -> "AtomStyle":
-        """Check what the user asks for."""
+        """Validate the options."""
         if callable(atom_labels):
             return cls(atom_labels, bond_labels, stereo, hydrogens, needs_cip=stereo)
         names = RICH if atom_labels == "rich" else [atom_labels] if isinstance(atom_labels, str) else list(atom_labels)

@@ -132,18 +132,18 @@ def make_egonets(
 
     References
     ----------
-    K. L. Morgan and D. B. Rubin: Rerandomization to improve covariate balance in experiments. Annals of
+    Morgan and Rubin: Rerandomization to improve covariate balance in experiments. Annals of
     Statistics, 2012.
 
-    P. Holme and B. J. Kim: Growing scale-free networks with tunable clustering. Physical Review E, 2002.
+    Holme and Kim: Growing scale-free networks with tunable clustering. Physical Review E, 2002.
 
-    M. E. J. Newman, D. J. Watts and S. H. Strogatz: Random graph models of social networks. PNAS, 2002.
+    Newman, Watts and Strogatz: Random graph models of social networks. PNAS, 2002.
 
-    J. Yang and J. Leskovec: Community-affiliation graph model for overlapping network community detection. ICDM, 2012.
+    Yang and Leskovec: Community-affiliation graph model for overlapping network community detection. ICDM, 2012.
 
-    K. Bringmann, R. Keusch and J. Lengler: Geometric inhomogeneous random graphs. Theoretical Computer Science, 2019.
+    Bringmann, Keusch and Lengler: Geometric inhomogeneous random graphs. Theoretical Computer Science, 2019.
 
-    F. Chung and L. Lu: Connected components in random graphs with given expected degree sequences. Annals of
+    Chung and Lu: Connected components in random graphs with given expected degree sequences. Annals of
     Combinatorics, 2002.
 
     Examples
@@ -509,7 +509,7 @@ def _squared_distances(a: Float64, b: Float64) -> Float64:
 
 
 def _balanced_classes(values: Float64, n_classes: int, rng: np.random.Generator) -> Int64:
-    """Deal out classes until the class means of every column differ by no more than they do on average."""
+    """Assign classes at random until the class means of every column differ by no more than on average."""
     variance = values.var(axis=0, ddof=min(1, len(values) - 1))
     for _ in range(100):  # about three suffice, but tiny sets of uneven classes may have no such deal
         y = rng.permutation(len(values)) % n_classes

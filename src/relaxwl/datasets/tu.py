@@ -1,4 +1,4 @@
-"""Reading data sets in the layout of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and their kin."""
+"""Reading data sets in the layout of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and so on."""
 
 import contextlib
 import io
@@ -123,7 +123,7 @@ def load_tu(
     ...     _ = Path(folder.name, f"TOY_{kind}.txt").write_text("\n".join(lines))
     >>> graphs, y = load_tu(folder.name)
     >>> graphs
-    GraphCollection(2 graphs, 3 nodes, 1 edges)
+    GraphCollection(2 graphs, 3 nodes, 1 edge)
     >>> y
     array([1, 0])
     >>> folder.cleanup()
@@ -331,7 +331,7 @@ def find_data_sets(paths: Collection[str]) -> list[str]:
 
 @contextlib.contextmanager
 def _damage_reported(path: Path) -> Iterator[None]:
-    """Turn whatever the zip reader says about a file into one clear error."""
+    """Convert errors of the zip reader to errors that name the file."""
     try:
         yield
     except ZIP_ERRORS as error:
@@ -342,7 +342,7 @@ def _damage_reported(path: Path) -> Iterator[None]:
 
 
 class _Table:
-    """The numbers of one file, and where they came from."""
+    """The numbers of one file, with the file name for messages."""
 
     def __init__(self, files: _Files, kind: str, *, integers: bool, n_columns: int | None) -> None:
         self.path = f"{files.place}/{files.name}_{kind}.txt"
@@ -360,7 +360,7 @@ class _Table:
         return TUFormatError(f"{self.path}, line {row + 1}: {problem}")
 
     def check(self, expected: int, reference: str, *, allow_nan: bool) -> None:
-        """Refuse another number of lines than that of the file that counts them, and attributes that are not finite."""
+        """Raise an error for a wrong number of lines, or for attributes that are not finite."""
         found = len(self.rows)
         if found != expected:
             place = expected if found > expected else max(found - 1, 0)
@@ -375,7 +375,7 @@ class _Table:
         return text if len(text) <= 60 else text[:57] + "..."
 
     def _numbers(self, dtype: type, signs: bytes, n_columns: int) -> NDArray[Any] | None:
-        """Return the table as NumPy reads it; None where something is wrong, or other signs might pass for spaces."""
+        """Return the table parsed by NumPy, or None if it is invalid or has unusual whitespace."""
         with contextlib.suppress(ValueError):
             if self._raw and not self._raw.translate(None, signs):
                 values: NDArray[Any] = np.loadtxt(io.BytesIO(self._raw), dtype, comments=None, delimiter=",", ndmin=2)
@@ -471,7 +471,7 @@ def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, .
 
 
 def _checked_edges(edges: _Table, offsets: Int64) -> Int64:
-    """Return the edges over nodes from 0, all of them known to lie within one graph."""
+    """Return the edges with nodes numbered from 0, after checking that each lies within one graph."""
     pairs: Int64 = edges.rows
     n_nodes = int(offsets[-1])
     if len(pairs) and (pairs.min() < 1 or pairs.max() > n_nodes):

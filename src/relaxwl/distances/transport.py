@@ -193,7 +193,7 @@ def point_parts(
 
 
 def is_whole(values: NDArray[Any] | UniformCosts) -> bool:
-    """Tell whether all values are whole numbers, whatever their type."""
+    """Return whether all values are integers, whatever their type."""
     if isinstance(values, UniformCosts):
         return values.relabel.is_integer() and values.blank.is_integer()
     return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
@@ -335,7 +335,7 @@ def as_square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Fl
 
 
 def _measure(name: str, masses: Any, n_points: int) -> tuple[NDArray[np.int32], Float64]:
-    """Return the points with positive mass, ascending, and their masses; refuse what is no measure."""
+    """Return the points with positive mass, ascending, and their masses; raise an error for invalid measures."""
     if scipy.sparse.issparse(masses):
         sparse: Any = masses
         entries = sparse.tocoo()

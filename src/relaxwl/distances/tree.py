@@ -104,7 +104,7 @@ def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None 
     --------
     >>> mapping = tree_edit_mapping(UnfoldingTree.parse("1(2(1,3),3(1))"), UnfoldingTree.parse("1(1(1,2,3))"))
     >>> mapping.describe()
-    'one leaf more, one branch of two nodes fewer, one node relabeled'
+    'one leaf inserted, one branch of two nodes deleted, one node relabeled'
     >>> print(mapping.script())
     relabel /0 from 2 to 1 (cost 1)
     delete /1/0, label 1 (cost 1)
@@ -249,7 +249,7 @@ class TreeMapping:
         return self.script().apply(self.source)
 
     def describe(self) -> str:
-        """Describe in words how the target differs from the source.
+        """Describe in words the edits that turn the source into the target.
 
         Returns
         -------
@@ -259,15 +259,15 @@ class TreeMapping:
         Examples
         --------
         >>> tree_edit_mapping(UnfoldingTree.parse("0(0)"), UnfoldingTree.parse("0(0,0,0)")).describe()
-        'two leaves more'
+        'two leaves inserted'
         """
         edits = self.script()
         root = any(edit.kind == "relabel" and edit.node == "/" for edit in edits)
         n_nodes = sum(edit.kind == "relabel" for edit in edits) - root
         n_edges = sum(edit.kind == "relabel edge" for edit in edits)
         phrases = [
-            *_branch_words(self.target, self.inserted, "more"),
-            *_branch_words(self.source, self.deleted, "fewer"),
+            *_branch_words(self.target, self.inserted, "inserted"),
+            *_branch_words(self.source, self.deleted, "deleted"),
         ]
         if root:
             phrases.append("the root relabeled")
@@ -367,7 +367,7 @@ class TreeMapping:
 
 
 def _branch_words(tree: UnfoldingTree, alone: Iterable[Path], word: str) -> list[str]:
-    """Say how many leaves and larger branches occur in one of the trees only."""
+    """Count the leaves and larger branches that occur in one of the trees only."""
     unmapped = set(alone)
     sizes = [tree.subtree(path).size for path in sorted(unmapped) if path[:-1] not in unmapped]
     phrases = []
@@ -430,7 +430,7 @@ class Edit:
 
 
 class EditScript(tuple[Edit, ...]):
-    """Edits in an order in which each is legal; ``str`` writes one a line."""
+    """Edits in an order in which each is valid; ``str`` gives one per line."""
 
     __slots__ = ()
 
@@ -629,7 +629,7 @@ class _SubtreeDistances(_LabelTable):
     def _cheapest_transport(
         self, left: Sequence[Branch], right: Sequence[Branch]
     ) -> tuple[float, list[tuple[int, int]]]:
-        """Return the same, without writing repeated branches out: whole masses have a plan in whole numbers."""
+        """Return the same by a transport problem with multiplicities, which has an integral solution."""
         n_left, n_right = len(left), len(right)
         ground = np.zeros((n_left + n_right + 1, n_left + n_right + 1))
         ground[:n_left, n_left:-1] = [[self._branch_distance(p, q) for q in right] for p in left]

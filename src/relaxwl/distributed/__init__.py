@@ -1,4 +1,4 @@
-"""Collections that no single machine need hold, in shards, and kernels applied to them on a Dask cluster."""
+"""Sharded collections, and kernels fitted and applied to them with Dask."""
 
 from relaxwl.distributed.applying import predict, transform, transform_to_files
 from relaxwl.distributed.shards import ShardedCollection, ShardWriter

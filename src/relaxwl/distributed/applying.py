@@ -1,4 +1,4 @@
-"""Fitted kernels applied to sharded collections: one pure task a shard, on a Dask cluster or in this process.
+"""Fitted kernels applied to sharded collections: one task per shard, on a Dask cluster or in this process.
 
 A task gets the name of a shard and the model, opens the shard where it runs and returns features. A worker that dies
 takes nothing along that another could not compute again.

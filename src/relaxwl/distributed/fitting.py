@@ -29,7 +29,7 @@ _lock = fork_safe_lock()
 
 @dataclass(frozen=True)
 class ShardPart:
-    """A shard, read where it is looked at; one that was read before need not be checked again."""
+    """A shard, read where it is needed; its content is validated once."""
 
     shard: ShardedCollection
     first_graph: int

@@ -1,4 +1,4 @@
-"""Memory of a worker while tasks of ours run.
+"""Memory of a worker during tasks.
 
 Dask lets workers give memory back to the system at once (``MALLOC_TRIM_THRESHOLD_`` in the environment that it starts
 them in), which has the C library map every larger array anew: each of its pages then costs a fault, a third of the
@@ -27,7 +27,7 @@ _n_running = 0
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Keep freed memory for a while."""
+    """Keep freed memory for reuse."""
     _change(1)
     try:
         yield
@@ -47,7 +47,7 @@ def _change(step: int) -> None:
 
 
 def _asked_for() -> tuple[int, int]:
-    """Return the settings of the environment."""
+    """Return the settings from the environment."""
     mapped = os.environ.get("MALLOC_MMAP_THRESHOLD_", str(DEFAULT_MAPPED_BYTES))
     return int(os.environ["MALLOC_TRIM_THRESHOLD_"]), int(mapped)
 

@@ -30,7 +30,7 @@ from relaxwl.predictors.views import CountView, Objects, Similarity, VectorView
 
 @contextmanager
 def fit_features(blocks: KernelBlocks, shards: ShardedCollection, verbose: int = 0) -> Iterator["ShardRows"]:
-    """Fit the views of blocks to all shards, and give the features of the shards for as long as the context lasts."""
+    """Fit the views of blocks to all shards; a context manager that provides the features of the shards."""
     for place, view in enumerate(blocks.views, 1):
         if isinstance(view, CountView):
             fit_kernel(view.kernel, shards, unary=True)
@@ -137,7 +137,7 @@ class ShardRows:
         return summed
 
     def values(self, coefficients: Float64) -> Float64:
-        """Return the sums that the features of all rows make: (n_rows, n_models)."""
+        """Return the linear predictions for all rows: (n_rows, n_models)."""
         shared = self._parts.share(coefficients)
         found = [self._tasks.submit("values", _applied, values_of, features, shared) for features in self._features]
         return np.concatenate(self._tasks.gather(found))

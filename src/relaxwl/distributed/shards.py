@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import MemoryRefusal, check_memory
 from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, is_readable, require_regular, sha256
-from relaxwl._validation import as_generator, check_integer, plain_targets
+from relaxwl._validation import as_generator, check_integer, counted, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection, check_sizes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import prefix_sums
@@ -76,7 +76,7 @@ class Manifest:
     writer: str | None = None
 
     def grown(self, part: PartRecord, graphs: GraphCollection, y: NDArray[Any] | None) -> "Manifest":
-        """Return the manifest with one more part, refusing one that carries other things than those before."""
+        """Return the manifest with one more part; a part with other labels or attributes raises an error."""
         described = _described(graphs, y)
         if not self.parts:
             return replace(described, parts=(part,), writer=self.writer)
@@ -110,7 +110,7 @@ class Manifest:
         return replace(self, **{name: getattr(other, name) for name in borrowed})
 
     def write(self, path: Path) -> None:
-        """Write the manifest, whole or not at all."""
+        """Write the manifest atomically."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
         if self.writer is None:
             del content["writer"]
@@ -119,7 +119,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> "Manifest":
-        """Read a manifest, checking all of it."""
+        """Read and validate a manifest."""
         try:
             check_memory(MANIFEST_BYTES * require_regular(path), f"reading {path}", "is it a manifest?")
             content = json.loads(path.read_bytes())
@@ -148,8 +148,8 @@ class ShardWriter:
         graphs in it, which the caller skips. If two writers use a folder at the same time, the first one stops with an
         error.
     graphs_per_shard : int
-        Number of graphs of each shard but the last. A worker holds a few shards at a time; 10^5 to 10^6 nodes per shard
-        are a good size.
+        Number of graphs of each shard but the last. A worker holds a few shards at a time; 100,000 to
+        1,000,000 nodes per shard are a good size.
 
     See Also
     --------
@@ -236,13 +236,13 @@ class ShardWriter:
             self._manifest.write(self.folder / UNFINISHED)
 
     def _check_alone(self) -> None:
-        """Stop if another writer has taken the folder: what it writes and what we write would be lost in turns."""
+        """Raise an error if another writer has taken the folder."""
         path = self.folder / UNFINISHED
         if not path.exists() or Manifest.read(path).writer != self._manifest.writer:
             raise ShardError(f"another process is writing to {self.folder}; use a separate folder for each")
 
     def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None]:
-        """Take the first graphs of those that wait."""
+        """Remove and return the first pending graphs."""
         taken: list[tuple[GraphCollection, NDArray[Any] | None]] = []
         left = n_graphs
         while left:
@@ -481,8 +481,8 @@ class ShardedCollection(Sequence[GraphCollection]):
 
     def __repr__(self) -> str:
         return (
-            f"ShardedCollection({self.n_graphs} graphs in {len(self)} shards, {self.n_nodes} nodes, "
-            f"{self.n_edges} edges)"
+            f"ShardedCollection({counted(self.n_graphs, 'graph')} in {counted(len(self), 'shard')}, "
+            f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')})"
         )
 
     def read_again(self, index: int) -> GraphCollection:
@@ -551,7 +551,7 @@ class ShardedCollection(Sequence[GraphCollection]):
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other writers from a folder for a moment; the lock of a process that is killed is gone with it."""
+    """Lock a folder against other writers; the lock of a killed process is released."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -570,7 +570,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _check_unpacked(path: Path) -> None:
-    """Refuse a part that would unpack to far more than it is, or than there is room for."""
+    """Raise an error if a part would decompress to far more than its size or the available memory."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     total = sum(member.file_size for member in members)
@@ -580,7 +580,7 @@ def _check_unpacked(path: Path) -> None:
 
 
 def _described(graphs: GraphCollection, y: NDArray[Any] | None) -> Manifest:
-    """Return what a manifest says of the kind of these graphs."""
+    """Return the fields of a manifest that describe these graphs."""
     nodes, edges = graphs.node_attributes, graphs.edge_attributes
     return Manifest(
         (),
@@ -620,7 +620,7 @@ def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArra
 
 
 def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that is of the type that it was written in: in another, numbers would be cut."""
+    """Return an array after checking its type."""
     wanted = np.float64 if name.endswith("attributes") else np.int64 if name in ("offsets", "indptr") else np.int32
     if array.dtype != wanted:
         raise ValueError(f"{name} must be of type {np.dtype(wanted).name}, not {array.dtype}")
@@ -628,7 +628,7 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _json(arrays: dict[str, NDArray[Any]], name: str) -> Any:
-    """Return what an array of the bytes of a JSON text says, or None if there is none."""
+    """Return the JSON value in an array of bytes, or None if there is none."""
     return None if name not in arrays else json.loads(arrays[name].tobytes())
 
 
@@ -665,7 +665,7 @@ def _recoded(graphs: GraphCollection, manifest: Manifest) -> GraphCollection:
 
 
 def _checked(manifest: Manifest) -> Manifest:
-    """Return a manifest whose fields are what they must be; JSON has neither tuples nor dataclasses."""
+    """Return a validated manifest from JSON data."""
     if not isinstance(manifest.parts, list):
         raise ValueError("parts must be a list")
     if not manifest.parts and manifest.writer is None:
@@ -704,7 +704,7 @@ def _part_name(index: int) -> str:
 
 
 def _labels(values: Any) -> Vocabulary | None:
-    """Return labels as the file has them; codes point into them, so they must be distinct and in order."""
+    """Return the labels of a file, after checking that they are distinct and sorted."""
     if values is None:
         return None
     if not isinstance(values, list):

@@ -37,11 +37,11 @@ class _Result:
 
 
 class _Place(int):
-    """Stands for what a task takes from another, by its number."""
+    """Placeholder for the result of another task, by its number."""
 
 
 class _Call:
-    """A function and its arguments, with places for what other tasks return; Dask does not look into it."""
+    """A function and its arguments, with placeholders for results of other tasks; opaque to Dask."""
 
     def __init__(self, function: Callable[..., Any], arguments: list[Any]) -> None:
         self.function, self.arguments, self.version = function, arguments, _version()
@@ -55,7 +55,7 @@ class _Call:
 
 
 def _with_places(value: Any, taken: list[_Result]) -> Any:
-    """Put places for handles, also within lists, and note what is taken."""
+    """Replace handles, also within lists, by placeholders, and record them."""
     if isinstance(value, list):
         return [_with_places(item, taken) for item in value]
     if not isinstance(value, _Result):
@@ -71,7 +71,7 @@ def _filled(value: Any, taken: tuple[Any, ...]) -> Any:
 
 
 class Cluster:
-    """Tasks on the workers of a Dask client, named so that two fits at once do not meet.
+    """Tasks on the workers of a Dask client, with unique names.
 
     They wait until somebody asks for a result, and go to the scheduler as one graph: it takes many tasks at once in a
     fraction of the time that it takes for them one by one. What no handle stands for any more by then is kept by the
@@ -92,7 +92,7 @@ class Cluster:
         return max(1, int(sum(self._client.nthreads().values())))
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Have a task done once its result, or that of one that takes it, is asked for."""
+        """Submit a task, which is run when its result is needed."""
         result = _Result(f"relaxwl-{name}-{self._token}-{next(self._numbers)}")
         taken: list[_Result] = []
         call = _Call(function, [_with_places(argument, taken) for argument in arguments])
@@ -102,7 +102,7 @@ class Cluster:
         return result
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
-        """Wait for tasks; a worker that died is one that had too little memory, as a rule."""
+        """Wait for tasks; the error for lost workers names memory as the likely cause."""
         asked = [one for one in handles if isinstance(one, _Result)]
         if not asked:
             return list(handles)
@@ -123,7 +123,7 @@ class Cluster:
             raise RuntimeError("the connection to the Dask scheduler was lost; restart it and fit again") from error
 
     def _wait(self, futures: list[Any]) -> None:
-        """Wait until all futures are done or one has failed; not for ever where all workers are lost.
+        """Wait until all futures are done or one has failed, with a time limit if all workers are lost.
 
         For how long is up to ``relaxwl.no-workers-timeout`` in the configuration of Dask. Before the first worker
         comes, as on a cluster with a queue, Dask waits for as long as it is told to.
@@ -166,7 +166,7 @@ class Cluster:
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[None]:
-        """Refuse to start where tasks would fail, and let go of all handles if something goes wrong.
+        """Check versions and access before starting, and release all handles after errors.
 
         What nobody wants is not begun, and what has begun ends by itself, soon. Not by ``client.cancel``: it fails in
         the scheduler, and takes the client along, where a task that is canceled feeds one whose handle was dropped.
@@ -182,7 +182,7 @@ class Cluster:
             raise
 
     def check(self, folder: Path) -> None:
-        """Compare versions, and see whether workers can read the folder."""
+        """Check the versions of the workers, and whether they can read the folder."""
         place, wanted = str(folder.absolute()), _version()
 
         async def look() -> tuple[str | None, bool]:  # sent as code: a worker may lack this package
@@ -222,7 +222,7 @@ def current_tasks() -> Tasks:
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Do a task in one thread: how many run side by side is the worker's affair."""
+    """Run a task in one thread."""
     with one_thread(), kept_memory():
         return function(*arguments)
 

@@ -19,7 +19,7 @@ MAX_LAID_OUT_NODES = 1000
 
 
 def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return positions (n_nodes, 2) in which edges are short and nodes keep apart; the same each time.
+    """Return positions (n_nodes, 2) of a deterministic force-directed layout.
 
     Connected parts are laid out one by one and set side by side, the largest first.
     """
@@ -48,7 +48,7 @@ def _adjacency(n_nodes: int, edges: Sequence[tuple[int, int]]) -> csr_array:
 
 
 def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150) -> NDArray[np.float64]:
-    """Lay a connected graph out: edges pull their ends together, all nodes push each other away.
+    """Compute a force-directed layout of a connected graph.
 
     Edges between nodes with many neighbors pull less, lest a dense graph shrink to a dot.
     """

@@ -24,7 +24,7 @@ def shortened(label: str) -> str:
 
 
 def text_width(text: str) -> float:
-    """Return about how wide a text is; characters of East Asian scripts are twice as wide."""
+    """Return the approximate width of a text; characters of East Asian scripts are twice as wide."""
     return FONT_SIZE * sum(1.0 if east_asian_width(character) in "WF" else 0.56 for character in text)
 
 
@@ -93,7 +93,7 @@ class PlainTree:
 
 @dataclass(frozen=True)
 class _LaidOut:
-    """A tree with marks for what is left out as further nodes at its end, and where all of them are drawn."""
+    """A tree with additional nodes that mark omitted parts, and the positions of all nodes."""
 
     labels: list[str]
     parents: list[int]
@@ -183,7 +183,7 @@ def mapping_svg(
 
 
 def _layout_tree(tree: PlainTree) -> _LaidOut:
-    """Lay a tree out: parents over the middle of their children, subtrees as close as their outlines allow."""
+    """Compute the layout of a tree: parents are centered over their children, subtrees are as close as possible."""
     if len(tree.labels) > MAX_DRAWN_NODES:
         raise ValueError(f"{len(tree.labels):,} nodes are too many for a picture: at most {MAX_DRAWN_NODES:,}")
     names = [shortened(label) for label in tree.labels]

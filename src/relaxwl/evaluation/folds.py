@@ -38,7 +38,7 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of an evaluation, apart from the data and the kernels; those that make no sense are refused."""
+    """Validated settings of an evaluation, apart from the data and the kernels."""
 
     protocol: str
     n_folds: int
@@ -67,7 +67,7 @@ class Settings:
         vars(self).update(values)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings, with the package's version, as they stand in the records."""
+        """Return the settings for the records, with the version of the package."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         return {**values, "version": __version__}
 
@@ -87,7 +87,7 @@ class Split:
 
     @property
     def n_held_out(self) -> int:
-        """Number of predictions by which inner folds choose."""
+        """Number of held-out predictions of the inner folds."""
         return sum(len(held_out) for _, held_out in self.inner)
 
 
@@ -134,7 +134,7 @@ class Data:
     def of(
         cls, graphs: GraphCollection, y: Any, dataset: str, settings: Settings, splits: Splits | None, *means: Any
     ) -> "Data":
-        """Return the data of an evaluation, or say why there is nothing to learn from them."""
+        """Return validated data of an evaluation."""
         targets = plain_targets(y, len(graphs))
         digest = hashlib.sha256(graphs.fingerprint().encode())
         digest.update(json.dumps([str(targets.dtype.kind), targets.tolist()], default=str).encode())
@@ -175,7 +175,7 @@ class Data:
 
 
 def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None) -> Splits:
-    """Return the folds that a user's ``splits`` argument means.
+    """Return the folds given by the argument ``splits``.
 
     Parameters
     ----------

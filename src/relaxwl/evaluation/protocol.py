@@ -123,7 +123,7 @@ class Recorder:
 
 
 class RecordKeeper:
-    """All known records, from the store or computed now, and those ``used`` in this evaluation; new ones are stored."""
+    """Records from the store and new ones, which are stored; ``used`` are those of this evaluation."""
 
     def __init__(self, store: Any) -> None:
         self._store = store if store is None or isinstance(store, ResultStore) else ResultStore(store)
@@ -131,7 +131,7 @@ class RecordKeeper:
         self.used: dict[Any, Record] = {}
 
     def add(self, records: Sequence[Record]) -> None:
-        """Take in new records, all at once."""
+        """Add new records."""
         if self._store is not None:
             self._store.append(records)
         for record in records:
@@ -144,7 +144,7 @@ class RecordKeeper:
         return identity in self._known
 
     def take_out_of_time(self, key: Key, repetition: int, time_limit: float | None) -> bool:
-        """Say whether the kernel was out of time here before, with no less time than it would get now; take that in."""
+        """Return whether the kernel exceeded an equal or longer time limit before; use that record."""
         given_up = (
             identity
             for identity, record in self._known.items()
@@ -157,7 +157,7 @@ class RecordKeeper:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
+    """Return a JSON-serializable parameter."""
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
@@ -168,7 +168,7 @@ def _now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what the numbers depend on."""
+    """Return the versions of the packages on which the results depend."""
     modules: dict[str, Any] = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {"relaxwl": __version__} | {name: module.__version__ for name, module in modules.items()} | system
@@ -273,7 +273,7 @@ def cross_validate(
     >>> results = cross_validate(WeisfeilerLehman(max_depth=1), GraphCollection.from_edges([path, triangle] * 6),
     ...                          ["path", "triangle"] * 6, n_folds=3, n_repeats=2, dataset="toy")
     >>> results
-    Results(1 data sets, 1 kernels, 6 folds)
+    Results(1 data set, 1 kernel, 6 folds)
     >>> results.cell("toy", "WeisfeilerLehman").mean
     1.0
     """
@@ -304,7 +304,7 @@ def cross_validate(
 
 
 def _evaluate(estimator: Entry, data: Data, n_repeats: int, keeper: RecordKeeper, progress: ProgressBar) -> str:
-    """Compute, record by record, what the store does not hold yet; return how it ended."""
+    """Compute the records that are not in the store; return the outcome."""
     recorder = Recorder.of(estimator, data)
     n_folds = data.settings.n_folds
     kept: Kept = {}

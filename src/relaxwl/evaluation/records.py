@@ -94,7 +94,7 @@ class FoldRecord:
 
 @dataclass(frozen=True)
 class FailedRun:
-    """A repetition that had no end: out of time or out of memory.
+    """A repetition that was not finished: out of time or out of memory.
 
     ``time_limit`` is what the evaluation allowed (None: nothing was said, but the kernel has a limit of its own).
     """
@@ -141,7 +141,7 @@ IDENTITY: dict[type[Record], tuple[str, ...]] = {
 
 
 def identity_of(record: Record) -> tuple[Any, ...]:
-    """Return what tells a record from all others of a store."""
+    """Return the identity of a record within a store."""
     return type(record), *(getattr(record, name) for name in IDENTITY[type(record)])
 
 
@@ -184,7 +184,7 @@ class Cell:
         return most if self.metric == "accuracy" else float("nan")
 
     def written(self, value: float, digits: int = 1) -> str:
-        """Return a value of the score as pages show it: accuracies in percent."""
+        """Return a value of the score as text: accuracies in percent."""
         return f"{100 * value:.{digits}f} %" if self.metric == "accuracy" else f"{value:.{DIGITS}f}"
 
     @property
@@ -201,7 +201,7 @@ class Cell:
 
     @property
     def has_spread(self) -> bool:
-        """Whether there are repetitions enough for a standard deviation to mean anything."""
+        """Whether there are enough repetitions for a standard deviation."""
         return len(self.accuracies) > 1
 
     @property

@@ -1,4 +1,4 @@
-"""The records of an evaluation: the file that keeps them, and the questions that tables, plots and reports ask them."""
+"""The records of an evaluation: their file, and summaries for tables, plots and reports."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl._storage import naming_file, require_regular
+from relaxwl._validation import counted
 from relaxwl.evaluation.records import (
     Cell,
     DatasetRecord,
@@ -61,7 +62,8 @@ class Results(Sequence[Record]):
         return Results(self._records[index]) if isinstance(index, slice) else self._records[index]
 
     def __repr__(self) -> str:
-        return f"Results({len(self.datasets)} data sets, {len(self.kernels)} kernels, {len(self.folds)} folds)"
+        counts = ((self.datasets, "data set"), (self.kernels, "kernel"), (self.folds, "fold"))
+        return f"Results({', '.join(counted(len(found), what) for found, what in counts)})"
 
     def __str__(self) -> str:
         return self.table()

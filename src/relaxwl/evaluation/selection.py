@@ -35,7 +35,7 @@ NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
 
 
 def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
-    """Return the estimators that a user's ``kernels`` argument means, with the choice of depths that is left to them.
+    """Return the estimators given by the argument ``kernels``, with the depths to select from.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
 
 
 def _own(estimator: Any, name: str | None = None) -> Entry:
-    """Return the entry of an estimator of the user."""
+    """Return the entry of a user-defined estimator."""
     predicts = all(hasattr(estimator, method) for method in ("fit", "predict", "get_params"))
     if isinstance(estimator, type) or not (isinstance(estimator, GraphKernel) or predicts):
         raise TypeError(
@@ -84,7 +84,7 @@ def _own(estimator: Any, name: str | None = None) -> Entry:
 
 
 def is_kernel(entry: Entry) -> bool:
-    """Say whether an estimator is a kernel, which needs a support vector machine; else it predicts by itself."""
+    """Return whether an estimator is a kernel, which is combined with a support vector machine, or a predictor."""
     return issubclass(entry.estimator_class(), GraphKernel)
 
 
@@ -107,7 +107,7 @@ def identity(entry: Entry, *, require_name: bool = False) -> str:
         return {name: value for name, value in parameters if name.rpartition("__")[2] not in NOT_IDENTITY}
 
     def described(value: Any) -> Any:
-        """Describe a parameter as JSON can hold it: plain data by its content, objects of ours by class and state."""
+        """Return a JSON-serializable description of a parameter: plain data, or class and state of objects."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -222,7 +222,7 @@ def part_of(advance: Advance, n_parts: int) -> Advance:
 
 
 class Selection:
-    """Folds in which fitted kernels compete, one after the other.
+    """Selection of the best setting for each fold, kernel by kernel.
 
     A fold predicts as soon as a kernel is better than those before, and not when all are known: so the Gram matrices of
     one kernel at a time are in memory, and the price is a few fits more among hundreds.
@@ -248,7 +248,7 @@ class Selection:
         self.choices = [Choice() for _ in splits]
 
     def enter(self, fitted: FittedVariant, advance: Advance, unseen: Callable[[int], Float64] | None = None) -> None:
-        """Let a fitted kernel compete in every fold.
+        """Compare a fitted kernel with the best setting so far, in every fold.
 
         ``unseen(position)`` returns the Gram matrix between test and training graphs in the candidate at ``position``;
         without it the test graphs are rows of the candidates' own matrices.
@@ -323,7 +323,7 @@ def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: Gra
 def classify_transductively(
     shared: TransductiveClassifier, train: Int64, labels: Any, test: Int64, classes: Any
 ) -> Choice:
-    """Learn from the classes of some of the graphs that the kernels have met, and predict others of them."""
+    """Learn from the classes of some graphs, and predict others; kernels are fitted on all."""
     shared.learn(train, labels)
     predicted = time.perf_counter()
     probabilities = _in_order(shared, shared.predict_proba(test), classes)
@@ -339,7 +339,7 @@ def classify_transductively(
 
 
 def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen: GraphCollection) -> Choice:
-    """Fit a regressor and predict unseen graphs, with deviations where it knows them."""
+    """Fit a regressor and predict unseen graphs, with standard deviations if it computes them."""
     started = time.perf_counter()
     estimator.fit(training, targets)
     fitted = time.perf_counter()
@@ -355,7 +355,7 @@ def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen:
 
 
 def _in_order(estimator: Any, probabilities: Any, classes: Any) -> Float64:
-    """Return the probabilities (n, n_classes) in the order of ``classes``; a class not met in fitting has none."""
+    """Return the probabilities (n, n_classes) in the order of ``classes``; a class not seen in fitting has none."""
     ordered = np.zeros((len(probabilities), len(classes)))
     known = {label: column for column, label in enumerate(np.asarray(estimator.classes_).tolist())}
     for code, label in enumerate(classes):
@@ -384,7 +384,7 @@ def regression_scores(targets: Float64, values: Float64, deviations: Float64 | N
 
 
 def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, unseen: bool) -> None:
-    """Do with a few small graphs what an evaluation does with each variant, and forget what comes out.
+    """Run an evaluation of each variant on a few small graphs, which compiles all functions.
 
     The first fit of a kernel in a process loads modules and compiles code, which can take longer than the fit itself
     and must not be timed. These kernels have a seed of their own, so that no result and no random stream depends on it.

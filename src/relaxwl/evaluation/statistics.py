@@ -1,4 +1,4 @@
-"""Numbers that describe a data set."""
+"""Statistics of data sets."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -274,7 +274,7 @@ def runtime_table(results: Results) -> Table:
 
 
 def dataset_table(records: Iterable[DatasetRecord] | Results) -> Table:
-    """Return what the data sets look like, a row for each.
+    """Return a table that describes the data sets, one row each.
 
     ``records`` come from :func:`relaxwl.evaluation.describe_dataset`, or are those that results hold.
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from relaxwl import drawing
 from relaxwl._execution import cached_property
-from relaxwl._validation import check_number
+from relaxwl._validation import check_number, counted
 from relaxwl.explanation.levels import ClusterLevel, Members, find_members
 from relaxwl.explanation.weights import ExplainedTarget, LinearWeights
 from relaxwl.graphs import Graph, GraphCollection
@@ -119,7 +119,7 @@ class ClusterEvidence:
         chance = f"p = {self.p_value:.3g}" if self.better_than_chance else "not significant"
         return (
             f"<cluster {self.number} of depth {self.depth}, {_partitions(self.partitions)}, rank {self.rank}: "
-            f"{self.size} nodes, {chance}>"
+            f"{counted(self.size, 'node')}, {chance}>"
         )
 
 
@@ -274,8 +274,8 @@ class Explanation:
     def __repr__(self) -> str:
         better = sum(cluster.better_than_chance for cluster in self.clusters)
         return (
-            f"<Explanation of {len(self.graphs)} graphs {self.what}: {len(self.clusters)} clusters, "
-            f"{better} significant>"
+            f"<Explanation of {counted(len(self.graphs), 'graph')} {self.what}: "
+            f"{counted(len(self.clusters), 'cluster')}, {better} significant>"
         )
 
     @property
@@ -413,12 +413,12 @@ class Explanation:
             The value, and the ``shared`` clusters with the largest contributions first.
         """
         first, second = self._index(first), self._index(second)
-        # One collection of both, so that a tree that was not met in fitting is the same one in both graphs.
+        # One collection of both, so that a tree that was not seen in fitting is the same one in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         is_dot, given = self.kernel.similarity == "dot", self.kernel.depth_weights
         n_depths = self.levels[-1].depth + 1
         weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
-        # By depth the similarity of each graph with itself (with clusters not met in fitting), and that of both.
+        # By depth the similarity of each graph with itself (with clusters not seen in fitting), and that of both.
         own, both, terms = np.zeros((2, n_depths)), np.zeros(n_depths), []
         for level in self.levels:
             size = max(level.n_clusters, int(level.clusters.max(initial=0)) + 1)
@@ -541,12 +541,12 @@ class Explanation:
 
     def _index(self, graph: int) -> int:
         if not -len(self.graphs) <= graph < len(self.graphs):
-            raise IndexError(f"graph {graph} is out of range: there are {len(self.graphs)} graphs")
+            raise IndexError(f"graph {graph} is out of range for {counted(len(self.graphs), 'graph')}")
         return int(graph) % len(self.graphs)
 
 
 def _partitions(numbers: tuple[int, ...]) -> str:
-    """Return the partitions of a cluster in words."""
+    """Return the partitions of a cluster as text."""
     return f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
 
 

@@ -23,7 +23,7 @@ from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 
 class Unfolder:
-    """Builds the trees of a collection's nodes as a kernel sees them, attribute codes and edge labels included."""
+    """Builds the unfolding trees of a collection's nodes, with the attribute codes and edge labels of a kernel."""
 
     def __init__(self, kernel: Any, graphs: GraphCollection) -> None:
         directions, edges = getattr(kernel, "directions", "both"), getattr(kernel, "edge_encoding_", None)
@@ -46,7 +46,7 @@ class Unfolder:
         return graph, node - int(self.graphs.offsets[graph])
 
     def sizes(self, depth: int) -> Float64:
-        """Return how large the trees of all nodes are, without building any: walks are counted."""
+        """Return the sizes of the trees of all nodes, by counting walks."""
         while len(self._sizes) <= depth:
             graphs, below = self.graphs, self._sizes[-1]
             adjacency = csr_array(
@@ -96,7 +96,7 @@ class ClusterLevel:
 
     @property
     def clusters(self) -> Int32:
-        """Cluster of each node; numbers from ``n_clusters`` on were not met in fitting."""
+        """Cluster of each node; numbers of at least ``n_clusters`` denote trees that were not seen in fitting."""
         return self.found.clusters
 
     @cached_property
@@ -233,7 +233,7 @@ class Member:
 
     @property
     def words(self) -> str:
-        """Differences of the center from the member: "two leaves more, one node relabeled"."""
+        """Edits from the member to the center: "two leaves inserted, one node relabeled"."""
         return self.mapping.describe()
 
 

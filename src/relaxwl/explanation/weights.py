@@ -24,7 +24,7 @@ MAX_ITERATIONS = 10**6
 
 @dataclass(frozen=True, eq=False)
 class ExplainedTarget:
-    """The classes of the graphs; for numbers these are two halves, and the numbers themselves decide what matters.
+    """The classes of the graphs; numeric targets are divided into two classes for display.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class ExplainedTarget:
 
     @property
     def chance(self) -> float:
-        """Share of the graphs that are in the largest class."""
+        """Share of the largest class."""
         return float(np.bincount(self.codes).max() / len(self.codes))
 
 
 def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> ExplainedTarget:
-    """Return what ``y`` holds: numbers if most of them occur once or have fractions, else classes.
+    """Return the target: numeric if most values occur once or have fractions, else classes.
 
     >>> read_target([0.1, 0.7, 3.2, 4.5], 4, "regression").classes.tolist()
     ['below 1.95', '1.95 and above']

@@ -1,4 +1,4 @@
-"""The few array operations on spans that every CSR structure of the package needs."""
+"""Array operations on CSR structures."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Construction of one clean adjacency from edges: checks, directions, no loops, no repetitions."""
+"""Construction of a validated adjacency without self-loops and repeated edges."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._validation import is_integer, warn_user
+from relaxwl._validation import counted, is_integer, warn_user
 from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order, first_of_runs, prefix_sums
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
@@ -61,7 +61,7 @@ def clean_adjacency(
 
 
 def reversed_arcs(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64]:
-    """Return the adjacency of the arcs turned round, and for each entry the one that it was."""
+    """Return the adjacency of the reversed arcs, and the original position of each entry."""
     arcs, back_indptr = counting_order(indices, len(indptr) - 1)
     return back_indptr, np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))[arcs], arcs
 
@@ -82,7 +82,7 @@ def both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, Int64, NDArr
 
 
 def directed_symbol(entering: bool, label: Label | None) -> Label:
-    """Return what stands on the edge to a child: the direction, with the label of the arc where it counts.
+    """Return the symbol of the edge to a child: the direction, with the label of the arc if it is used.
 
     >>> directed_symbol(False, None), directed_symbol(True, "calls")
     ('→', ('←', 'calls'))
@@ -123,7 +123,7 @@ class GraphError(ValueError):
 
 
 class CollectionBuilder:
-    """Gathers graphs one by one, checks each, and builds the collection at the end.
+    """Collects and validates graphs one by one, and builds the collection.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class CollectionBuilder:
         self._edges.append(pairs)
 
     def _check_agrees(self, name: str, column: Any, index: int) -> None:
-        """Every graph must carry what the first one carries that has anything to carry it on."""
+        """Check that a graph has the same kinds of labels and attributes as the graphs before."""
         reference = self._reference[name]
         first, words = (self._columns[name] + [column])[reference], name.replace("_", " ")
         if (first is None) != (column is None):
@@ -264,7 +264,7 @@ def assemble(
 
 
 def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
-    """Say how many self-loops and parallel edges a collection leaves out; an edge listed both ways is not parallel."""
+    """Warn of dropped self-loops and parallel edges; an edge listed in both directions is not parallel."""
     proper = edges[edges[:, 0] != edges[:, 1]]
     ends = proper if directed else np.sort(proper, axis=1)
     keys = ends[:, 0] * n_nodes + ends[:, 1]
@@ -276,20 +276,20 @@ def warn_of_dropped(edges: Int64, n_nodes: int, directed: bool) -> None:
         ways = [np.add.reduceat(way.astype(np.int64), starts) for way in (forwards, ~forwards)]
         n_parallel = int((np.maximum(*ways) - 1).sum())
     if n_loops or n_parallel:
-        counted = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
-        words = " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counted if count)
+        dropped = ((n_loops, "self-loop"), (n_parallel, "parallel edge"))
+        words = " and ".join(counted(count, what) for count, what in dropped if count)
         between = "from one node to another" if directed else "between two nodes"
         warn_user(f"{words} dropped: there is at most one edge {between}, and none from a node to itself")
 
 
 def check_node_count(n_nodes: int) -> None:
-    """Refuse more nodes than int32 can number."""
+    """Raise an error if there are more nodes than int32 can represent."""
     if n_nodes > MAX_NODES:
         raise ValueError(f"{n_nodes} nodes are more than the {MAX_NODES} that a collection can hold; split the data")
 
 
 def checked_names(names: Sequence[Any], n_graphs: int) -> tuple[str, ...]:
-    """Return names of graphs as texts; those that are integers are numbers of a user, and as good as texts."""
+    """Return names of graphs as strings; integers are converted."""
     texts = tuple(str(name) for name in names)
     for index, name in enumerate(names):
         if not isinstance(name, str) and not is_integer(name):
@@ -300,13 +300,13 @@ def checked_names(names: Sequence[Any], n_graphs: int) -> tuple[str, ...]:
 
 
 def common_names(found: Sequence[Any]) -> tuple[str, ...] | None:
-    """Return what graphs are called, if each of them has a text or an integer for a name; else None."""
+    """Return the names of graphs if each is a string or an integer, else None."""
     named = [name for name in found if is_integer(name) or (isinstance(name, str) and name)]
     return tuple(map(str, named)) if found and len(named) == len(found) else None
 
 
 def as_list(graphs: Any, what: str) -> list[Any]:
-    """Consume an iterable once; say clearly when a single graph was given instead."""
+    """Consume an iterable once; raise an error if it is a single graph."""
     if hasattr(graphs, "nodes") or hasattr(graphs, "toarray") or (isinstance(graphs, np.ndarray) and graphs.ndim == 2):
         raise TypeError(
             f"graphs must be a list of {what}, not a single {type(graphs).__name__}: put it in a list, [graph]"
@@ -461,7 +461,7 @@ def _attribute_names(graph: "networkx.Graph", kind: str) -> dict[Any, None]:
 
 
 def check_known(name: str, known: Collection[Any]) -> None:
-    """Refuse the name of an attribute that no graph has, although they have others: it is probably misspelt."""
+    """Raise an error for an attribute name that no graph has, which is probably misspelled."""
     if known and name not in known:
         raise ValueError(f"no graph has the attribute {name!r}; {there_are(known)}")
 
@@ -478,14 +478,14 @@ def without_gaps(columns: list[list[Any]]) -> list[list[Any]]:
 
 
 def there_are(names: Iterable[Any]) -> str:
-    """Return what there is to choose from, in words."""
+    """Return the available names as a phrase for a message."""
     listed = [repr(name) for name in names]
     more = f", … {len(listed) - 10} more" if len(listed) > 10 else ""
     return f"there is {', '.join(listed[:10])}{more}" if listed else "there are no attributes"
 
 
 def join_labels(columns: Sequence[Sequence[Any]], missing: Label | None = None) -> list[Any]:
-    """Return one label an item: the value itself if there is one column, else a tuple of one value a column.
+    """Return one label per item: the value of a single column, or a tuple of the values of all columns.
 
     >>> join_labels([["C", "N"], [0, None]], missing="?")
     [('C', 0), ('N', '?')]
@@ -515,7 +515,7 @@ def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
 
 
 def as_floats(values: Any) -> Float64:
-    """Return numbers, of which some may be None, as an array; texts are no numbers (NumPy reads ``1_0`` as 10).
+    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10).
 
     >>> as_floats([[1, None], [2.5, True]])
     array([[1. , nan],
@@ -530,7 +530,7 @@ def as_floats(values: Any) -> Float64:
 
 
 def check_safe(values: dict[str, Any]) -> None:
-    """Refuse arrays of a collection by which compiled code would read beyond their ends; quick, for every collection.
+    """Raise an error if indices of a collection are out of bounds; fast, called for every collection.
 
     >>> check_safe({"offsets": np.array([0, 2]), "indptr": np.array([0, 1, 2]), "indices": np.array([1, 7])})
     Traceback (most recent call last):
@@ -550,7 +550,7 @@ def check_safe(values: dict[str, Any]) -> None:
 
 
 def check_clean(graphs: Any) -> None:
-    """Refuse a collection whose adjacency is not what all code takes it for; for what comes from a file.
+    """Raise an error if the adjacency of a collection is invalid; called for data from files.
 
     Neighbors lie in the same graph, ascend, are no loops, and in undirected graphs see each other by the same label
     and attributes.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._progress import html_table
-from relaxwl._validation import check_choice, check_flag, is_integer
+from relaxwl._validation import check_choice, check_flag, counted, is_integer
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.graphs.building import (
     DIRECTIONS,
@@ -208,11 +208,11 @@ class GraphCollection(Sequence["Graph"]):
         return self.n_graphs
 
     def __repr__(self) -> str:
-        parts = [f"{self.n_graphs} graphs", f"{self.n_nodes} nodes", f"{self.n_edges} edges"]
+        parts = [counted(self.n_graphs, "graph"), counted(self.n_nodes, "node"), counted(self.n_edges, "edge")]
         vocabularies = {"node": self.node_vocabulary, "edge": self.edge_vocabulary}
         attributes = {"node": self.node_attributes, "edge": self.edge_attributes}
-        parts += [f"{len(labels)} {kind} labels" for kind, labels in vocabularies.items() if labels is not None]
-        parts += [f"{rows.shape[1]} {kind} attributes" for kind, rows in attributes.items() if rows is not None]
+        parts += [counted(len(labels), f"{kind} label") for kind, labels in vocabularies.items() if labels is not None]
+        parts += [counted(rows.shape[1], f"{kind} attribute") for kind, rows in attributes.items() if rows is not None]
         if self.directed:
             parts.append("directed")
         return f"GraphCollection({', '.join(parts)})"
@@ -223,7 +223,7 @@ class GraphCollection(Sequence["Graph"]):
         for graph, name in zip(self[:N_SHOWN], self.names or range(self.n_graphs), strict=False):
             labels = sort_labels(graph.node_labels or ())[:N_SHOWN]
             rows.append([name, graph.n_nodes, graph.n_edges, ", ".join(map(str, labels))][: len(heads)])
-        more = f"<p>{self.n_graphs - N_SHOWN} more graphs</p>" if self.n_graphs > N_SHOWN else ""
+        more = f"<p>{counted(self.n_graphs - N_SHOWN, 'more graph')}</p>" if self.n_graphs > N_SHOWN else ""
         return f"<p>{escape(repr(self))}</p>{html_table(heads, rows)}{more}"
 
     # --------------------------------------------------------------------------------------------- indexing
@@ -240,7 +240,7 @@ class GraphCollection(Sequence["Graph"]):
         if is_integer(key):
             index = int(key) + (self.n_graphs if key < 0 else 0)
             if not 0 <= index < self.n_graphs:
-                raise IndexError(f"graph index {int(key)} is out of range for {self.n_graphs} graphs")
+                raise IndexError(f"graph index {int(key)} is out of range for {counted(self.n_graphs, 'graph')}")
             return Graph(self, index)
         graphs = np.arange(self.n_graphs)[key] if isinstance(key, slice) else np.asarray(key)
         if graphs.dtype == bool:
@@ -512,7 +512,7 @@ class GraphCollection(Sequence["Graph"]):
         Examples
         --------
         >>> GraphCollection.from_edges([(2, [(0, 1)], ["C", "O"])])
-        GraphCollection(1 graphs, 2 nodes, 1 edges, 2 node labels)
+        GraphCollection(1 graph, 2 nodes, 1 edge, 2 node labels)
         """
         builder = CollectionBuilder(directed=check_flag("directed", directed))
         for index, graph in enumerate(as_list(graphs, "(n_nodes, edges)")):
@@ -553,7 +553,7 @@ class GraphCollection(Sequence["Graph"]):
         matrices = as_list(matrices, "adjacency matrices")
         labels = [None] * len(matrices) if node_labels is None else as_list(node_labels, "label sequences")
         if len(labels) != len(matrices):
-            raise ValueError(f"node_labels has {len(labels)} entries for {len(matrices)} graphs")
+            raise ValueError(f"node_labels has {len(labels)} entries for {counted(len(matrices), 'graph')}")
         arcs = [adjacency_arcs(matrix, index, symmetrize) for index, matrix in enumerate(matrices)]
         weighted = any(weights is not None for _, _, weights, _ in arcs)
         builder = CollectionBuilder(directed=common_direction([one for *_, one in arcs], directed, inferred=True))
@@ -880,4 +880,5 @@ class Graph:
         return Graph, (self.as_collection(), 0)
 
     def __repr__(self) -> str:
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges{', directed' if self.directed else ''})"
+        sizes = f"{counted(self.n_nodes, 'node')}, {counted(self.n_edges, 'edge')}"
+        return f"Graph({sizes}{', directed' if self.directed else ''})"

@@ -73,7 +73,7 @@ def match_codes(vocabulary: Vocabulary, reference: Vocabulary) -> NDArray[np.int
 
 
 def check_same_kind(labels: Sequence[Label], fitted: Sequence[Label], what: str = "labels") -> None:
-    """Refuse labels none of which is of a kind that was met in fitting: numbers that became text on the way, mostly.
+    """Raise an error if no label has a type seen in fitting, as when numbers were read as strings.
 
     >>> check_same_kind(["1", "2"], [1, 2])
     Traceback (most recent call last):
@@ -91,7 +91,7 @@ def check_same_kind(labels: Sequence[Label], fitted: Sequence[Label], what: str 
 
 
 def plain_label(value: Any, nesting: int = 0) -> Label:
-    """Return the one form of a label that stands for all equal ones: an integer, a float, a string or a tuple of these.
+    """Return the canonical form of a label: an integer, a float, a string or a tuple of these.
 
     NumPy scalars become Python values, arrays and lists become tuples, and whole numbers become integers: ``True``,
     ``1`` and ``1.0`` are equal in Python, so which of them a vocabulary contains must not depend on which came first.
@@ -122,6 +122,6 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
 
 
 def check_nesting(nesting: int) -> None:
-    """Refuse a tuple that has so many others around it."""
+    """Raise an error if tuples are nested too deeply."""
     if nesting >= MAX_NESTING:
         raise ValueError(f"a label has more than {MAX_NESTING} tuples within each other; use a flat tuple or a string")

@@ -1,4 +1,4 @@
-"""Graphs of any common kind, turned into a GraphCollection."""
+"""Conversion of graphs of other libraries into a GraphCollection."""
 
 from relaxwl.inputs.convert import as_collection
 from relaxwl.inputs.transformer import ToGraphs

@@ -1,4 +1,4 @@
-"""One function that turns graphs of any common kind into a GraphCollection.
+"""The function ``as_collection``.
 
 Graphs of other libraries are recognized by what they can do, never by importing the library.
 """
@@ -131,7 +131,7 @@ def as_collection(
     >>> as_collection([([(0, 1), (1, 2)], ["C", "O", "C"]), ([], ["N"])])
     GraphCollection(2 graphs, 4 nodes, 2 edges, 3 node labels)
     >>> as_collection([np.array([[0, 1], [1, 0]])])
-    GraphCollection(1 graphs, 2 nodes, 1 edges)
+    GraphCollection(1 graph, 2 nodes, 1 edge)
     """
     names = Names(node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing)
     if symmetrize and directed:
@@ -165,7 +165,7 @@ def as_collection(
 
 
 def _directed_as_asked(graphs: GraphCollection, names: Names) -> GraphCollection:
-    """Return a collection without directions if they are to be forgotten; refuse one of the wrong type."""
+    """Return a collection with the requested directions; raise an error if it has the wrong type."""
     if names.symmetrize:
         return graphs.to_undirected()
     if names.directed is not None and graphs.directed != names.directed:
@@ -175,7 +175,7 @@ def _directed_as_asked(graphs: GraphCollection, names: Names) -> GraphCollection
 
 
 def _items(graphs: Any) -> list[Any]:
-    """Consume the iterable; a single graph in its place is an error that says so."""
+    """Consume the iterable; raise an error if it is a single graph."""
     if pyg.is_table(graphs):
         return pyg.items_of(graphs)
     if hasattr(graphs, "to_data_list"):
@@ -196,7 +196,7 @@ def _items(graphs: Any) -> list[Any]:
 
 
 def _begins_like_a_graph(members: list[Any]) -> bool:
-    """Whether the first member of a list is what only a single graph, not a list of graphs, can begin with."""
+    """Whether the first item shows that a list is a single graph, not a list of graphs."""
     first = members[0]
     if _object_kind(first) == tuples.MATRIX:  # before mappings: one of SciPy's formats is a dictionary, too
         second = members[1] if len(members) > 1 else None
@@ -217,7 +217,7 @@ def _object_kind(item: Any) -> str | None:
 
 
 def _kind(item: Any, index: int) -> str:
-    """Return the kind of an item, or say what is wrong with it."""
+    """Return the kind of an item, or raise an error."""
     kind = _object_kind(item)
     if kind is not None:
         return kind

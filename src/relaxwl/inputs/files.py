@@ -1,4 +1,4 @@
-"""Folders of graph files, one graph a file: GraphML, GML and lists of edges, read through networkx."""
+"""Folders of graph files, one graph per file: GraphML, GML and edge lists, read by networkx."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def graph_files(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def natural_order(text: str) -> list[tuple[int, int, str]]:
-    """Return a key by which texts are sorted as people count: by the numbers in them.
+    """Return a sort key for natural order, in which numbers within names are compared as numbers.
 
     >>> sorted(["net_10", "net_2", "net"], key=natural_order)
     ['net', 'net_2', 'net_10']

@@ -1,4 +1,4 @@
-"""Graphs of libraries: our own views, networkx, igraph, and molecules of RDKit."""
+"""Graphs of libraries: views of collections, networkx, igraph, and RDKit molecules."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -65,7 +65,7 @@ def _check_views_agree(graphs: list[Graph]) -> None:
 
 
 def is_networkx(item: Any) -> bool:
-    """Whether the item can do what a networkx graph can."""
+    """Whether the item has the interface of a networkx graph."""
     return hasattr(item, "nodes") and hasattr(item, "adj") and hasattr(item, "is_directed")
 
 
@@ -99,7 +99,7 @@ def _presence(entries: Iterable[tuple[Any, ...]]) -> Callable[[str], int]:
 
 
 def is_igraph(item: Any) -> bool:
-    """Whether the item can do what an igraph graph can."""
+    """Whether the item has the interface of an igraph graph."""
     return hasattr(item, "vs") and hasattr(item, "es") and hasattr(item, "get_edgelist")
 
 

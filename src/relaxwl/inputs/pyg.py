@@ -1,4 +1,4 @@
-"""Graphs in the manner of PyTorch Geometric: tensors called edge_index (or adj_t), x and edge_attr.
+"""Graphs of PyTorch Geometric: tensors edge_index (or adj_t), x and edge_attr.
 
 Hubs keep the same in rows of a table. A row is a dictionary; a data frame, an Arrow table or a list of dictionaries are
 many.
@@ -22,12 +22,12 @@ APART = frozenset({"edge_index", "adj_t", "y", "num_nodes", "batch", "ptr"})
 
 
 def is_pyg(item: Any) -> bool:
-    """Whether the item has edges as PyTorch Geometric's Data has them."""
+    """Whether the item has the edges of a PyTorch Geometric ``Data`` object."""
     return hasattr(item, "edge_index")
 
 
 def unbatched(items: Sequence[Any]) -> list[Any]:
-    """Return the graphs of batches one by one; a batch is one graph to all other tests."""
+    """Return the graphs of batches one by one."""
     return [graph for item in items for graph in (item.to_data_list() if hasattr(item, "to_data_list") else [item])]
 
 
@@ -161,7 +161,7 @@ def _node_count(graph: Any, index: int) -> int:
 
 
 def _keys(graph: Any) -> list[str]:
-    """Return what the object carries: PyTorch Geometric has a method for it, or in old versions a list."""
+    """Return the names of the attributes of the object; a method or, in old versions of PyTorch Geometric, a list."""
     keys = getattr(graph, "keys", None)
     if keys is None:
         return [key for key in getattr(graph, "__dict__", {}) if not key.startswith("_")]
@@ -182,7 +182,7 @@ def _array_of(graph: Any, name: str, index: int) -> Any:
 
 
 def _labels(graph: Any, names: Sequence[str], index: int) -> Any:
-    """Return one label a row: the value of a single column, or a tuple of the values of all columns."""
+    """Return one label per row: the value of a single column, or a tuple of the values of all columns."""
     columns: list[Any] = []
     for name in names:
         values = _array_of(graph, name, index)

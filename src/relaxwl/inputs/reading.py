@@ -1,4 +1,4 @@
-"""Code that all readers share: the caller's options, the parts of a graph, and conventional names."""
+"""Code shared by all readers: options, the parts of a graph, and conventional names."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class GraphParts:
 
 
 def refuse_names(names: Names, what: str) -> None:
-    """Refuse names where nothing is kept by name."""
+    """Raise an error if names are given for a format without named attributes."""
     if names.given:
         raise ValueError(f"{names.given[0]} names an attribute, but {what} has no attributes to be looked up by name")
 
@@ -80,7 +80,7 @@ def conventional_names(
 
 
 def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_keys: Iterable[Any]) -> None:
-    """Name what nodes and edges carry that nobody reads, unless the caller has said which attributes to read."""
+    """Warn of attributes that are not read, unless the caller has named attributes to read."""
     found = []
     for kind, what, keys in (("node", "node", node_keys), ("edge", "edge", edge_keys)):
         if getattr(asked, f"{kind}_attributes") is None:

@@ -18,7 +18,7 @@ FORMS = "(n_nodes, edges[, labels[, edge labels]]) or (edges[, labels[, edge lab
 
 
 def is_tuple(item: Any) -> bool:
-    """Whether the item is a tuple or list of as many members as a graph may have."""
+    """Whether the item is a tuple or list with the length of a graph."""
     return isinstance(item, (tuple, list)) and 1 <= len(item) <= 4
 
 
@@ -40,7 +40,7 @@ def read_matrices(matrices: list[Any], names: Names) -> GraphCollection:
 
 
 def is_grakel(item: Any) -> bool:
-    """Whether the item keeps its edges as grakel.Graph does."""
+    """Whether the item has the interface of ``grakel.Graph``."""
     return hasattr(item, "edge_dictionary") and hasattr(item, "adjacency_matrix")
 
 
@@ -172,7 +172,7 @@ def _pair(edge: Any, index: int) -> tuple[Any, Any]:
 
 
 def _weights(weights: list[Any], index: int) -> Float64 | None:
-    """Return weights as one attribute an edge, or None if all are 1."""
+    """Return weights as one attribute per edge, or None if all are 1."""
     if all(weight == 1 for weight in weights):
         return None
     return join_vectors([weights], len(weights), index)

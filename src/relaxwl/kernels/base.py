@@ -204,7 +204,7 @@ class GraphKernel(GraphEstimator):
         return self.compare_own(self.prepare(X))[0]
 
     def _check_settings(self, settings: Sequence[Settings], *varied: str) -> None:
-        """Refuse settings that would need a fit of their own."""
+        """Raise an error for settings that need a separate fit."""
         for name in dict.fromkeys(name for setting in settings for name in setting):
             if name not in varied:
                 raise ValueError(f"{name} cannot change after the fit of {type(self).__name__}; fit a kernel for each")
@@ -647,7 +647,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         return _divided(joined.matrix, self_similarities(joined)) if self.normalize else joined.matrix
 
     def _joined(self, counts: list[Counts], depths: slice = slice(None), *, minimum: bool = False) -> Counts:
-        """Put depths side by side: scaled by √α for the dot product, by α for minima."""
+        """Concatenate depths: scaled by √α for the dot product, by α for minima."""
         weights = self._weights(len(counts))[depths]
         return join_counts(counts[depths], list(weights if minimum else np.sqrt(weights)))
 
@@ -721,7 +721,7 @@ ADVICE = {
 
 
 def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
-    """Return the graphs to be fitted; warn of what was given with them and takes no part, and note their type."""
+    """Return the graphs of a fit; warn of labels and attributes that are not used, and store their type."""
     graphs = as_collection(X)
     if graphs.directed and not kernel.takes_directed:
         raise ValueError(
@@ -739,7 +739,7 @@ def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
 
 
 def check_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
-    """Return graphs for a fitted kernel, refusing directed ones for undirected ones and the other way round."""
+    """Return graphs for a fitted kernel; raise an error if directed and undirected graphs are mixed."""
     if isinstance(X, GraphCollection):
         graphs = X
         if graphs.directed != kernel.directed_ and graphs.n_graphs:
@@ -757,7 +757,7 @@ PROGRESS_INTERVAL = 5.0
 
 
 def watched(items: Sequence[Item], what: str, verbose: int = 0) -> Iterator[Item]:
-    """Yield the items one by one, checking the clock before each; ``verbose`` shows how far we are."""
+    """Yield the items one by one, checking the time limit before each; ``verbose`` shows the progress."""
     with ProgressBar(what, len(items), verbose=verbose, every=PROGRESS_INTERVAL) as progress:
         for done, item in enumerate(items):
             check_time()

@@ -1,4 +1,4 @@
-"""The one loop behind both relaxed kernels: refine, cluster, and refine again from the clusters.
+"""The loop of both relaxed kernels: refine, cluster, and refine the clusters.
 
 The input of the next refinement is the ids of the trees themselves (R-WL), or the numbers of their clusters (R-WL*).
 Everything else is the same: rows of one depth over points of the depth below, distances between the points, clusters of
@@ -60,7 +60,7 @@ class Assignment:
     row_of_node : int32 array (n_nodes,)
         The tree of each node.
     labels : int32 array (n_rows,)
-        The cluster of each tree; numbers from the number of clusters on were not met in fitting.
+        The cluster of each tree; larger numbers than those of the clusters denote unseen trees.
     ground : GroundCost
         Covers the rows' points, or only ⊥ where distances are not used.
     solved : float64 array (n_rows,) or None
@@ -102,7 +102,7 @@ class LowerLevel:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Rows of one depth as trees to look at, built when asked for, their children through the depth below."""
+    """Rows of one depth as trees, which are built on demand."""
 
     rows: TreeRows
     roots: RootEncoding | None
@@ -240,7 +240,7 @@ class Encoder:
     unseen: str = "relabel"
 
     def __call__(self, graphs: GraphCollection) -> Encoded:
-        """Return graphs as they are walked through, with codes, those that were not met in fitting last."""
+        """Return graphs as they are traversed, with codes; unseen symbols come last."""
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         roots, root_costs = self.roots.encode(graphs, self.unseen)
         edges, edge_costs = self.edges.encode(seen, root_costs, self.unseen)
@@ -249,7 +249,7 @@ class Encoder:
 
 
 class Fitted(NamedTuple):
-    """A partition, the cluster of each node of each part, the number of distinct trees, and where these are."""
+    """A partition, the cluster of each node of each part, the number of distinct trees, and their clusters."""
 
     partition: Partition
     ids: list[Handle]
@@ -276,7 +276,7 @@ def fit_chain(
     n_jobs: int | None = None,
     first: int = 0,
 ) -> Iterator[list[Fitted]]:
-    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and where the nodes fall.
+    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and the clusters of the nodes.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def _fitted(
     n_jobs: int | None,
     index: int,
 ) -> tuple[TreeRows, Placed]:
-    """Fit a partitioner to the rows of a level: to a sample of them if that is all it wants to see, else to all."""
+    """Fit a partitioner to the rows of a level: to a sample if it supports that, else to all rows."""
     partitioner: Any = partitioners[index]
     rng, name = generator(index), type(partitioner).__name__
     numbers = None
@@ -378,7 +378,7 @@ def _drawn(level: Level, centers: TreeRows, placed: Placed) -> TreeRows:
 
 
 def looks_at_distances(partitioner: Partitioner) -> bool:
-    """Tell whether a partitioner looks at distances; a subclass of the one that does not may do so."""
+    """Return whether a partitioner uses distances; subclasses of one that does not may use them."""
     return type(partitioner) is not IdentityPartitioner
 
 
@@ -390,7 +390,7 @@ def apply_chain(
     n_jobs: int | None = None,
     measured: bool = True,
 ) -> Iterator[list[Assignment]]:
-    """Yield, depth by depth, where graphs that may not have been in fitting fall; clusters from k on are new.
+    """Yield, depth by depth, the clusters of new graphs; numbers of at least k are new clusters.
 
     ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner looks at were not computed
     in fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
@@ -440,7 +440,7 @@ def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | Non
 
 
 def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64 | None]:
-    """Ask a partitioner for the clusters of rows, and for the distances to their centers if it tells them."""
+    """Return the clusters of rows and, if the partitioner computes them, the distances to their centers."""
     partitioner: Any = partition.partitioner
     name = type(partitioner).__name__
     if hasattr(partitioner, "predict_with_distances"):
@@ -454,14 +454,14 @@ def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tupl
 
 
 def _checked_distances(distances: Any, rows: TreeRows) -> Float64 | None:
-    """Return the distances of a partitioner for each row; None if they are none."""
+    """Return the validated distances of a partitioner for each row; None if there are none."""
     if not (isinstance(distances, np.ndarray) and distances.shape == (len(rows),) and distances.dtype.kind == "f"):
         return None
     return distances
 
 
 def _without_gaps(ids: Int32, n_known: int) -> Int32:
-    """Renumber the ids of new clusters, which a user's partitioner may number as it likes, from ``n_known`` on."""
+    """Renumber the ids of new clusters consecutively from ``n_known``."""
     new = ids >= n_known
     dense = ids.copy()
     dense[new] = n_known + np.unique(ids[new], return_inverse=True)[1]

@@ -243,7 +243,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         self._asked()
 
     def _asked(self) -> list[Features]:
-        """Return the features that were asked for, one by one."""
+        """Return the requested features as a list."""
         asked: list[Any] = list(self.features) if isinstance(self.features, (list, tuple)) else [self.features]
         known = (*KINDS, *STRUCTURE) if len(asked) > 1 else ("auto", *KINDS, *STRUCTURE)
         for feature in asked:
@@ -302,13 +302,13 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return counts
 
     def _without_seed(self) -> Self:
-        """Return what can be sent to workers: random states need not be such."""
+        """Return a copy without the random state, which may not be serializable."""
         light = copy(self)
         light.random_state = None
         return light
 
     def _table(self, graphs: GraphCollection) -> tuple[Float64, list[str]]:
-        """Return attributes, results of functions and structural features side by side, and what they are called."""
+        """Return attributes, results of functions and structural features as one table, and its column names."""
         asked, parts, names = self._asked(), [np.zeros((graphs.n_nodes, 0))], list[str]()
         auto, attributes = "auto" in asked, graphs.node_attributes
         if "attributes" in asked and attributes is None:
@@ -328,7 +328,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return np.hstack(parts), names + wanted
 
     def _scale(self, columns: ColumnRanges, sums: list[list[int]], vocabulary: tuple[Any, ...] | None) -> None:
-        """Learn what columns are multiplied with, which are dropped, and which labels take part."""
+        """Learn the scales of columns, the columns to drop, and the labels to use."""
         if columns.n_nodes == 0:
             raise ValueError("the graphs have no nodes: there is nothing to fit")
         self.raw_features_ = columns.names
@@ -380,7 +380,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             yield distinct(vectors)
 
     def _averaging(self, graphs: GraphCollection) -> tuple[Int64, Int32, Float64]:
-        """Return whose vectors each node averages, and the weights of these, if any."""
+        """Return the adjacency over which vectors are averaged, and its weights, if any."""
         seen = graphs.seen(self.directions) if graphs.directed else graphs
         if self.edge_weights is None:
             return seen.indptr, seen.indices, np.zeros(0)
@@ -471,7 +471,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
             yield vectors.rows, of_node, self._assign(depth, vectors.rows)
 
     def _fitted_table(self, graphs: GraphCollection) -> Float64:
-        """Return the columns of graphs that are to be compared with those of the fit."""
+        """Return the columns of graphs, in the order of the fit."""
         if graphs.n_nodes == 0:
             return np.zeros((0, len(self.raw_features_)))
         if self.label_values_ is not None and graphs.node_vocabulary is None:
@@ -541,7 +541,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         ]
 
     def _check_loaded(self) -> None:
-        """Check what comes from a file: compiled code and products trust it."""
+        """Validate the state from a file."""
         n_raw, n_depths = len(self.raw_features_), self.max_depth + 1
         require(len(self.means_) == len(self.scales_) == n_raw, "means_ and scales_ must be as many as raw_features_")
         require(math.frexp(self.unit_)[0] == 0.5 and self.unit_ <= 2**24, "unit_ must be a power of two")
@@ -629,7 +629,7 @@ def table_of(part: Part, kernel: ContinuousWeisfeilerLehman) -> Table:
 
 
 def extremes_of(part: Part, found: Table) -> ColumnRanges:
-    """Return what scaling needs to know first."""
+    """Return the ranges of the columns, which are needed for scaling."""
     table, names, codes = found
     lowest, highest = (best.reduce(table, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
     return ColumnRanges(names, lowest, highest, codes, len(table))
@@ -641,12 +641,12 @@ def sums_of(part: Part, found: Table, columns: ColumnRanges) -> list[list[int]]:
 
 
 def join_sums(parts: list[list[list[int]]]) -> list[list[int]]:
-    """Add sums of the same columns up."""
+    """Add the sums of the same columns."""
     return [[sum(values) for values in zip(*column, strict=True)] for column in zip(*parts, strict=True)]
 
 
 def samples_of(part: Part, found: Table, kernel: ContinuousWeisfeilerLehman) -> list[Vectors]:
-    """Return, for each depth, vectors that centers may be drawn from."""
+    """Return, for each depth, a sample of vectors from which centers are drawn."""
     return part.prepared(lambda graphs: [vectors.sample() for vectors, _ in kernel._levels(graphs, found[0])])
 
 
@@ -737,7 +737,7 @@ def _weighted_averages(adjacency: Any, vectors: Any, out: Any, span: tuple[int, 
 
 
 def _called(function: Any, graphs: GraphCollection) -> Float64:
-    """Return what a user's function says of the nodes of each graph, one below the other."""
+    """Return the results of a user's function for the nodes of all graphs."""
     found = [np.asarray(function(graph), np.float64) for graph in graphs]
     for place, (rows, size) in enumerate(zip(found, graphs.node_counts, strict=True)):
         if rows.ndim != 2 or len(rows) != size or rows.shape[1] != found[0].shape[1]:

@@ -30,14 +30,14 @@ PATH_CHUNK_NODES = 1 << 12
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of n graphs in the known columns, and what the unknown ones add to the graphs' own norms."""
+    """Counts of n graphs in the known columns, and the contributions of unknown ones to the norms."""
 
     matrix: csr_array
     unknown_squares: Float64
     unknown_sums: Float64
 
     def to_state(self) -> dict[str, Any]:
-        """Return the arrays behind, for a model file."""
+        """Return the state for a model file."""
         names = ("indptr", "indices", "data")
         unknown = {"unknown_squares": self.unknown_squares, "unknown_sums": self.unknown_sums}
         return {name: getattr(self.matrix, name) for name in names} | {"n_columns": self.matrix.shape[1]} | unknown
@@ -46,7 +46,7 @@ class Counts:
     def from_state(
         cls, indptr: Any, indices: Any, data: Any, n_columns: int, unknown_squares: Any, unknown_sums: Any
     ) -> "Counts":
-        """Return what :meth:`to_state` kept; compiled code will index with it, so its form is checked."""
+        """Restore a counter from the result of :meth:`to_state`, after validation."""
         matrix = checked_rows(data, indices, indptr, n_columns)
         if not (len(unknown_squares) == len(unknown_sums) == matrix.shape[0] and matrix.has_sorted_indices):
             raise ValueError("counts must be in ascending columns, for each graph")
@@ -67,7 +67,7 @@ def checked_rows(data: Any, indices: Any, indptr: Any, n_columns: int) -> csr_ar
 
 
 def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
-    """Put count blocks side by side, each scaled by a factor >= 0."""
+    """Concatenate blocks of counts, each scaled by a factor >= 0."""
     blocks = [part.matrix if scale == 1 else part.matrix * scale for part, scale in zip(parts, scales, strict=True)]
     weighted = list(zip(parts, scales, strict=True))
     return Counts(
@@ -114,7 +114,7 @@ class SubtreeCounter:
 
 
 class _KeyCounter:
-    """Counts integer keys; the columns are the sorted keys met in fitting."""
+    """Counts integer keys; the columns are the sorted keys seen in fitting."""
 
     keys: Int64
     n_known: int
@@ -239,7 +239,7 @@ def _runs_by_graph(graph_of_key: Int64, keys: Int64, n_graphs: int) -> tuple[Int
 
 
 def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.bool_], n_columns: int) -> Counts:
-    """Make the count matrix of the known entries and sum up the others graph by graph."""
+    """Return the count matrix of the known entries, and the sums of the others for each graph."""
     n_graphs = len(indptr) - 1
     values = counts.astype(np.float64)
     unknown_squares: Float64 = np.zeros(n_graphs)

@@ -37,7 +37,7 @@ def gram(a: csr_array, b: csr_array | None = None, minimum: bool = False, n_jobs
 def by_rows(
     blocks: Callable[[int, int], Iterable[Float64]], n_matrices: int, n: int, n_other: int | None, n_jobs: int | None
 ) -> list[Float64]:
-    """Return matrices that are computed together, some rows at a time, so that what is in between stays in the cache.
+    """Return matrices that are computed together in blocks of rows, for locality.
 
     ``blocks(start, stop)`` returns these rows of each matrix (n, n_other). With ``n_other=None`` matrices are symmetric
     (n, n), and the columns from ``start`` on are returned.
@@ -88,7 +88,7 @@ class Products:
 
 
 def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
-    """Drop columns, keeping the numbers of the others."""
+    """Drop columns without renumbering the others."""
     if not dropped.any():
         return matrix
     kept = ~dropped[matrix.indices]
@@ -113,7 +113,7 @@ def _columns(matrix: csr_array) -> tuple[_compiled.Compressed, Int64]:
 
 
 class InvertedCounts:
-    """The rows of a sparse matrix by columns, so that a vector meets only those that share something with it.
+    """The columns of a sparse matrix, for products with vectors that share few columns with its rows.
 
     >>> counts = InvertedCounts(csr_array(np.array([[2.0, 0, 1], [1, 1, 0]])))
     >>> counts.products(csr_array(np.array([[3.0, 0, 1]])), minimum=True)
@@ -136,7 +136,7 @@ class InvertedCounts:
 
 
 def self_similarities(counts: Counts, minimum: bool = False) -> Float64:
-    """Return Σ c² of each graph, or with ``minimum`` Σ c, with everything that was not met in fitting."""
+    """Return Σ c² of each graph, or with ``minimum`` Σ c, including unseen features."""
     if minimum:
         return np.asarray(counts.matrix.sum(axis=1) + counts.unknown_sums)
     return np.asarray(counts.matrix.power(2).sum(axis=1) + counts.unknown_squares)
@@ -154,7 +154,7 @@ def divide_by_lengths(matrix: Float64, squares_x: Float64, squares_y: Float64) -
 def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
     """Turn Σ min into the Tanimoto similarity Σ min / Σ max, in place.
 
-    Σ max = Σx + Σy − Σ min, and what was not met in fitting counts in these sums. Two graphs without any weight have
+    Σ max = Σx + Σy − Σ min, and what was not seen in fitting counts in these sums. Two graphs without any weight have
     nothing in common: 0/0 is 0, as the similarity of a graph of length 0 is under ``normalize``.
 
     The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where

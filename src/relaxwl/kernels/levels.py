@@ -57,24 +57,24 @@ FAN_IN = 16
 
 
 class Tasks(Protocol):
-    """Runs functions, here or on workers."""
+    """Interface for running functions, in this process or on workers."""
 
     @property
     def n_threads(self) -> int:
         """Number of functions that can run at the same time."""
 
     def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Have a function called; arguments may be handles, also within lists. ``name`` is shown in dashboards."""
+        """Submit a function call; arguments may be handles, also within lists. ``name`` is shown in dashboards."""
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
-        """Wait for results, and bring them here."""
+        """Wait for results and return them."""
 
     def share(self, value: Any) -> Handle:
         """Return a handle of a value for many calls, which is sent once."""
 
 
 class LocalTasks:
-    """Functions called in this process, each at once: a handle is the result."""
+    """Tasks that are run immediately in this process."""
 
     n_threads = 1
 
@@ -233,7 +233,7 @@ class Tally(NamedTuple):
 
     @classmethod
     def joined(cls, parts: "list[Tally]") -> "Tally":
-        """Put tallies together."""
+        """Merge tallies."""
         sizes, n_trees, radius, *members = zip(*parts, strict=True)
         joined = [np.concatenate(column) for column in members]
         return cls._make([np.sum(sizes, axis=0), np.sum(n_trees, axis=0), np.max(radius, axis=0), *joined])._nearest()
@@ -394,7 +394,7 @@ class Level:
         self.n_rows = int(self._starts[-1])
 
     def _shuffled(self, n_rows: int, samples: list[TreeRows]) -> list[Handle]:
-        """Bring equal rows of all parts together, in chunks."""
+        """Group equal rows of all parts into chunks."""
         submit = self._tasks.submit
         n_chunks = max(-(-n_rows // CHUNK_ROWS), min(self._tasks.n_threads, n_rows // LEAST_CHUNK_ROWS), 1)
         borders = self._tasks.share(splitters(samples, n_chunks))
@@ -407,7 +407,7 @@ class Level:
         ]
 
     def take(self, numbers: Int64 | None = None) -> TreeRows:
-        """Bring the rows with these ascending numbers here; all by default."""
+        """Return the rows with these ascending numbers; all by default."""
         submit = self._tasks.submit
         if numbers is None:
             taken = [submit("pick", take_rows, chunk, None) for chunk in self._chunks]
@@ -477,7 +477,7 @@ def fit_counter(
 
 
 def check_base(base: str) -> None:
-    """Refuse to count shortest paths in shards."""
+    """Raise an error for shortest paths in shards."""
     if base == "shortest-path":
         raise ValueError(f"base='shortest-path' cannot be fitted to shards; {SAMPLE_ADVICE}")
 
@@ -628,7 +628,7 @@ def largest_distance(rows: TreeRows, ground: GroundCost) -> float:
 
 
 def checked_labels(labels: Any, rows: TreeRows, n_clusters: float, source: str) -> Int32:
-    """Return cluster numbers as int32, or say what is wrong with them."""
+    """Return cluster numbers as int32; invalid ones raise an error."""
     labels = np.asarray(labels)
     if labels.shape != (len(rows),) or (len(rows) and labels.dtype.kind not in "iu"):
         raise ValueError(f"{source} must return one whole number for each of {len(rows)} rows")

@@ -1,4 +1,4 @@
-"""Fitted models in one file: JSON and arrays, compressed, with a checksum of all bytes; nothing in it is ever executed.
+"""Model files: compressed JSON and arrays with a checksum; no content is executed.
 
 The file begins with a line that names the format and its version, and a line with the SHA-256 of all that follows: a
 zlib stream of the length of a JSON text (8 bytes, little-endian), the text, and the arrays one after the other. The
@@ -39,7 +39,7 @@ CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, 
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or was written by another version."""
+    """A file that is not a model, is damaged, or was written by another version."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -131,7 +131,7 @@ def _header(content: "_Unpacked", path: Path) -> dict[str, Any]:
 
 
 def read_value(path: str | os.PathLike[str], name: str) -> Any:
-    """Return a plain value of a model's state without reading its arrays; None where ``load_model`` would refuse it."""
+    """Return a plain value of a model's state without reading its arrays; None if the file is not valid."""
     try:
         with Path(path).open("rb") as file:
             file.seek(len(MAGIC) + len(b"%d\n" % VERSION) + 65)
@@ -142,7 +142,7 @@ def read_value(path: str | os.PathLike[str], name: str) -> Any:
 
 
 def _other(first: bytes) -> str:
-    """Say what a file is that does not begin as ours do."""
+    """Return the error for a file that is not a model file."""
     version = re.fullmatch(MAGIC + rb"([0-9]{1,6})\n", first)
     if version:
         return (
@@ -155,7 +155,7 @@ def _other(first: bytes) -> str:
 
 
 class _Unpacked:
-    """Reads from a compressed stream as many bytes as are asked for, and never more than the limit in all."""
+    """Reader of a compressed stream with a limit on the total number of bytes."""
 
     def __init__(self, file: BinaryIO, limit: float, path: Path) -> None:
         self._file, self._limit, self._path = file, limit, path
@@ -178,14 +178,14 @@ class _Unpacked:
         return bytes(found)
 
     def end(self) -> None:
-        """Check that there is nothing more."""
+        """Check for the end of the stream."""
         rest = self._unpacker.decompress(self._unpacker.unconsumed_tail or self._file.read(CHUNK), 1)
         if rest or not self._unpacker.eof or self._unpacker.unused_data or self._file.read(1):
             raise ModelFileError(f"{self._path} holds more than its model")
 
 
 class _Writer:
-    """Turns a model into plain values and a list of arrays; what is shared stays shared."""
+    """Converts a model to plain values and a list of arrays; shared objects stay shared."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
@@ -194,7 +194,7 @@ class _Writer:
         self._kept: list[Any] = []
 
     def attributes(self, item: Any) -> dict[str, Any]:
-        """Return what is worth keeping of an object, by name."""
+        """Return the attributes of an object that are saved, by name."""
         if hasattr(item, "to_state"):
             state: dict[str, Any] = item.to_state()
         else:
@@ -203,7 +203,7 @@ class _Writer:
         return {name: self.plain(value, name) for name, value in state.items()}
 
     def plain(self, value: Any, name: str) -> Any:
-        """Return a value as JSON has it."""
+        """Return a JSON-serializable value."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -262,7 +262,7 @@ class _ModelReader:
         self._objects: dict[int, Any] = {}
 
     def model(self, kind: Any, state: dict[str, Any]) -> Any:
-        """Restore an estimator with its parameters and all that was fitted."""
+        """Restore an estimator with its parameters and fitted attributes."""
         model, values = kind(), self._attributes(state)
         for name, value in values.items():
             setattr(model, name, value)

@@ -289,7 +289,7 @@ def find_entry(name: str, entries: Iterable[Entry]) -> Entry:
 
 
 def import_kernels() -> None:
-    """Import the classes of all kernels, so that each can be found among the subclasses of its base class."""
+    """Import the classes of all kernels, so that they are found among the subclasses of the base class."""
     for entry in ENTRIES:
         entry.estimator_class()
 

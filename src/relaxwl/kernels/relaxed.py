@@ -1,4 +1,4 @@
-"""The relaxed Weisfeiler-Lehman kernels: neighborhoods count as alike when they are similar."""
+"""The relaxed Weisfeiler-Lehman kernels, which match similar neighborhoods."""
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
@@ -211,7 +211,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return _by_depth([list(counts) for _, _, counts in fitted]) if parts.in_memory else None
 
     def _check_parts(self, parts: Parts) -> None:
-        """Refuse what shards cannot be fitted with."""
+        """Raise an error for parameters that shards do not support."""
         if parts.in_memory:
             if parts.kind.n_nodes == 0:
                 raise ValueError("the graphs have no nodes: there is nothing to fit")
@@ -338,7 +338,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of clusters on are labels (or trees) that do not occur in the fitted graphs.
+        Larger numbers than those of the clusters denote labels (or trees) that do not occur in the fitted graphs.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ class InUse(NamedTuple):
 
 
 def in_use(part: Part, directions: str, edge_labels: bool, uses: frozenset[str], missing: float | None) -> InUse:
-    """Return what occurs in a part of the graphs."""
+    """Return the codes and vectors that occur in a part of the graphs."""
     graphs = part.prepared(_as_given)
     seen = graphs.seen(directions, edge_labels=edge_labels)
     check_edge_labels(seen, edge_labels)
@@ -419,7 +419,7 @@ def in_use(part: Part, directions: str, edge_labels: bool, uses: frozenset[str],
 
 
 def join_in_use(parts: list[InUse]) -> InUse:
-    """Put together what occurs in several parts."""
+    """Merge the codes and vectors of several parts."""
     if len(parts) == 1:
         return parts[0]
     return InUse(
@@ -440,7 +440,7 @@ def symbols_in(part: Part, encoding: RootEncoding | EdgeEncoding, directions: st
 
 
 def join_sets(parts: list[set[Any]]) -> set[Any]:
-    """Return all that is in one of the sets."""
+    """Return the union of the sets."""
     return set().union(*parts)
 
 
@@ -472,7 +472,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
 
 
 def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
-    """Put the partitions of each depth side by side."""
+    """Group partitions by depth."""
     return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The Weisfeiler-Lehman kernels: neighborhoods count as alike when they are identical."""
+"""The Weisfeiler-Lehman kernels, which match identical neighborhoods."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -166,7 +166,7 @@ class WeisfeilerLehman(CountKernel):
 
     @property
     def _edges_count(self) -> bool:
-        """Whether what stands on edges takes part: labels, or from which end an arc is seen."""
+        """Whether edge labels or directions are used."""
         return self.edge_labels or (self.directed_ and self.directions == "both")
 
     @property
@@ -174,7 +174,7 @@ class WeisfeilerLehman(CountKernel):
         return 1 if self.edge_vocabulary_ is None else len(self.edge_vocabulary_)
 
     def _matched(self, graphs: GraphCollection) -> Encoded:
-        """Return the graphs as they are walked through, with codes in terms of what was met in fitting."""
+        """Return the graphs as they are traversed, with codes of the fitted vocabularies."""
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
         roots, edges = matched_codes(seen, self.node_vocabulary_, self.edge_vocabulary_, self._edges_count)
         arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
@@ -201,7 +201,7 @@ class WeisfeilerLehman(CountKernel):
         return names
 
     def _tree_text(self, rows: TreeRows, tree: int, below: list[str]) -> str:
-        """Write a tree out, given the texts of those below it; a child with a long text is cut short."""
+        """Return the text of a tree, given the texts of its children; long texts are shortened."""
         root, points, counts = rows.row(tree)
         children = []
         for point, count in zip(points[:NAMED_CHILDREN], counts, strict=False):

@@ -110,7 +110,7 @@ def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
 
 @njit(nogil=True, cache=True)
 def descend(gram, coefficients, residuals, lower, upper, tolerance, max_steps):
-    """Take steps until the tolerance is met, ``max_steps`` at most; return their number and the last violation seen.
+    """Iterate until the tolerance or ``max_steps`` is reached; return the number of steps and the last violation.
 
     All arrays are those of `solve`; coefficients and residuals are written. Each step moves mass from β_j to β_i, where
     i violates optimality most and j gains most to second order, so Σβ and the box are kept. What may not move is
@@ -169,7 +169,7 @@ def advance(residuals, may_grow, row, other, step, top):
 
 @njit(nogil=True, cache=True)
 def partner(residuals, may_shrink, row, diagonal, own, highest, top, low):
-    """Return who gains most by giving to the one with this row, and by how much optimality is violated.
+    """Return the second index of the working set, and the violation of optimality.
 
     ``own`` is the diagonal entry of the row and ``highest`` the residual; ``top`` and ``low`` are scratch, one value
     per lane.
@@ -215,7 +215,7 @@ def gain_of(gap, curvature):
 
 @njit(nogil=True, cache=True)
 def is_active(coefficients, residuals, lower, upper):
-    """Return the positions, ascending, of all but what sits at a bound and pushes against it."""
+    """Return the ascending positions of all coefficients that are not fixed at a bound."""
     highest, lowest = -np.inf, np.inf
     for t in range(len(coefficients)):
         if coefficients[t] < upper[t]:
@@ -265,7 +265,7 @@ def polish(gram, free, coefficients, residuals, lower, upper, tolerance, max_pro
 
 @njit(nogil=True, cache=True)
 def spread_of(residuals, moving):
-    """Return how far the residuals of those that are moving (1, the others 0) are apart."""
+    """Return the range of the residuals of the moving coefficients (1, the others 0)."""
     highest, lowest = -np.inf, np.inf
     for t in range(len(moving)):
         if moving[t] > 0:
@@ -323,7 +323,7 @@ def inner_product(a, b):
 
 @njit(nogil=True, cache=True)
 def walk(coefficients, residuals, lower, upper, moving, direction, image):
-    """Walk to the best point on a ray, or to the wall of the box before it; return whether the wall came first.
+    """Move to the optimum along a ray, or to the boundary of the box; return whether the boundary was reached.
 
     ``image`` is K times the direction. Coefficients and residuals are written, and ``moving``: 0 for whoever is at the
     wall.
@@ -371,7 +371,7 @@ def add_rows(matrix, rows, weights, out):
 
 @njit(nogil=True, cache=True)
 def refresh(gram, signs, coefficients, residuals):
-    """Write the residuals of all coefficients anew."""
+    """Recompute the residuals of all coefficients."""
     used = np.flatnonzero(coefficients)
     copy(signs, residuals)
     add_rows(gram, used, -taken(coefficients, used), residuals)

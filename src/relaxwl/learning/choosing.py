@@ -1,4 +1,4 @@
-"""The choice among a few Gram matrices and penalties by inner folds, and probabilities from decisions out of fold."""
+"""Selection of Gram matrices and penalties by cross-validation, and calibration of out-of-fold decisions."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Scores:
 def inner_folds(
     y: Int64, seed: int, n_folds: int = N_FOLDS, repetitions: int | None = None, groups: Int64 | None = None
 ) -> Folds:
-    """Return stratified folds, drawn several times where there are few examples; groups stay together.
+    """Return stratified folds, repeated if there are few examples; groups are not split.
 
     A class with a single example cannot be held out: its example is in every training part.
     """
@@ -79,7 +79,7 @@ def inner_folds(
 
 
 def plain_folds(n: int, seed: int, n_folds: int, groups: Int64 | None = None) -> Folds:
-    """Return folds for targets that are numbers; groups stay together."""
+    """Return folds for numeric targets; groups are not split."""
     if groups is not None:
         firsts = np.unique(groups, return_index=True)[1]
         return _with_copies(plain_folds(len(firsts), seed, n_folds), firsts, groups) if len(firsts) > 1 else []
@@ -102,7 +102,7 @@ def score_kernel(
     weights: Float64 | None = None,
     n_jobs: int | None = None,
 ) -> Scores:
-    """Return how a support vector machine does on one Gram matrix; ``y`` are class codes from 0 on.
+    """Return the cross-validated score of a support vector machine on one Gram matrix; ``y`` are class codes.
 
     Weights of the examples count in fitting and in the score: a user who wants few errors in one class wants them here
     as well. The score is negated where smaller values are better.
@@ -140,7 +140,7 @@ def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Scor
 
 
 def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
-    """Return the place of the best, or that of the favorite where the best is not clearly better.
+    """Return the index of the best score, or of the favorite if the best is not clearly better.
 
     What one of several wins by a little it wins by chance, so it has to win by a standard error.
     """
@@ -149,7 +149,7 @@ def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
 
 
 def chosen(scores: Sequence[Scores], favored: Collection[str] = ()) -> Scores:
-    """Return the best, or the first of all where the best is not clearly better.
+    """Return the best, or the first one if the best is not clearly better.
 
     The best of those whose names are ``favored`` takes the place of the first if the mean of the paired differences is
     more than half its standard error: what is expected to help needs less evidence.

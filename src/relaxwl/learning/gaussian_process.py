@@ -1,4 +1,4 @@
-"""Gaussian processes on sums of given kernels: how much each kernel counts is learned from the data."""
+"""Gaussian processes on weighted sums of kernels; the weights are learned from the data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ ROWS_AT_ONCE = 1024
 
 
 class Prediction(NamedTuple):
-    """Mean and variance of each answer."""
+    """Mean and variance of each prediction."""
 
     mean: Float64
     variance: Float64
@@ -137,7 +137,7 @@ class GaussianProcess:
         return self
 
     def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
-        """Keep what predictions need, in the units of the targets."""
+        """Store the state for predictions, in the units of the targets."""
         fitted = _Covariance.of(problem, variances)
         targets = center + unit * problem.targets
         self.weights_: Float64 = variances[:-1] / problem.scales * unit**2
@@ -154,7 +154,7 @@ class GaussianProcess:
         return self
 
     def to_state(self) -> dict[str, Any]:
-        """Return what a model file keeps; of the factor, its lower triangle."""
+        """Return the state for a model file; of the factor, the lower triangle."""
         names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_whitened_ones"]
         names += ["sample_", "inflation_"] if self.sample_ is not None else []
         packed = self.factor_[np.tril_indices(len(self.factor_))]
@@ -162,7 +162,7 @@ class GaussianProcess:
 
     @classmethod
     def from_state(cls, packed_factor: Float64, **state: Any) -> Self:
-        """Return what :meth:`to_state` kept."""
+        """Restore a model from the result of :meth:`to_state`."""
         process, size = cls(), len(state["_whitened_ones"])
         if len(packed_factor) != size * (size + 1) // 2:
             raise ValueError(f"packed_factor must be the triangle of a matrix of {size} rows")
@@ -207,7 +207,7 @@ class GaussianProcess:
         return inverse
 
     def leave_one_out(self, groups: Int64 | None = None) -> Prediction:
-        """Return what would be predicted for each training example, noise included, from all others (of other groups).
+        """Return leave-one-out predictions of the training examples (leave-one-group-out with groups), noise included.
 
         Exact for the weights found, which every example had its part in.
         """
@@ -300,7 +300,7 @@ class GaussianProcess:
         return np.ascontiguousarray((by_target - means * ones).T), means
 
     def _maximized(self, problem: "_Problem") -> Float64:
-        """Return the weights and the noise with the largest likelihood that was found."""
+        """Return the weights and noise of maximum likelihood."""
         screened, *larger = problem.stages()
         starts = [_start(problem.n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
         found = [_climb(screened, start, self.max_iter) for start in starts]
@@ -368,7 +368,7 @@ def conjugate_gradients(
 
 @dataclass(frozen=True)
 class _Problem:
-    """Kernels, what divides each so that its mean diagonal is 1, and targets of mean 0 and variance 1."""
+    """Kernels scaled to a mean diagonal of 1, and standardized targets."""
 
     kernels: list[Float64]
     scales: Float64
@@ -446,7 +446,7 @@ class _Covariance:
         return cls(variances, jitter, factor, dual, ones, mean, float(value))
 
     def derivatives(self, problem: _Problem) -> tuple[Float64, Float64]:
-        """Return the slopes of the likelihood by weights and noise, and the average information.
+        """Return the gradient of the likelihood with respect to weights and noise, and the average information matrix.
 
         The information is the mean of the negative second derivatives and of what they are expected to be, in which
         all that is costly cancels out. The mean is at its best, so it adds nothing to the slopes.
@@ -463,7 +463,7 @@ class _Covariance:
 
 
 def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
-    """Raise the likelihood, step by step, and return where that ends.
+    """Maximize the likelihood iteratively and return the maximum.
 
     Each step goes where a parabola with the slopes and the information is highest, within reach. The reach grows while
     parabolas foretell the growth, and shrinks where they do not.
@@ -486,7 +486,7 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
 
 
 def _highest(variances: Float64, slopes: Float64, information: Float64, reach: float) -> tuple[Float64, float]:
-    """Return the weights and the noise within reach where the parabola is highest, and how much it grows to there."""
+    """Return the weights and noise that maximize the quadratic model within the trust region, and the expected gain."""
     least, most = _within_reach(variances, reach)
     # A constant kernel, which is no different from the mean, has no information but for rounding.
     units = np.sqrt(np.maximum(np.diag(information), 1e-9))
@@ -501,7 +501,7 @@ def _highest(variances: Float64, slopes: Float64, information: Float64, reach: f
 
 
 def _within_reach(variances: Float64, reach: float) -> tuple[Float64, Float64]:
-    """Return what weights and noise may become in a step; a weight below the noise may vanish or rise to it at once."""
+    """Return bounds of weights and noise for one step; a weight below the noise may become 0 or equal to it."""
     least, most = variances * np.exp(-reach), variances * np.exp(reach)
     noise = variances[-1]
     least[:-1][variances[:-1] < noise] = 0

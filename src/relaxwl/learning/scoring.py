@@ -105,7 +105,7 @@ def _rmse(y: Float64, predicted: Float64, weight: Any) -> float:
 
 
 def _spearman(y: Float64, predicted: Float64, weight: Any) -> float:
-    """Return the rank correlation, which knows no weights; NaN where all values are the same."""
+    """Return the rank correlation, without weights; NaN if all values are equal."""
     return float(spearmanr(y, predicted).statistic) if np.ptp(y) > 0 and np.ptp(predicted) > 0 else np.nan
 
 
@@ -136,7 +136,7 @@ SCORES = (
 
 
 def rare_class_warning(codes: Int64, score: Score) -> str | None:
-    """Return a sentence where accuracy says little because a class is rare beside the largest one, else None."""
+    """Return a warning if a class is so rare that accuracy is not informative, else None."""
     shares = np.bincount(codes) / max(len(codes), 1)
     rarest, largest = float(shares[shares > 0].min(initial=1.0)), float(shares.max(initial=0.0))
     if score.name != "accuracy" or rarest >= RARE * largest:

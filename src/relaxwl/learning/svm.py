@@ -39,13 +39,13 @@ ROWS_AT_ONCE = 64
 
 
 class QuietSVC(SVC):
-    """An SVC whose non-convergence is counted by the records, and so needs no warning.
+    """An SVC without convergence warnings; the records count unconverged fits.
 
     Python's warning filters belong to the process: to change them around a fit would take warnings from other threads.
     """
 
     def _warn_from_fit_status(self) -> None:
-        """Say nothing: ``fit_status_`` tells."""
+        """Do not warn: ``fit_status_`` is evaluated."""
 
 
 @dataclass(frozen=True)

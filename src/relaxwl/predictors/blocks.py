@@ -50,7 +50,7 @@ CONSTANT = 1e-9
 
 
 class KernelBlocks:
-    """Views, fitted one after the other, and the Gram matrices of the blocks that their similarities make.
+    """Fitted views, and the Gram matrices of blocks of their similarities.
 
     Every similarity is divided by its variance over the training objects (its mean diagonal minus its mean), so that
     none outweighs the others. A block is the mean over its views of the mean of the view's similarities in it.
@@ -76,12 +76,12 @@ class KernelBlocks:
         self.scales: list[list[float]] = []
 
     def to_state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
+        """Return the state for a model file."""
         return {"views": self.views, "scales": self.scales}
 
     @classmethod
     def from_state(cls, views: list[View], scales: list[list[float]]) -> "KernelBlocks":
-        """Return what :meth:`to_state` kept."""
+        """Restore a model from the result of :meth:`to_state`."""
         blocks = cls(views)
         blocks.scales = scales
         return blocks
@@ -166,7 +166,7 @@ class KernelBlocks:
     def _fit_views(
         self, objects: Objects, add: Callable[[View, Any], None], seconds: float | None, verbose: int
     ) -> None:
-        """Fit one view after the other, and pass each on with its training objects; note what is left out, and why."""
+        """Fit the views one by one, and yield each with its training objects; record omitted views with the reason."""
         deadline, planned = Deadline(seconds), self.views
         self.views = []
         refusal: MemoryRefusal | None = None
@@ -211,7 +211,7 @@ class KernelBlocks:
         return [view.take(view.training, rows) for view in self.views]
 
     def keep(self, blocks: Collection[str]) -> None:
-        """Forget the views without any similarity in these blocks: they would cost time in every prediction."""
+        """Remove the views without any similarity in these blocks, which would slow down predictions."""
         kept = [place for place, view in enumerate(self.views) if any(block in blocks for block in view.blocks)]
         self.views = [self.views[place] for place in kept]
         self.scales = [self.scales[place] for place in kept]
@@ -249,7 +249,7 @@ def _add_means(totals: dict[str, Float64], view: View, arrays: list[Float64], sc
 
 
 def _scale(matrix: Float64) -> float:
-    """Return 1 over the variance of the training objects, or 0 where they are all the same.
+    """Return the inverse of the variance of the training objects, or 0 if they are all equal.
 
     A support vector machine and a Gaussian process with a mean of its own do not feel a constant that is added to a
     kernel, so this is the scale of the centered kernel, and there is no need to center.

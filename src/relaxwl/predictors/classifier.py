@@ -1,4 +1,4 @@
-"""GraphClassifier: graphs in, classes and probabilities out."""
+"""GraphClassifier: classification of graphs with probabilities."""
 
 from collections.abc import Sequence
 from numbers import Real

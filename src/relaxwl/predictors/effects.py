@@ -249,7 +249,7 @@ class NodeEffects:
 
 
 def merged_clusters(effects: Iterable[ClusterEffect]) -> list[ClusterEffect]:
-    """Add up the effects of the same nodes at the same depth; the first tree stands for all."""
+    """Sum the effects of the same nodes at the same depth; the first tree represents all."""
     merged: dict[tuple[int, tuple[int, ...]], ClusterEffect] = {}
     for one in effects:
         known = merged.get((one.depth, one.nodes))

@@ -141,7 +141,7 @@ class GraphIndex(BaseEstimator):
         return len(self._sizes)
 
     def _weighted(self, counts: Any) -> tuple[csr_array, Float64]:
-        """Return weighted counts, and what the similarity is divided by: their sums or lengths."""
+        """Return weighted counts, and their sums or lengths, by which similarities are divided."""
         return self.kernel_.weighted(counts, "tanimoto" if self.metric == "tanimoto" else "dot")
 
     def _keep(self, matrix: csr_array, sizes: Float64) -> None:

@@ -1,4 +1,4 @@
-"""Distances of graphs from those of the fit, by those of neighborhoods to the centers of their clusters."""
+"""Novelty of graphs, from distances of neighborhoods to the centers of their clusters."""
 
 from typing import Any, Self
 
@@ -26,12 +26,12 @@ class Novelty:
         self.kernel = kernel
 
     def to_state(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
+        """Return the state for a model file."""
         return {"kernel": self.kernel, "units": self.units_, "usual": self.usual_}
 
     @classmethod
     def from_state(cls, kernel: Any, units: Any, usual: float) -> "Novelty":
-        """Return what :meth:`to_state` kept."""
+        """Restore a model from the result of :meth:`to_state`."""
         if not isinstance(kernel, RelaxedWeisfeilerLehman) or not isinstance(units, np.ndarray):
             raise ValueError("novelty needs a relaxed kernel and units")
         novelty = cls(kernel)
@@ -52,7 +52,7 @@ class Novelty:
         return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
 
     def _fitted_distances(self, graphs: GraphCollection) -> Float64:
-        """Return what :meth:`_distances` returns for the graphs of the fit, from what the fit has found.
+        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit.
 
         Trees are refined again, which is cheap, but not assigned: their clusters and distances are still known.
         """

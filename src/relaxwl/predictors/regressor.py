@@ -1,4 +1,4 @@
-"""GraphRegressor: graphs in, numbers and their deviations out."""
+"""GraphRegressor: regression on graphs with standard deviations."""
 
 from collections.abc import Sequence
 from typing import Any

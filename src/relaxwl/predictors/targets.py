@@ -41,7 +41,7 @@ class Target:
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is one class alone, so that there is nothing to learn."""
+        """Whether there is only one class."""
         return self.classes is not None and len(self.classes) == 1
 
 
@@ -149,6 +149,6 @@ def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, li
 
 
 def check_coverage(coverage: Any) -> None:
-    """Refuse a coverage that is no probability."""
+    """Raise an error if the coverage is not a probability."""
     if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ParameterError(f"coverage must be a probability between 0 and 1, not {coverage!r}")

@@ -1,4 +1,4 @@
-"""Classifiers whose kernels have met all graphs of a data set, and which learn from the classes of some of them."""
+"""Transductive classifiers: kernels are fitted on all graphs, and classes are learned from some of them."""
 
 import time
 from typing import Any
@@ -51,7 +51,7 @@ class TransductiveClassifier:
 
     @staticmethod
     def suits(model: Any, graphs: GraphCollection) -> bool:
-        """Say whether Gram matrices of all graphs can be had: the model works with them, and they fit into memory."""
+        """Return whether the model uses Gram matrices, and these fit into memory."""
         return isinstance(model, GraphClassifier) and not model._is_large(len(graphs))
 
     def learn(self, train: Int64, y: Any) -> "TransductiveClassifier":

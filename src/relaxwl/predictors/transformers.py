@@ -17,7 +17,7 @@ from relaxwl.kernels.base import GraphKernel
 
 
 class _OnKernel(TransformerMixin, GraphEstimator):
-    """A transformer with a kernel inside, whose parameters a search reaches as ``kernel__max_depth``."""
+    """Base class of transformers with a kernel, whose parameters are set as ``kernel__max_depth``."""
 
     kernel: GraphKernel | None
     _default: GraphKernel
@@ -409,7 +409,7 @@ def _network(X: Any) -> GraphCollection:
 
 
 def _indicators(ids: Int32, n_clusters: int) -> csr_array:
-    """Return a 1 in the column of each node's cluster, and an empty row where the cluster was not met in fitting."""
+    """Return a 1 in the column of each node's cluster, and an empty row where the cluster was not seen in fitting."""
     known = ids < n_clusters
     indptr = np.concatenate([[0], np.cumsum(known)])
     return csr_array((np.ones(int(known.sum())), ids[known], indptr), shape=(len(ids), n_clusters))

@@ -1,5 +1,6 @@
 """One self-contained page with the effects of nodes, or atoms, on predictions."""
 
+import math
 import os
 from collections.abc import Sequence
 from html import escape
@@ -121,12 +122,13 @@ def render_effects(
         if len(names) != one.graph.n_nodes:
             raise ValueError(f"node_names[{place}] must have {one.graph.n_nodes} names, not {len(names)}")
     strongest = max((float(np.abs(one.effects).max(initial=0.0)) for one in effects), default=0.0)
+    decimals = _decimals([one.prediction for one in effects] + list(truth if truth is not None else ()))
     sections = []
     for place, one in enumerate(effects):
-        words = _name(place, one) + ": " + _said(one.prediction)
+        words = _name(place, one) + ": " + _said(one.prediction, decimals)
         words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision value {one.value:.3g}"
         if truth is not None:
-            words += f" (true: {_said(truth[place], name='')})"
+            words += f" (true: {_said(truth[place], decimals, name='')})"
         if novelty is not None:
             words += f"; novelty {novelty[place]:.2f}" + (", unlike the training graphs" if novelty[place] > 1 else "")
         names = list(map(str, node_names[place] if node_names else range(one.graph.n_nodes)))
@@ -146,8 +148,17 @@ def _name(place: int, found: NodeEffects) -> str:
     return smiles if name in (None, smiles) else f"{name}: {smiles}"
 
 
-def _said(value: Any, name: str = "class ") -> str:
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else f"{name}{value}"
+def _decimals(values: list[Any]) -> int:
+    """Return the number of decimals with which the largest number has four significant digits."""
+    numbers = [float(value) for value in values if isinstance(value, (float, np.floating))]
+    largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
+    return 4 - math.ceil(math.log10(largest)) if largest else 0
+
+
+def _said(value: Any, decimals: int, name: str = "class ") -> str:
+    if not isinstance(value, (float, np.floating)):
+        return f"{name}{value}"
+    return f"{round(float(value), decimals) + 0.0:.12g}"  # adding 0.0 drops the sign of a negative zero
 
 
 def _tiles(report: FitReport | None) -> str:
@@ -168,7 +179,7 @@ def _tiles(report: FitReport | None) -> str:
 def _section(
     words: str, names: list[str], found: NodeEffects, strongest: float, neighbors: Sequence[tuple[float, str]]
 ) -> str:
-    """Draw an object; name its strongest nodes, clusters and descriptors, and its nearest training objects."""
+    """Return the section of an object: picture, largest effects, clusters, descriptors and nearest training objects."""
     labels, node = found.graph.node_labels, "node" if found.molecule is None else "atom"
     columns = found.columns()
     least = NEGLIGIBLE * max([strongest, *(abs(one.effect) for one in columns)])
@@ -192,7 +203,7 @@ def _section(
         said += "; z-score: standard deviations from the mean of the training molecules"
         figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(heads, shown)}</figure>")
     if neighbors:
-        near = [(f"{distance:.3f}", called) for distance, called in neighbors]
+        near = [(called, f"{distance:.3f}") for distance, called in neighbors]
         said = f"Nearest training {'graphs' if found.molecule is None else 'molecules'}"
-        figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(('distance', 'name'), near)}</figure>")
+        figures.append(f"<figure><figcaption>{said}</figcaption>{html_table(('name', 'distance'), near)}</figure>")
     return f'<section><h2>{escape(words)}</h2><div class="figures">{"".join(figures)}</div></section>'

@@ -1,4 +1,4 @@
-"""One self-contained page to look at what a kernel has found: clusters, a map of them, and where they are in graphs.
+"""The explorer page: clusters, a map of them, and their positions in graphs.
 
 The page holds its data as JSON and draws with plain JavaScript. It loads nothing: its security policy forbids it.
 """
@@ -103,7 +103,7 @@ def render_explorer(
 
 
 def embedded_json(data: Any) -> str:
-    r"""Return JSON that is safe between script tags, whatever texts are in it.
+    r"""Return JSON that is safe within script tags.
 
     >>> embedded_json({"label": "</script>"})
     '{"label":"\\u003c/script\\u003e"}'

@@ -1,4 +1,4 @@
-"""The data of the explorer page, made small: trees share their subtrees in one table, numbers are short."""
+"""The data of the explorer page in compact form: trees share their subtrees in one table."""
 
 from typing import Any
 
@@ -192,7 +192,7 @@ def _maps(
 
 
 def _typical_graphs(explanation: Explanation, n_graphs: int) -> list[int]:
-    """Return of each class the graphs with the largest lead of their class's score over all others."""
+    """Return, for each class, the graphs whose score exceeds those of the other classes most."""
     scores = explanation.model.scores(explanation.features)
     everyone = np.arange(len(scores))
     own = scores[everyone, explanation.y]

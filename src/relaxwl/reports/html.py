@@ -1,4 +1,4 @@
-"""One self-contained page with everything that an evaluation has found: tables, pictures, settings."""
+"""The report page of an evaluation: tables, plots and settings."""
 
 import logging
 import math
@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from relaxwl._progress import html_table
+from relaxwl._validation import counted
 from relaxwl.evaluation.records import Cell, best_cells
 from relaxwl.evaluation.results import Results
 from relaxwl.evaluation.tables import (
@@ -123,7 +124,7 @@ def render_report(
     body = [_part(part, number, len(parts), reference, metric) for number, part in enumerate(parts, 1)]
     repetitions = max((record.repetition + 1 for record in results.folds), default=0)
     counts = ((len(results.kernels), "method"), (len(results.datasets), "data set"), (repetitions, "repetition"))
-    kernels, datasets, runs = (f"{n} {what}{'s' if n != 1 else ''}" for n, what in counts)
+    kernels, datasets, runs = (counted(n, what) for n, what in counts)
     n_folds = _settings(results)["n_folds"]
     shown = " and ".join(dict.fromkeys(METRICS[metric or part.metric][0] for part in parts))
     shown = shown if shown.isupper() else shown[0].lower() + shown[1:]
@@ -132,7 +133,7 @@ def render_report(
     if explorer is not None:  # a file beside the page, or a page on the web
         address = quote(explorer, safe=URL_CHARACTERS if explorer.startswith(("http://", "https://")) else "/")
         link = f'<p><a href="{escape(address)}">Explorer page: the clusters of the relaxed kernel</a></p>\n'
-    times = sorted(record.finished_at for record in results.folds)
+    times = sorted(record.finished_at.replace("T", " ").replace("+00:00", " UTC") for record in results.folds)
     provenance = f"Results computed from {times[0]} to {times[-1]}." if times else ""
     return pages.report(title, lead, "\n".join(body), explorer=link, provenance=provenance)
 
@@ -232,7 +233,7 @@ def _grid(figures: list[str]) -> str:
 
 
 def _most_chosen(cell: Cell) -> str:
-    """Say which value of each parameter was chosen most often."""
+    """Return the most frequently chosen value of each parameter."""
     names = dict.fromkeys(name for record in cell.records for name in record.parameters)
     words = []
     for name in names:

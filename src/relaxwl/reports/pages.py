@@ -1,4 +1,4 @@
-"""Parts of the pages: templates, and scripts put together from their modules."""
+"""Templates of pages, and scripts assembled from their modules."""
 
 import importlib.resources
 import os
@@ -21,7 +21,7 @@ def template(name: str) -> str:
 
 
 def write(path: str | os.PathLike[str], page: str) -> None:
-    """Write a page to a file, which is complete or not there at all; what is no text (lone surrogates) becomes "?"."""
+    """Write a page to a file atomically; lone surrogates become "?"."""
     with atomic_write(path) as file:
         file.write(page.encode(errors="replace"))
 

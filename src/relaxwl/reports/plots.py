@@ -1,4 +1,4 @@
-"""Pictures of results: each function returns a matplotlib figure (the ``plot`` extra).
+"""Plots of results; each function returns a matplotlib figure (extra ``plot``).
 
 Figures are drawn in one ink on no background, so that the same figure can be saved as a file on white or put into a
 page, where the ink becomes the page's own text color, light or dark. Series differ in color (of a palette that
@@ -61,7 +61,7 @@ NO_MATPLOTLIB = "plots need matplotlib; install it with: pip install 'relaxwl[pl
 
 
 def _styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Let a function draw in the package's style, and say what is missing where matplotlib is not installed."""
+    """Return a function that draws in the style of the package, or raises an error if matplotlib is missing."""
 
     @functools.wraps(draw)
     def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
@@ -200,7 +200,7 @@ def ranks_figure(ranks: Ranks) -> Figure:
 
 @_styled
 def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: float = 0.95) -> Figure:
-    """Draw the most telling clusters with their effect sizes and confidence intervals.
+    """Draw the highest-ranked clusters with their effect sizes and confidence intervals.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as an SVG element for a page: in the page's text color and fonts, with a text for readers aloud.
+    """Return a figure as an SVG element in the page's colors and fonts, with a text for screen readers.
 
     ``name`` must be unique on the page; it keeps the identifiers of several figures apart.
     """
@@ -369,7 +369,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
 
 
 def verbatim(name: str) -> str:
-    r"""Return a name as text that matplotlib draws as it is: no formula between dollars, nothing that is no character.
+    r"""Return a name escaped for matplotlib: no formulas, no invalid characters.
 
     >>> print(verbatim("a $5 set"), verbatim("\x00"))
     a \$5 set �
@@ -379,7 +379,7 @@ def verbatim(name: str) -> str:
 
 
 def is_relaxed(kernel: str) -> bool:
-    """Say whether a kernel's name belongs to the relaxed family, which pictures let stand out."""
+    """Return whether a kernel's name is that of a relaxed kernel, which plots highlight."""
     return kernel.lower().startswith(("rwl", "relaxed", "r-wl"))
 
 

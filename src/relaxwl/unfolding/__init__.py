@@ -1,4 +1,4 @@
-"""Unfolding trees: distinct neighborhoods as rows, refinement step by step, and trees to look at."""
+"""Unfolding trees: distinct neighborhoods as rows, refinement, and trees as objects."""
 
 from relaxwl.unfolding.rows import TreeRows, leaves, refine
 

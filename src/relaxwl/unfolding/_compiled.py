@@ -142,7 +142,7 @@ def _sort(row):
 
 @njit(nogil=True, cache=True)
 def mixed(state, value):
-    """Stir one integer into a 64-bit hash state."""
+    """Mix one integer into a 64-bit hash state."""
     state = (state ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return state ^ (state >> np.uint64(29))
 

@@ -126,7 +126,7 @@ class RootEncoding:
 
 @dataclass(frozen=True)
 class EdgeEncoding:
-    """The symbols on the edges to children, in order; none if edges do not count.
+    """The symbols on the edges to children, in order; none if edges are not used.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class EdgeEncoding:
 
     @property
     def n_codes(self) -> int:
-        """Number of edge codes; 1 if edges do not count."""
+        """Number of edge codes; 1 if edges are not used."""
         return 1 if self.labels is None else len(self.labels)
 
     @property
@@ -252,7 +252,7 @@ class EdgeEncoding:
 
 
 def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
-    """Refuse to use edge labels that are not there."""
+    """Raise an error if edge labels are used but missing."""
     if edge_labels and graphs.edge_vocabulary is None and graphs.n_edges > 0:
         raise ValueError("edge_labels=True, but the graphs have no edge labels; use edge_labels=False")
 
@@ -284,14 +284,14 @@ def _paired(label_codes: Int32, labels: tuple[Label, ...], codes: Int32) -> tupl
 
 
 def attributes_of(graphs: GraphCollection) -> Float64:
-    """Return the attribute vectors of nodes, refusing graphs that have none."""
+    """Return the attribute vectors of nodes; raise an error if there are none."""
     if graphs.node_attributes is None:
         raise ValueError("cost measures node attributes, and these graphs have none")
     return graphs.node_attributes
 
 
 def edge_attributes_of(graphs: GraphCollection) -> Float64:
-    """Return the attribute vectors of adjacency entries, refusing graphs with edges that have none."""
+    """Return the attribute vectors of adjacency entries; raise an error if edges have none."""
     if graphs.edge_attributes is None:
         if graphs.n_edges:
             raise ValueError("cost measures edge attributes, and these graphs have none")

@@ -380,7 +380,7 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Tr
 
 
 def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
-    """Return the numbers of rows that stand for all, each distinct one once, and for each row which one it equals."""
+    """Return the index of a representative of each distinct row, and the representative of each row."""
     representatives, ids, n_found = _compiled.distinct_rows(rows.roots, rows.indptr, rows.points, rows.counts)
     return representatives[:n_found].copy(), ids
 

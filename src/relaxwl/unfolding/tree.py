@@ -542,7 +542,7 @@ def _compare(a: UnfoldingTree, b: UnfoldingTree) -> int:
 
 
 def _checked(label: Any) -> Label:
-    """Return the one form of a label, refusing None."""
+    """Return the canonical form of a label; None raises an error."""
     if label is None:
         raise TypeError("a label must not be None, which stands for the blank")
     return plain_label(label)
@@ -643,7 +643,7 @@ class _TreeParser:
         return int(word) if word.lstrip("-").isdecimal() else plain_label(float(word))
 
     def take(self, character: str) -> bool:
-        """Step over a character, and white space after it, if it is the next one."""
+        """Consume a character and the white space after it, if it is the next one."""
         if not self.text.startswith(character, self.place):
             return False
         self.place += 1
@@ -652,7 +652,7 @@ class _TreeParser:
         return True
 
     def fail(self, expected: str) -> NoReturn:
-        """Refuse the text, saying what was expected and where."""
+        """Raise an error that names the expected token and its position."""
         found = repr(self.text[self.place : self.place + 20]) if self.place < len(self.text) else "the end of the text"
         raise ValueError(f"expected {expected} at position {self.place}: {found}")
 

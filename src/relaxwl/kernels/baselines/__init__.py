@@ -1,4 +1,4 @@
-"""The kernels that the relaxed ones are compared with, behind one interface."""
+"""Baseline kernels from the literature."""
 
 from relaxwl.kernels.baselines.gradual import GradualWL
 from relaxwl.kernels.baselines.graphlet_sampling import GraphletSampling

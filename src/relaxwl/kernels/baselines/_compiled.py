@@ -61,7 +61,7 @@ def _row_distance(row_a, row_b, rows, power):
 
 @njit(nogil=True, cache=True)
 def _root(parent, node):
-    """Return the representative of a node's component, and shorten the way to it."""
+    """Return the representative of a node's component, with path compression."""
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = parent[node]

@@ -1,4 +1,4 @@
-"""Gradual WL: clusters of nodes are split a little at each step, by k-means on what is around them."""
+"""Gradual WL: at each step, clusters of nodes are split by k-means on the counts of their neighbors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -135,7 +135,7 @@ class GradualWL(CountKernel):
     def node_clusters(self, X: Any) -> list[list[Int32]]:
         """Return, as ``result[0][depth]``, the cluster of every node, all graphs' nodes in order.
 
-        Numbers from the number of clusters on are labels that do not occur in the fitted graphs.
+        Larger numbers than those of the clusters denote labels that do not occur in the fitted graphs.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class GradualWL(CountKernel):
 
 
 def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
-    """Return the centers of all clusters' parts; what a damaged model file may hold is refused."""
+    """Return the centers of the parts of all clusters; damaged model files raise an error."""
     if bounds[0] != 0 or (np.diff(bounds) < 0).any() or len(parts[2]) != bounds[-1] + 1:
         raise ValueError("the clusters of the kernel are damaged; fit it again")
     return checked_rows(*parts, len(bounds) - 1)
@@ -288,7 +288,7 @@ def _seeds(
 
 
 def _means(counts: csr_array, labels: Int64, weights: Float64, old: csr_array) -> csr_array:
-    """Return the mean counts of each part; a part that nobody is in keeps its center."""
+    """Return the mean counts of each part; an empty part keeps its center."""
     n_parts = old.shape[0]
     masses = np.bincount(labels, weights, n_parts)
     shares = csr_array((weights / masses[labels], (labels, np.arange(len(labels)))), (n_parts, len(labels)))

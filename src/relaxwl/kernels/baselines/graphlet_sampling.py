@@ -1,4 +1,4 @@
-"""GS: how often small subgraphs occur, estimated from random samples."""
+"""GS: counts of small subgraphs, estimated from random samples."""
 
 import itertools
 import math
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from relaxwl._execution import map_chunks, spans
+from relaxwl._validation import counted
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.base import watched
@@ -128,7 +129,7 @@ class GraphletSampling(FlatFeatures):
             )  # fmt: skip
 
     def _in_columns(self, counts: Int64) -> Counts:
-        """Keep the types met in fitting as columns; the others count in the graph's own norm."""
+        """Keep the types seen in fitting as columns; the others count in the norm of the graph only."""
         unknown = np.delete(counts, self.graphlets_, axis=1).astype(np.float64)
         matrix = csr_array(counts[:, self.graphlets_].astype(np.float64))
         return Counts(matrix, (unknown**2).sum(axis=1), unknown.sum(axis=1))
@@ -177,5 +178,5 @@ def _smallest_masks(size: int) -> Int64:
 def _graphlet_name(size: int, mask: int) -> str:
     pairs = [(i, j) for j in range(size) for i in range(j) if mask >> (j * (j - 1) // 2 + i) & 1]
     edges = ", ".join(f"{i}–{j}" for i, j in sorted(pairs))
-    counted = f"{size} node{'' if size == 1 else 's'}, {len(pairs)} edge{'' if len(pairs) == 1 else 's'}"
-    return f"{counted}: {edges}" if edges else counted
+    sizes = f"{counted(size, 'node')}, {counted(len(pairs), 'edge')}"
+    return f"{sizes}: {edges}" if edges else sizes

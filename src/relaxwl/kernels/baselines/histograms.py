@@ -52,7 +52,7 @@ def n_known_labels(vocabulary: tuple[object, ...] | None) -> int:
 
 
 def label_names(vocabulary: tuple[object, ...] | None) -> list[str]:
-    """Return a word for each code."""
+    """Return a name for each code."""
     return ["·"] if vocabulary is None else [str(label) for label in vocabulary]
 
 
@@ -168,7 +168,7 @@ class VertexEdgeHistogram(FlatFeatures):
         return [own if gamma is None else np.ones_like(own) for gamma in gammas]
 
     def _distances(self, products: Float64, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:
-        """Return squared distances of histograms, given their products; what was not met in fitting counts as well."""
+        """Return squared distances of histograms, given their products; unseen labels are included."""
         squares_x = self._squares(counts_x)
         squares_y = squares_x if counts_y is None else self._squares(counts_y)
         distances = np.maximum(squares_x[:, None] + squares_y - 2 * products, 0.0)

@@ -125,7 +125,7 @@ class OddSth(FlatFeatures):
         return children[::-1]
 
     def _check_loaded(self) -> None:
-        """Refuse trees that cannot have been found, as in a damaged model file: children come before parents."""
+        """Raise an error for invalid trees, as in a damaged model file: children come before parents."""
         before, trees = np.divmod(self.lists_, 1 << BITS)
         fine = len(self.weights_) == len(self.trees_) and (before <= np.arange(len(before))).all()
         fine = fine and ((trees >= 1) & (trees <= len(self.trees_))).all()

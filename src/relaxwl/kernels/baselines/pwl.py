@@ -145,7 +145,7 @@ class PersistentWL(DepthFeatures):
     def _depth_counts(
         self, graphs: GraphCollection, rows: TreeRows, previous: Int32, ids: Int32, columns: Int32, n_known: int
     ) -> Counts:
-        """Return what each label of one depth receives: ``ids`` order the labels, ``columns`` say where they count."""
+        """Return the weight of each label of one depth: ``ids`` order the labels, ``columns`` are their columns."""
         persistence, cycles = np.zeros(graphs.n_nodes), np.zeros(graphs.n_nodes)
         task = partial(self._span_persistence, graphs, rows, previous, ids, persistence, cycles)
         map_chunks(task, graph_spans(graphs, CHUNK_NODES), self.n_jobs)

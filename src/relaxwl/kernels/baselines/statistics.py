@@ -1,4 +1,4 @@
-"""Graph statistics with a random forest: the cheap check that a kernel sees more than sizes and degrees."""
+"""Random forests on graph statistics: a baseline that uses sizes and degrees only."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -22,7 +22,7 @@ QUANTILES = (0.25, 0.5, 0.75)
 
 @dataclass(repr=False, eq=False)
 class _StatisticsForest(GraphEstimator):
-    """A random forest on numbers that describe a graph; see the two classes below."""
+    """Base class of random forests on graph statistics."""
 
     n_estimators: int = 300
     n_jobs: int | None = None
@@ -32,7 +32,7 @@ class _StatisticsForest(GraphEstimator):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from graphs and their targets.
+        """Fit the model.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class _StatisticsForest(GraphEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return the class or number that the forest gives each graph.
+        """Predict the class or number of each graph.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
         return self.forest_.classes_
 
     def predict_proba(self, X: Any) -> Float64:
-        """Return the share of trees that vote for each class: (n_graphs, n_classes).
+        """Return class probabilities: (n_graphs, n_classes).
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
 
 
 def structure(graphs: GraphCollection) -> Float64:
-    """Return what describes the structure of each graph, labels aside: (n_graphs, 12).
+    """Return structural statistics of each graph, without labels: (n_graphs, 12).
 
     >>> graphs = GraphCollection.from_edges([(4, [(0, 1), (1, 2), (0, 2)])])
     >>> nodes, edges, components, triangles, density, clustering, *_ = structure(graphs)[0].tolist()

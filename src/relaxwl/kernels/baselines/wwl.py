@@ -297,7 +297,7 @@ def _attributes(graphs: GraphCollection) -> Float64:
 
 
 def _labels_alone(graphs: GraphCollection) -> GraphCollection:
-    """Return the graphs without what the categorical scheme does not look at, which need not agree between two sets."""
+    """Return the graphs without the attributes that the categorical scheme ignores."""
     return GraphCollection(
         graphs.offsets,
         graphs.indptr,

@@ -174,6 +174,8 @@ function memberSection(c) {
       ? " The two differ because the kernel compares clusters of smaller neighborhoods, the drawing whole trees."
       : "";
   const equal = words === "no difference";
+  const edits = counted(cost, "edit", "edits").replace(String(cost), short(cost));
+  const apart = equal ? "" : `; the trees drawn here are ${edits} apart`;
   const nodes = mappingOutline(overlay);
   return h(
     "section",
@@ -183,8 +185,8 @@ function memberSection(c) {
     h(
       "p",
       {},
-      h("strong", {}, equal ? "The center is the same tree." : `Edits that lead to the center: ${words}.`),
-      ` Node ${node} of ${called(graph)}${measured}; the trees drawn here are ${counted(cost, "edit", "edits").replace(String(cost), short(cost))} apart.${why}${others}${partly}`,
+      h("strong", {}, equal ? "The center is the same tree." : `Edits from the member to the center: ${words}.`),
+      ` Node ${node} of ${called(graph)}${measured}${apart}.${why}${others}${partly}`,
     ),
     h("figure", {}, canvas(mappingPicture(nodes, title), "Mapping"), stateLegend(nodes)),
   );
