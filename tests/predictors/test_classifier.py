@@ -272,3 +272,9 @@ def test_bad_input_is_named_before_kernels_are_fitted(monkeypatch, parameters, y
         GraphClassifier(**parameters).fit(GRAPHS, y)
     with pytest.raises(NotFittedError):
         GraphClassifier().predict(GRAPHS)
+
+
+def test_sets_without_folds_to_calibrate_them_hold_all_classes():
+    model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS[:8], np.arange(8) % 4)
+    assert not model._heads[0].fold_models
+    assert model.predict_set(GRAPHS[:3], coverage=0.8).all()

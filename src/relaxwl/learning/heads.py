@@ -151,7 +151,7 @@ class Head:
 
     @property
     def validation(self) -> str:
-        """How the score was found."""
+        """Name of the procedure that gave the score."""
         return "cross-validated"
 
     @property
@@ -300,7 +300,7 @@ class _Processes(Head):
 
     @property
     def validation(self) -> str:
-        """How the score was found."""
+        """Name of the procedure that gave the score."""
         sampled = any(process.sample_ is not None for process in self.processes)
         return f"{'cross-validated' if sampled else 'leave-one-out'} after tuning"
 
