@@ -247,3 +247,37 @@ def test_many_examples_come_back_from_a_state(many):
     arguments = _kernels(X_new, X), _diagonals(X_new)
     for found, expected in zip(again.predict(*arguments), process.predict(*arguments), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_many_examples_of_low_rank_in_single_precision(rank):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, rank))
+    y = X[:, 0] + 0.1 * rng.normal(size=600)
+    process = GaussianProcess(n_factored=200).fit([(X @ X.T).astype(np.float32)], y, [np.arange(100)])
+    (mean, _) = process.predict([X @ X.T], [(X**2).sum(axis=1)])
+    assert np.mean((mean - y) ** 2) < 0.012
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-20, 1e20])
+def test_many_examples_in_any_unit(many, unit):
+    X, y, X_new, _ = many
+    kernels, parts = [kernel.astype(np.float32) for kernel in _kernels(X, X)], [np.arange(80)]
+    one, other = (GaussianProcess(n_factored=100).fit(kernels, factor * y, parts) for factor in (1.0, unit))
+    means = [process.predict(_kernels(X_new, X), _diagonals(X_new)).mean for process in (one, other)]
+    np.testing.assert_allclose(means[1] / unit, means[0], rtol=1e-3)
+    np.testing.assert_allclose(other.without(parts)[1] / unit, one.without(parts)[1], rtol=1e-3)
+
+
+def test_what_a_sample_does_not_know_is_refused(many):
+    X, y, _, _ = many
+    with pytest.raises(ValueError, match="need the covariance of all examples"):
+        GaussianProcess(n_factored=50).fit(_kernels(X, X), y).leave_one_out()
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        GaussianProcess(n_factored=50).fit([-np.exp(-_kernels(X, X)[1])], y)
+
+
+def test_a_kernel_of_zeros_is_no_kernel(many):
+    _, y, _, _ = many
+    process = GaussianProcess(n_factored=50).fit([np.zeros((400, 400), np.float32)], y)
+    assert process.mean_ == pytest.approx(y.mean())

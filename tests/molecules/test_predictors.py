@@ -252,3 +252,20 @@ def test_many_molecules_with_several_targets(many):
     assert "linear model on features" in str(
         MoleculeClassifier(random_state=0).fit(SMILES, np.array(TARGETS) > np.median(TARGETS)).report_
     )
+
+
+def test_many_equal_molecules_share_one_matrix_too(many):
+    extra = np.column_stack([np.ones(len(SMILES)), np.arange(len(SMILES))])
+    model = MoleculeRegressor(views=["wl"], random_state=0).fit(["CCO"] * len(SMILES), TARGETS, extra=extra[:, :1])
+    assert np.isfinite(model.predict(["CCO"], extra=[[1.0]])).all()
+    model = MoleculeRegressor(views=["wl"], random_state=0).fit(["CCO"] * len(SMILES), np.arange(30.0), extra=extra)
+    assert list(model.kernel_weights_) == ["extra"]
+    assert model.report_.kernels == ("WL", "extra")
+    assert model.predict(["CCO"], extra=[[1.0, 12.5]]) == pytest.approx(12.5, abs=2)
+
+
+def test_many_molecules_with_weights_or_a_part_set_aside(many):
+    weighted = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS, sample_weight=1.0 + np.arange(len(SMILES)))
+    assert "linear model on features" in str(weighted.report_)
+    split = MoleculeRegressor(calibration="split", random_state=0).fit(SMILES, TARGETS)
+    assert np.isfinite(split.predict_interval(SMILES[:2], coverage=0.5)).all()

@@ -35,9 +35,11 @@ RIDGE = 1e-3
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 # Conjugate gradients end when the residuals are this share of the right-hand sides, or after so many steps.
 RESIDUAL, MAX_STEPS = 1e-4, 500
-# The least noise of many examples, as a share of the mean variance: with less, steps would be many. And what is
-# added to the variances of a sample.
-LEAST_NOISE, SAMPLE_JITTER = 1e-3, 1e-8
+# The least noise of many examples, as a share of the variance: with less, steps would be many.
+LEAST_NOISE = 1e-3
+# Shares of the variance that are added to the diagonal of a sample, one after the other, until it can be factored: it
+# may come in single precision, and serves to precondition alone.
+SAMPLE_JITTERS = (1e-6, 1e-4, 1e-2)
 # Rows of many examples that are looked at together.
 ROWS_AT_ONCE = 1024
 
@@ -128,12 +130,15 @@ class GaussianProcess:
         self.sample_ = whole.spread(n_factored) if is_sampled else None
         problem = whole if self.sample_ is None else whole.take(self.sample_)
         variances = self._maximized(problem)
-        weights = np.where(variances[:-1] < NEGLIGIBLE, 0.0, variances[:-1])
-        self._store(problem, center, unit, np.append(weights, variances[-1]))
+        variances[:-1][variances[:-1] < NEGLIGIBLE] = 0.0
+        if is_sampled:
+            variances[-1] = max(variances[-1], LEAST_NOISE * variances[:-1].sum())
+        self._store(problem, center, unit, variances)
         if self.sample_ is not None:
-            targets = center + unit * whole.targets
-            (self.dual_, *duals), (self.mean_, *means) = self._solved(whole.kernels, targets, parts)
-            self._residuals, self._without_parts = targets - self.mean_, (np.array(duals), np.array(means))
+            (dual, *duals), (mean, *means) = self._solved(whole, variances, parts)
+            self.dual_, self.mean_ = dual / unit, float(center + unit * mean)
+            self._residuals = center + unit * whole.targets - self.mean_
+            self._without_parts = np.array(duals) / unit, center + unit * np.array(means)
         return self
 
     def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
@@ -209,8 +214,10 @@ class GaussianProcess:
     def leave_one_out(self, groups: Int64 | None = None) -> Prediction:
         """Return leave-one-out predictions of the training examples (leave-one-group-out with groups), noise included.
 
-        Exact for the weights found, which every example had its part in.
+        Exact for the weights found, which every example had its part in; not available for a sample of many examples.
         """
+        if self.sample_ is not None:
+            raise ValueError("leave-one-out predictions need the covariance of all examples, not of a sample")
         precision = np.diag(self.inverse_)
         errors, variance = self.dual_ / precision, 1 / precision
         numbers, sizes = (np.zeros(0), np.zeros(0)) if groups is None else np.unique(groups, return_counts=True)
@@ -258,19 +265,21 @@ class GaussianProcess:
         self.inflation_ = float(np.mean(errors**2 / variances)) or 1.0
         return Prediction(means, self.inflation_ * variances)
 
-    def _solved(self, kernels: Sequence[Float64], targets: Float64, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
+    def _solved(self, whole: "_Problem", variances: Float64, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
         """Return duals (1 + n_parts, n) and means of the processes that learn from all examples, and all but each part.
 
-        Conjugate gradients for all of them at once. The preconditioner is the covariance that follows from the examples
-        of the sample alone, with the variance that these leave unexplained on its diagonal.
+        Conjugate gradients for all of them at once, in the units of the problem. The preconditioner is the covariance
+        that follows from the examples of the sample alone, with the variance that these leave unexplained on its
+        diagonal.
         """
         assert self.sample_ is not None
-        columns = self._summed([kernel[:, self.sample_] for kernel in kernels])
-        own = self._summed([np.diag(kernel) for kernel in kernels])
-        noise = max(self.noise_ + self.jitter_, LEAST_NOISE * float(own.mean()))
-        inner = columns[self.sample_]
-        inner.flat[:: len(inner) + 1] += SAMPLE_JITTER * max(float(own.mean()), 1e-300)
-        root = solve_triangular(np.linalg.cholesky(inner), columns.T, lower=True, check_finite=False)
+        pairs = [(kernel, w) for kernel, w in zip(whole.kernels, variances[:-1] / whole.scales, strict=True) if w]
+        noise, n_objects = float(variances[-1]), len(whole.targets)
+        columns, own = np.zeros((n_objects, len(self.sample_))), np.zeros(n_objects)
+        for kernel, weight in pairs:
+            columns += weight * kernel[:, self.sample_]
+            own += weight * np.diag(kernel)
+        root = solve_triangular(_factored_sample(columns[self.sample_]), columns.T, lower=True, check_finite=False)
         left = (noise + np.maximum(own - np.einsum("ij,ij->j", root, root), 0.0))[:, None]
         whitened = root / np.sqrt(left.T)
         smaller = whitened @ whitened.T
@@ -279,9 +288,8 @@ class GaussianProcess:
         factors = [cho_factor(matrix, overwrite_a=True, check_finite=False) for matrix in less]
 
         def covariance(x: Float64) -> Float64:
-            pairs = zip(self.weights_, kernels, strict=True)
-            moved = [weight * (kernel @ x.astype(kernel.dtype)) for weight, kernel in pairs if weight]
-            return np.asarray(sum(moved) + noise * x)
+            moved = (weight * (kernel @ x.astype(kernel.dtype)) for kernel, weight in pairs)
+            return np.asarray(sum(moved, start=noise * x))
 
         def precondition(x: Float64) -> Float64:
             scaled = x / left
@@ -290,11 +298,16 @@ class GaussianProcess:
                 moved[:, place :: len(factors)] = cho_solve(factor, moved[:, place :: len(factors)], check_finite=False)
             return np.asarray(scaled - root.T @ moved / left)
 
-        kept = np.ones((len(targets), 1 + len(parts)), bool)
+        kept = np.ones((n_objects, 1 + len(parts)), bool)
         for place, part in enumerate(parts, 1):
             kept[part, place] = False
-        right = np.concatenate([np.where(kept, targets[:, None], 0.0), kept], axis=1)
+        right = np.concatenate([np.where(kept, whole.targets[:, None], 0.0), kept], axis=1)
         found = conjugate_gradients(covariance, precondition, right, np.tile(kept, 2))
+        residuals = np.where(np.tile(kept, 2), covariance(found) - right, 0.0)
+        worst = float((np.linalg.norm(residuals, axis=0) / np.maximum(np.linalg.norm(right, axis=0), 1e-300)).max())
+        if not worst < 1:
+            raise ValueError("the kernels of many examples must be positive semidefinite; no solution was found")
+        report(self.verbose, "conjugate gradients: relative residual %.1e", worst)
         by_target, ones = np.split(found, 2, axis=1)
         means = by_target.sum(axis=0) / ones.sum(axis=0)
         return np.ascontiguousarray((by_target - means * ones).T), means
@@ -330,6 +343,18 @@ class GaussianProcess:
             report(self.verbose, "the covariance was singular: %.1e was added to each variance", self.jitter_)
 
 
+def _factored_sample(covariance: Float64) -> Float64:
+    """Return the lower Cholesky factor of the covariance of a sample, with as little added to its diagonal as works."""
+    unit = max(float(np.trace(covariance)) / len(covariance), 1e-12)
+    for share in SAMPLE_JITTERS:
+        covariance.flat[:: len(covariance) + 1] += share * unit
+        try:
+            return np.asarray(np.linalg.cholesky(covariance))
+        except np.linalg.LinAlgError:
+            continue
+    raise ValueError("the sum of the kernels has eigenvalues well below 0: the kernels must be positive semidefinite")
+
+
 def conjugate_gradients(
     apply: Callable[[Float64], Float64],
     precondition: Callable[[Float64], Float64],
@@ -348,7 +373,6 @@ def conjugate_gradients(
     direction, product = better.copy(), np.einsum("ij,ij->j", residuals, better)
     goal = RESIDUAL * np.linalg.norm(right, axis=0)
     for _ in range(MAX_STEPS):
-        check_time()
         moved = np.where(kept, apply(direction), 0.0)
         curvature = np.einsum("ij,ij->j", direction, moved)
         step = np.divide(product, curvature, out=np.zeros_like(product), where=curvature > 0)

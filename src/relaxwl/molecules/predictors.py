@@ -209,7 +209,8 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     Attributes
     ----------
     kernel_weights_ : dict
-        The weight of each kernel in the covariance, in units of the squared target.
+        The weight of each kernel in the covariance, in units of the squared target (beyond 5,000 objects
+        as shares of the sum).
     report_ : FitReport
         Leave-one-out error, error of the mean predictor, and weights of the kernels; print it.
 

@@ -185,7 +185,9 @@ class GraphPredictor(GraphEstimator):
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         self._copies = self._find_copies(objects)
-        large = self._is_large(len(objects))
+        # Gaussian processes take no weights; where linear models would do as well, these are used.
+        weighted = weights is not None and bool(np.ptp(weights) > 0)
+        large = self._is_large(len(objects)) or (weighted and len(objects) > MATRICES_UP_TO)
         self._plan(*self._views(objects, large), len(objects), targets)
         self._check_weights(targets, weights, large)
         self.names_ = getattr(objects.graphs, "names", None)
@@ -202,7 +204,9 @@ class GraphPredictor(GraphEstimator):
         """
         self._blocks.left_out.append(ONE_MATRIX.format(self.things, N_WEIGHED))
         left = self._deadline.remaining()
-        self._blocks.fit_sampled(objects, N_WEIGHED, None if left is None else KERNEL_SHARE * left, self.verbose)
+        limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
+        self._blocks.fit_sampled(objects, N_WEIGHED, limit, self.verbose)
+        self._fitted_views, names = list(self._blocks.views), self._blocks.varying_names()
         learned = [target for target in targets if not target.is_constant]
         some = np.unique(np.linspace(0, len(learned) - 1, N_WEIGHED_TARGETS).astype(np.int64))
         shares: list[dict[str, float]] = []
@@ -212,11 +216,11 @@ class GraphPredictor(GraphEstimator):
             blocks = self._blocks.matrices(self._blocks.training(target.rows[places]))
             left = self._deadline.remaining()
             options = self._options(Deadline(None if left is None else max(left / 4, 1e-3)), blocks)
+            blocks = {name: blocks[name] for name in names}
             weights = self._kernel_head(options).weigh(blocks, target.values[places])
             total = sum(weights.values())
             shares += [{name: weight / total for name, weight in weights.items()}] if total else []
             report(self.verbose, "%s: kernels weighed", target.name)
-        names = self._blocks.names
         self.kernel_weights_ = {
             name: float(np.mean([one[name] for one in shares])) if shares else 1 / len(names) for name in names
         }
@@ -269,6 +273,7 @@ class GraphPredictor(GraphEstimator):
             # A process that finds noise alone keeps all blocks, whatever those of other targets weigh.
             heads: list[Any] = [head for head in self._heads if head is not None]
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
+        self.__dict__.pop("_fitted_views", None)
 
     def novelty(self, X: Any) -> Float64:
         """Return the distance of objects from the training objects.
@@ -478,7 +483,8 @@ class GraphPredictor(GraphEstimator):
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
         """Take the clusters that are there for a measure of novelty, or make some."""
-        fitted = [view.kernel for view in self._blocks.views if isinstance(view, CountView)]
+        views = getattr(self, "_fitted_views", self._blocks.views)
+        fitted = [view.kernel for view in views if isinstance(view, CountView)]
         relaxed = (kernel for kernel in fitted if isinstance(kernel, RelaxedWeisfeilerLehman))
         kernel = next((one for one in relaxed if one.base == "subtree"), None)
         self._novelty = None
@@ -538,13 +544,15 @@ class GraphPredictor(GraphEstimator):
         head = self._heads[number]
         rows = np.intersect1d(target.rows, held_out)[: None if head else 0]
         values, zeros = target.values[np.searchsorted(target.rows, rows)], np.zeros(len(rows), np.int64)
-        if not len(rows):
-            return Calibration(zeros, np.zeros(0), zeros)
-        (arrays,) = self._inputs(objects.take(rows), [number])
-        found = head.outputs(*arrays)
-        if target.classes is not None:
-            return Calibration(zeros, 1 - found[np.arange(len(rows)), 0, values], values)
-        return Calibration(zeros, np.abs(values - found[0][:, 0]) / found[1][:, 0], zeros)
+        scores = [np.zeros(0)]
+        for start, stop in spans(len(rows), self._batch_size()):
+            (arrays,) = self._inputs(objects.take(rows[start:stop]), [number])
+            found, own = head.outputs(*arrays), values[start:stop]
+            if target.classes is not None:
+                scores.append(1 - found[np.arange(len(own)), 0, own])
+            else:
+                scores.append(np.abs(own - found[0][:, 0]) / found[1][:, 0])
+        return Calibration(zeros, np.concatenate(scores), zeros if target.classes is None else values)
 
     def _calibrated(self, X: Any, coverage: float, number: int, extra: Any) -> Iterator[tuple[Any, Calibration]]:
         """Yield what the models of the folds (or that of all but what was set aside) say of a batch, and scores."""
@@ -577,7 +585,7 @@ class GraphPredictor(GraphEstimator):
             score.greater_is_better,
             baseline,
             name,
-            tuple(view.name for view in self._blocks.views),
+            tuple(view.name for view in getattr(self, "_fitted_views", self._blocks.views)),
             (*self._blocks.left_out, *head.left_out),
             (warning,) if warning else (),
             time.perf_counter() - self._started,
@@ -595,9 +603,12 @@ class GraphPredictor(GraphEstimator):
         labeled = any(getattr(getattr(view, "kernel", None), "edge_labels", False) for view in self._blocks.views)
         if labeled and objects.graphs.edge_vocabulary is None and objects.graphs.n_edges:
             raise ValueError(f"the model was fitted on {self.things} with edge labels, and these have none")
-        batch = max(1, min(BATCH, BATCH * MATRICES_UP_TO // max(self.n_objects_in_, 1))) if self._compares() else BATCH
-        for start, stop in spans(len(objects), batch):
+        for start, stop in spans(len(objects), self._batch_size()):
             yield objects.take(np.arange(start, stop))
+
+    def _batch_size(self) -> int:
+        """Return how many objects are scored at once: fewer where each is compared with many."""
+        return max(1, min(BATCH, BATCH * MATRICES_UP_TO // self.n_objects_in_)) if self._compares() else BATCH
 
     def _compares(self) -> bool:
         """Say whether predictions compare objects with the training objects, which linear models do not."""

@@ -112,6 +112,12 @@ class KernelBlocks:
 
         self._fit_views(objects, add, seconds, verbose)
 
+    def varying_names(self) -> list[str]:
+        """Return the names of the blocks that tell the training objects apart; of all blocks where none does."""
+        both = zip(self.views, self.scales, strict=True)
+        pairs = [pair for view, scales in both for pair in zip(view.blocks, scales, strict=True)]
+        return list(dict.fromkeys(block for block, scale in pairs if scale > 0)) or self.names
+
     def combine(self, weights: Mapping[str, float]) -> None:
         """Make one block of all, the sum of the blocks by their weights; forget similarities without weight."""
         views, totals = [], []
@@ -125,6 +131,8 @@ class KernelBlocks:
             views.append((view, np.flatnonzero(shares)))
             totals.append(shares)
         kept = [place for place, (_, used) in enumerate(views) if len(used)]
+        if not kept:  # no similarity tells the objects apart: one of them will do
+            views[0], kept = (views[0][0], np.zeros(1, np.int64)), [0]
         self.scales = []
         for place in kept:
             view, used = views[place]

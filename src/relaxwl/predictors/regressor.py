@@ -52,7 +52,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     Attributes
     ----------
     kernel_weights_ : dict
-        The weight of each block of kernels in the covariance, in units of the squared target.
+        The weight of each block of kernels in the covariance, in units of the squared target (beyond 5,000 objects
+        as shares of the sum).
     report_ : FitReport
         Settings tried and chosen, with the leave-one-out error and that of the mean predictor; print it.
 
