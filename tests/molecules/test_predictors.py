@@ -269,3 +269,8 @@ def test_many_molecules_with_weights_or_a_part_set_aside(many):
     assert "linear model on features" in str(weighted.report_)
     split = MoleculeRegressor(calibration="split", random_state=0).fit(SMILES, TARGETS)
     assert np.isfinite(split.predict_interval(SMILES[:2], coverage=0.5)).all()
+
+
+def test_unknown_labels_of_atoms_are_refused_before_anything_is_read():
+    with pytest.raises(ValueError, match="atom_labels must be a function or one of rich, element"):
+        MoleculeRegressor(atom_labels="x")._validate_parameters()

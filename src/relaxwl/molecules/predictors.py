@@ -8,7 +8,7 @@ import numpy as np
 
 from relaxwl._memory import check_memory
 from relaxwl._validation import ParameterError, check_flag, check_integer
-from relaxwl.datasets.smiles import AtomLabels, from_rdkit, standardized
+from relaxwl.datasets.smiles import AtomLabels, AtomStyle, from_rdkit, standardized
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
@@ -73,6 +73,7 @@ class MoleculePredictor(GraphPredictor):
         check_flag("standardize", self.standardize)
         if not isinstance(self.atom_labels, (str, list, tuple)) and not callable(self.atom_labels):
             raise ValueError(f"atom_labels must be a text, a list of texts or a function, not {self.atom_labels!r}")
+        AtomStyle.of(self.atom_labels, stereo=self.stereo)
         known = isinstance(self.views, (list, tuple)) and self.views and all(name in VIEWS for name in self.views)
         if not known:
             raise ValueError(f"views must be some of {', '.join(VIEWS)}, not {self.views!r}")
