@@ -104,7 +104,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     See Also
     --------
-    WeisfeilerLehman : Identical neighborhoods count as alike.
+    WeisfeilerLehman : Matches identical neighborhoods.
     WassersteinKMeans : The default clustering.
 
     References

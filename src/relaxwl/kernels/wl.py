@@ -62,7 +62,7 @@ class WeisfeilerLehman(CountKernel):
 
     See Also
     --------
-    RelaxedWeisfeilerLehman : Similar neighborhoods count as alike.
+    RelaxedWeisfeilerLehman : Matches similar neighborhoods.
     ContinuousWeisfeilerLehman : Nodes as vectors.
 
     References
