@@ -1,7 +1,7 @@
 """Every field and array of model files changed one at a time, checksums right: refused by name, or the model works.
 
 ``python -m fuzz.fields`` (with ``tests`` and ``src`` on the path) makes all changes of all models, or of those that it
-is given by name, in some ten minutes of processor time; the campaign draws from them.
+is given by name; ``1/5`` among the names makes every fifth change. The campaign draws from them.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.kernels.persistence import ModelFileError
 from relaxwl.kernels.registry import load_kernel
 from relaxwl.predictors import base
-from small_graphs import collection, random_graphs
+from small_graphs import collection, random_graphs, with_attributes
 
 # What the use of a changed model may take, beside a multiple of what the model itself takes.
 SECONDS, TIMES = 2.0, 10.0
@@ -120,6 +120,18 @@ def use_predictor(objects: Any, extra: Any, model: Any) -> None:
             assert (chosen == table.max(axis=1)).all(), "predict must return a class of the largest probability"
             if len(model._split or model._heads[target].calibration.scores):  # of few objects there are none
                 assert len(model.predict_set(objects, 0.8, target=of, extra=extra)) == n_objects
+        use_explanations(model, objects[:2], None if extra is None else extra[:2], of)
+
+
+def use_explanations(model: Any, objects: Any, extra: Any, target: int | None) -> None:
+    """Look for neighbors, and for what nodes, clusters and columns do to predictions."""
+    if model._compares():
+        distances, indices = model.kneighbors(objects, 1, extra)
+        _finite(distances, "distances of neighbors")
+        assert (indices < model.n_objects_in_).all()
+    for effects in model.explain(objects, extra, target):
+        _finite([effects.value, *effects.effects], "effects of nodes")
+        _finite([one.effect for one in (*effects.clusters(), *effects.columns())], "effects of clusters and columns")
 
 
 # --------------------------------------------------------------------------------------------------------- models
@@ -141,13 +153,24 @@ def predictor_models() -> list[Model]:
     kinds: Any = {"GraphClassifier": GraphClassifier, "GraphRegressor": GraphRegressor}
     found = []
     graphs = collection(random_graphs(12, seed=1))
-    split = {"effort": "quick", "random_state": 0, "calibration": "split"}
+    attributed = with_attributes(random_graphs(12, seed=3), labeled=True)
+    split: Any = {"effort": "quick", "random_state": 0, "calibration": "split"}
+    numbers, two = np.linspace(0, 1, 12), np.arange(12) % 2
+    gaps = np.where(np.arange(24).reshape(12, 2) == 3, np.nan, np.stack([numbers, numbers[::-1] ** 2], axis=1))
+    tables = np.array([[*"aabbccaabbcc"], [*"xyxyxyxyxyxy"]], object).T, gaps
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         more = [
-            (graphs, None, models._saved(GraphClassifier(**split).fit(graphs, np.arange(12) % 2))),
-            (graphs, None, models._saved(GraphRegressor(**split).fit(graphs, np.linspace(0, 1, 12)))),
+            (graphs, None, models._saved(GraphClassifier(**split).fit(graphs, two))),
+            (graphs, None, models._saved(GraphRegressor(**split).fit(graphs, numbers))),
         ]
+        with mock.patch.object(base, "LINEAR_FROM", 5):
+            for kind, table in zip((GraphClassifier, GraphRegressor), tables, strict=True):
+                more.append((graphs, None, models._saved(kind(**split).fit(graphs, table))))
+            more.append((attributed, None, models._saved(GraphClassifier(random_state=0).fit(attributed, two))))
+        with mock.patch.multiple(base, MATRICES_UP_TO=5, N_WEIGHED=6):
+            more.append((graphs, None, models._saved(GraphRegressor(**split).fit(graphs, numbers))))
+            more.append((graphs, None, models._saved(GraphRegressor(random_state=0).fit(graphs, gaps))))
     for number, (graphs, extra, content) in enumerate([*models.predictors(), *more]):
         name = opened(content)[0]["class"]
         use = functools.partial(use_predictor, graphs, extra)
@@ -165,10 +188,18 @@ def molecule_models() -> list[Model]:
     RDLogger.DisableLog("rdApp.*")
     kinds: Any = {"MoleculeClassifier": MoleculeClassifier, "MoleculeRegressor": MoleculeRegressor}
     contents = [*models._molecule_models()]
-    with mock.patch.object(base, "LINEAR_FROM", 5), warnings.catch_warnings():
+    small: Any = {"max_depth": 1, "n_partitions": 1, "random_state": 0}
+    numbers, three = np.arange(8.0), [*"aaabbbcc"]
+    gaps = np.where(np.arange(16).reshape(8, 2) == 3, np.nan, np.stack([numbers, numbers[::-1] ** 2], axis=1))
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        linear = MoleculeClassifier(max_depth=1, n_partitions=1, random_state=0)
-        contents.append(models._saved(linear.fit(models.SMILES, list("abababab"))))
+        with mock.patch.object(base, "LINEAR_FROM", 5):
+            contents.append(models._saved(MoleculeClassifier(**small).fit(models.SMILES, list("abababab"))))
+            contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
+        with mock.patch.multiple(base, MATRICES_UP_TO=5, N_WEIGHED=6):
+            contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
+        some: Any = {**small, "views": ("wl", "fingerprints"), "calibration": "split", "standardize": True}
+        contents.append(models._saved(MoleculeClassifier(**some).fit(models.SMILES, three)))
     found = []
     for number, content in enumerate(contents):
         name = opened(content)[0]["class"]
@@ -367,13 +398,16 @@ kernel_case, predictor_case, molecule_case = map(_drawn_from, (kernel_models, pr
 
 def main() -> int:
     """Make all changes, and print those that led to something else than an error or an answer."""
+    names, every = [one for one in sys.argv[1:] if "/" not in one], 1
+    for share in sys.argv[1:]:
+        every = int(share.partition("/")[2]) if "/" in share else every
     n_found = 0
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for model in (*kernel_models(), *predictor_models(), *molecule_models()):
-            if sys.argv[1:] and not any(name in model.name for name in sys.argv[1:]):
+            if names and model.name not in names and model.name.split()[0] not in names:
                 continue
             n_changes = n_refused = 0
-            for change in changes(model):
+            for change in itertools.islice(changes(model), None, None, every):
                 n_changes += 1
                 try:
                     n_refused += bool(run(change, Path(folder)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from kernels.models import objects, opened, written
 from molecules.small_molecules import ALKANES, SMILES, TARGETS
 from relaxwl.kernels.persistence import ModelFileError
 from relaxwl.molecules.predictors import MoleculeClassifier, MoleculeRegressor
@@ -111,6 +112,17 @@ def test_saved_models_answer_alike(fitted, tmp_path):
     assert again.predict(SMILES).tolist() == classifier.predict(SMILES).tolist()
     with pytest.raises(ModelFileError, match="holds a MoleculeClassifier"):
         MoleculeRegressor.load(tmp_path / "classes.rwl")
+
+
+def test_descriptors_that_rdkit_does_not_have_are_named_at_loading(fitted, tmp_path):
+    path = tmp_path / "model.rwl"
+    fitted.save(path)
+    header, arrays = opened(path.read_bytes())
+    for found in objects(header, "Descriptors"):
+        found["state"]["names_"]["list"][0] = "Nothing"
+    path.write_bytes(written(header, arrays))
+    with pytest.raises(ModelFileError, match=r"model\.rwl.*has no descriptor Nothing"):
+        MoleculeRegressor.load(path)
 
 
 def test_salts_copies_and_stereochemistry():

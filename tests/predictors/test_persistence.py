@@ -76,12 +76,14 @@ def saved(tmp_path_factory):
     models = {
         "classifier": (clone(CLASSIFIER), Y, None),
         "regressor": (clone(REGRESSOR), EXTRA[:, 0], EXTRA),
+        "targets": (clone(REGRESSOR), EXTRA, None),
         "linear": (clone(CLASSIFIER), Y, EXTRA),
+        "linear regressor": (clone(REGRESSOR), EXTRA[:, 0], None),
     }
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, (model, y, extra) in models.items():
-            if name == "linear":
+            if name == "linear":  # and those after it
                 patch.setattr("relaxwl.predictors.base.LINEAR_FROM", 3)
             model.fit(GRAPHS, y, extra=extra).save(path)
             found[name] = path.read_bytes()
@@ -138,6 +140,16 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("classifier", ["_novelty", "state", "units"], array(lambda units: units * 0), "units must contain numbers"),
         ("classifier", ["_novelty", "state", "units"], array(lambda units: units[:-1]), "units_ must be of shape"),
         ("classifier", ["report_", "state", "score"], changed("x"), "score must be a finite number"),
+        ("regressor", ["report_"], changed({"object": "FitReports", "number": 10**6, "state":
+            {"names": {"tuple": []}, "reports": {"tuple": []}}}), "a report for each head"),
+        ("targets", ["report_", "state", "names", "tuple"], changed(["x"]), "a name for each report"),
+        ("targets", ["report_", "state", "reports", "tuple"], changed([]), "a name for each report"),
+        ("regressor", ["kernel_weights_"], changed(None), "kernel_weights_ must be there"),
+        ("regressor", ["kernel_weights_"], changed({"dict": {"x": 1.0}}), "must be those of the blocks"),
+        ("regressor", ["kernel_weights_"], changed({"dict": {"extra": 1e308}}), "must be a finite number from 0"),
+        ("regressor", [*PROCESS, "noise_"], changed(1e308), "noise_ must be a finite number from 0 to 1e.140"),
+        ("regressor", [*LAST, "training"], array(lambda table: table * 0 + 1e308), "training must contain numbers up"),
+        ("linear regressor", [*SVM, "deviation"], changed(1e308), "deviation must be a finite number from 0"),
         ("classifier", ["report_", "state", "tried"], changed({"tuple": [1]}), "must be a Trial"),
         ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(float("nan")), "must be a finite number"),
         ("classifier", [*BLOCKS, "scales", "list", 0, "list", 0], changed(-1.0), "must be a finite number"),
@@ -191,7 +203,7 @@ def test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, name, pla
         items = items[key]
     change(items, last, arrays)
     (tmp_path / "crafted.rwl").write_bytes(written(header, arrays))
-    kind = GraphRegressor if name == "regressor" else GraphClassifier
+    kind = GraphClassifier if name in ("classifier", "linear") else GraphRegressor
     with pytest.raises(ModelFileError, match=message):
         kind.load(tmp_path / "crafted.rwl")
 

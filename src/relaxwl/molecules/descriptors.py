@@ -218,6 +218,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
 
 def _check_descriptors(found: Descriptors) -> None:
     require(found.names_ and len(set(found.names_)) == len(found.names_), "names_ must be different descriptors")
+    _require_known(found.names_)
     require(len(found.names_) == len(found.mean_) == len(found.deviation_), "mean_ must be those of names_")
     require(len(found._ranks) == len(found.names_), "_ranks must be those of names_")
     for pair in found._ranks:
@@ -275,10 +276,7 @@ def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]
     """Return RDKit's values of each molecule, NaN where it finds none."""
     from rdkit import rdBase
 
-    functions = _functions()
-    missing = [name for name in names if name not in functions]
-    if missing:
-        raise ValueError(f"this version of RDKit has no descriptor {missing[0]}, with which the model was fitted")
+    functions = _require_known(names)
     family_of = {name: family for family in FAMILIES for name in family}
     # In the order of names: what RDKit finds first may stay with the molecule and change what comes later.
     families = list(dict.fromkeys(family_of.get(name, (name,)) for name in names))
@@ -308,6 +306,15 @@ def _functions() -> dict[str, Any]:
     import rdkit.Chem.Descriptors
 
     return dict(rdkit.Chem.Descriptors.descList)
+
+
+def _require_known(names: list[str]) -> dict[str, Any]:
+    """Return RDKit's functions, or raise an error where one is not among them."""
+    functions = _functions()
+    missing = [name for name in names if name not in functions]
+    if missing:
+        raise ValueError(f"this version of RDKit has no descriptor {missing[0]}, with which the model was fitted")
+    return functions
 
 
 def _found(function: Any, of: Any) -> Any:

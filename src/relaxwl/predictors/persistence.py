@@ -42,7 +42,7 @@ from relaxwl.learning.heads import (
     Trial,
 )
 from relaxwl.learning.voting import OneVsOneSVM
-from relaxwl.predictors.blocks import KernelBlocks
+from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, VectorView
@@ -50,6 +50,7 @@ from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, Vector
 # What numbers are divided by: smaller ones would make others infinite.
 TINY = 1e-100
 POSITIVE = number(TINY, 1 / TINY)
+_line, _table, _cube = (vector(np.float64, ndim, least=-HUGE, most=HUGE) for ndim in (1, 2, 3))
 
 
 def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any:
@@ -117,7 +118,7 @@ record(
 )  # fmt: skip
 record(
     VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "molecules"),
-    training=optional(vector(np.float64, 2)), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
+    training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
 )  # fmt: skip
 record(Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE)
 record(
@@ -196,9 +197,8 @@ def _distinct(value: Any, what: str) -> None:
     require(len({id(one) for one in value}) == len(value), f"{what} must be different objects")
 
 
-_line, _table, _cube = (vector(np.float64, ndim, least=-HUGE, most=HUGE) for ndim in (1, 2, 3))
 record(
-    Calibration, folds=vector(np.int64), scores=vector(np.float64, least=0), codes=vector(np.int64)
+    Calibration, folds=vector(np.int64), scores=vector(np.float64, least=0, most=HUGE), codes=vector(np.int64)
 )  # fmt: skip
 _calibrated = {"calibration": of(Calibration), "n_examples": whole(least=1)}
 record(
@@ -211,13 +211,13 @@ record(
     **_calibrated,
 )  # fmt: skip
 record(
-    GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0),
-    jitter_=number(0), mean_=number(), log_likelihood_=number(), packed_factor=_line, dual_=_line, _residuals=_line,
-    _whitened_ones=_line, sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
+    GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0, HUGE),
+    jitter_=number(0, HUGE), mean_=number(-HUGE, HUGE), log_likelihood_=number(), packed_factor=_line, dual_=_line,
+    _residuals=_line, _whitened_ones=_line, sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
 )  # fmt: skip
 _processes = {
     "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
-    "weights": mapped(number(0), MAX_BLOCKS), "rows": vector(np.int64), "chosen": text,
+    "weights": mapped(number(0, HUGE), MAX_BLOCKS), "rows": vector(np.int64), "chosen": text,
     "fold_duals": _cube, "fold_means": _table, **_calibrated,
 }  # fmt: skip
 record(ProcessRegressor, _check_processes, **_processes)
@@ -227,7 +227,7 @@ _linear = {
     **_calibrated,
 }  # fmt: skip
 record(LinearClassifier, _check_linear, **_linear, slope=POSITIVE)
-record(LinearRegressor, _check_linear, **_linear, deviation=number(0))
+record(LinearRegressor, _check_linear, **_linear, deviation=number(0, HUGE))
 
 
 # ------------------------------------------------------------------------------------------------ predictors
@@ -250,6 +250,10 @@ def _check_novelty(novelty: Novelty) -> None:
     require(novelty.usual_ == 0 or novelty.usual_ >= TINY, "usual must not be tiny")
 
 
+def _check_reports(reports: FitReports) -> None:
+    require(len(reports.names) == len(reports.reports), "there must be a name for each report")
+
+
 record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
 record(Trial, name=text, score=number(nan=True), detail=text)
 record(
@@ -259,10 +263,12 @@ record(
     warnings=listed(text, 1000, 0, tuple), seconds=number(0),
 )  # fmt: skip
 record(
-    FitReports, names=listed(text, MAX_TARGETS, 0, tuple), reports=listed(of(FitReport), MAX_TARGETS, 0, tuple)
+    FitReports, _check_reports, names=listed(text, MAX_TARGETS, 0, tuple),
+    reports=listed(of(FitReport), MAX_TARGETS, 0, tuple),
 )  # fmt: skip
 fitted(
-    "GraphPredictor", report_=of((FitReport, FitReports)), kernel_weights_=optional(mapped(number(0), MAX_BLOCKS)),
+    "GraphPredictor", report_=of((FitReport, FitReports)),
+    kernel_weights_=optional(mapped(number(0, HUGE), MAX_BLOCKS)),
     names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
     _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=optional(of(Novelty)),
     _takes_extra=of(bool), _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
@@ -285,6 +291,16 @@ def check_predictor(model: Any) -> None:
     require(model._is_table or len(model._heads) == 1, "one target needs one head")
     require(len(model._split) in (0, len(model._heads)), "there must be a calibration for each target")
     linear = any(hasattr(head, "fold_coefficients") for head in heads)
+    require(not linear or all(hasattr(head, "fold_coefficients") for head in heads), "heads must be of one kind")
+    if not linear:  # neighbors are found by the weighted sum of the blocks
+        weights = getattr(model, "kernel_weights_", None)
+        require(weights is not None, "kernel_weights_ must be there")
+        weighed = {name for name, weight in weights.items() if weight > 0}
+        require(weighed <= set(blocks.names) or blocks.names == [COMBINED],
+                "kernel_weights_ must be those of the blocks")  # fmt: skip
+    several = isinstance(model.report_, FitReports)
+    n_reports = len(model.report_.reports) if several else 1
+    require(n_reports == len(heads) and model._is_table == several, "there must be a report for each head")
     n_features = sum(view.n_features() for view in blocks.views) if linear else 0
     classes = getattr(model, "_classes", [None] * len(model._heads))
     require(len(classes) == len(model._heads), "there must be classes for each target")
