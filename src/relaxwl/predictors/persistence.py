@@ -293,7 +293,7 @@ def check_predictor(model: Any) -> None:
     linear = any(hasattr(head, "fold_coefficients") for head in heads)
     require(not linear or all(hasattr(head, "fold_coefficients") for head in heads), "heads must be of one kind")
     if not linear:  # neighbors are found by the weighted sum of the blocks
-        weights = getattr(model, "kernel_weights_", None)
+        weights: Any = getattr(model, "kernel_weights_", None)
         require(weights is not None, "kernel_weights_ must be there")
         weighed = {name for name, weight in weights.items() if weight > 0}
         require(weighed <= set(blocks.names) or blocks.names == [COMBINED],
