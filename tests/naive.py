@@ -827,3 +827,27 @@ def cv_plus_sets(probabilities, folds, scores, codes, coverage, by_class):
             chosen.append(smaller < math.ceil(round(coverage * (len(compared) + 1), 9)))
         inside.append(chosen)
     return inside
+
+
+def column_weights(table, targets, n_rounds=2, ridge=1e-2, step=1e-5):
+    """Weights of columns: mean squared slopes of exponential kernel regressions, by differences."""
+    table, targets = np.asarray(table, float), np.asarray(targets, float)
+    weights = np.ones(table.shape[1])
+
+    def distances(x, weights):
+        return np.array([[np.sqrt(np.sum(weights * (a - b) ** 2)) for b in table] for a in x])
+
+    for _ in range(n_rounds):
+        apart = distances(table, weights)
+        width = np.median(apart[apart > 0])
+        duals = np.linalg.solve(np.exp(-apart / width) + ridge * np.eye(len(table)), targets)
+        squares = np.zeros(table.shape[1])
+        for row in table:
+            for column in range(table.shape[1]):
+                shift = np.zeros(table.shape[1])
+                shift[column] = step
+                # An exponential kernel has a peak at its own point, whose two slopes cancel in the difference.
+                ahead, behind = (np.exp(-distances([row + sign * shift], weights) / width) @ duals for sign in (1, -1))
+                squares[column] += np.sum(((ahead - behind) / (2 * step)) ** 2) / len(table)
+        weights = squares / squares.mean()
+    return weights

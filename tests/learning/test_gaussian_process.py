@@ -281,3 +281,16 @@ def test_a_kernel_of_zeros_is_no_kernel(many):
     _, y, _, _ = many
     process = GaussianProcess(n_factored=50).fit([np.zeros((400, 400), np.float32)], y)
     assert process.mean_ == pytest.approx(y.mean())
+
+
+def test_the_search_ends_where_the_likelihood_does_not_grow_as_foretold(sample, monkeypatch):
+    X, y, _, _ = sample
+    derivatives = _Covariance.derivatives
+
+    def downhill(covariance, problem):
+        slopes, information = derivatives(covariance, problem)
+        return -1e6 * slopes, information
+
+    monkeypatch.setattr(_Covariance, "derivatives", downhill)
+    process = GaussianProcess().fit(_kernels(X, X), y)
+    assert np.isfinite(process.weights_).all()

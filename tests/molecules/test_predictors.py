@@ -244,7 +244,7 @@ def test_many_molecules_share_one_matrix(many, tmp_path):
     for method in ("predict", "predict_interval", "kneighbors", "novelty"):
         np.testing.assert_array_equal(getattr(again, method)(["CCCl"]), getattr(model, method)(["CCCl"]))
     distances, indices = model.kneighbors(SMILES, 1)
-    assert distances.max() < 1e-9
+    assert distances.max() < 1e-7
     np.testing.assert_allclose(mean[indices[:, 0]], mean)
     (found,) = model.explain(["CCCCO"])
     assert np.isfinite(found.effects).all()
@@ -261,9 +261,27 @@ def test_many_molecules_with_several_targets(many):
         assert np.corrcoef(mean[:, column], TARGETS)[0, 1] > 0.9
     np.testing.assert_allclose(mean[:, 2], 2)
     assert model.predict_interval(SMILES[:3], target=1).shape == (3, 2)
-    assert "linear model on features" in str(
-        MoleculeClassifier(random_state=0).fit(SMILES, np.array(TARGETS) > np.median(TARGETS)).report_
-    )
+
+
+def test_many_molecules_are_classified_by_one_matrix_too(many, tmp_path):
+    classes = np.digitize(TARGETS, np.quantile(TARGETS, [0.3, 0.7]))
+    model = MoleculeClassifier(random_state=0).fit(SMILES, classes)
+    assert "their weights are learned from 15" in str(model.report_)
+    assert model.score(SMILES, classes) > 0.8
+    (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
+    assert all(one.exponential and one.factors is None for one in descriptors.similarities)
+    model.save(tmp_path / "model.rwl")
+    again = MoleculeClassifier.load(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(again.predict_proba(["CCCl"]), model.predict_proba(["CCCl"]))
+
+
+def test_columns_of_descriptors_are_weighed_by_numbers_of_many_molecules(many):
+    model = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS)
+    (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
+    assert all(one.exponential for one in descriptors.similarities)
+    factors = descriptors.similarities[0].factors
+    assert (factors**2).mean() == pytest.approx(1)
+    assert np.ptp(factors) > 1
 
 
 def test_many_equal_molecules_share_one_matrix_too(many):

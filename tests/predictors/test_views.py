@@ -148,6 +148,25 @@ def test_kernels_of_vectors_follow_their_definitions():
     np.testing.assert_array_equal(view.take(x, np.array([3, 1])), x[[3, 1]])
 
 
+def test_exponential_kernels_weigh_their_columns():
+    rng = np.random.default_rng(5)
+    table = rng.normal(size=(20, 3))
+    view = VectorView("extra", ColumnScaler(), ((None, 0.5),), ("a",), exponential=True)
+    x = view.fit(Objects(GRAPHS, table))
+    for weighed in (False, True):
+        if weighed:
+            view.weigh_columns(np.arange(15), x[:15, :1])
+            weights = naive.column_weights(x[:15], x[:15, :1])
+            assert weights.argmax() == 0
+        else:
+            weights = np.ones(3)
+        (matrix,), (own,) = view.matrices(x), view.own(x)
+        squares = cdist(x * np.sqrt(weights), x * np.sqrt(weights), "sqeuclidean")
+        width = 0.5 * np.median(squares[np.triu_indices(20, 1)])
+        np.testing.assert_allclose(matrix, np.exp(-np.sqrt(squares / width)), atol=1e-5)
+        np.testing.assert_array_equal(own, np.ones(20))
+
+
 def test_columns_that_do_not_vary_say_nothing():
     view = VectorView("extra", ColumnScaler(), ((None, None), (None, 1.0)), ("a", "b"))
     linear, gaussian = view.matrices(view.fit(Objects(GRAPHS, np.ones((20, 2)))))

@@ -29,6 +29,8 @@ STAGES = (500, 1500)
 LEAST_GROWTH = 1e-4
 # Logarithms of the factors by which a step may change weights and noise: at first, and at most.
 REACHES = (2.0, 4.0)
+# With less reach bounds would be equal but for rounding: the likelihood does not grow as its slopes say.
+LEAST_REACH = 1e-8
 # Kernels that say nearly the same would trade huge weights; this share of their information keeps them apart.
 RIDGE = 1e-3
 # Shares of the mean diagonal that are added to it, one after the other, until a matrix is positive definite.
@@ -497,6 +499,8 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
     reach, farthest = REACHES
     for _ in range(max_iter):
         check_time()
+        if reach < LEAST_REACH:
+            break
         there_at, growth = _highest(here.variances, slopes, information, reach)
         if growth < LEAST_GROWTH * len(problem.targets):
             break

@@ -16,7 +16,7 @@ from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
-from relaxwl.predictors.base import MATRICES_UP_TO, NO_MATRICES, GraphPredictor
+from relaxwl.predictors.base import NO_MATRICES, GraphPredictor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
@@ -139,12 +139,14 @@ class MoleculePredictor(GraphPredictor):
         ):
             blocks = (block,) if large else tuple(f"{title}, depth {one}" for one in depths)
             made[name] = [CountView(title, kernel, settings, blocks)]
+        # Of many molecules descriptors are followed in more detail: exponential kernels are less smooth than Gaussian.
+        many = not large and self._are_many(len(objects))
         kernels: list[Any] = [(None, None)]
         if not large:
             kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
         called = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels if width)
         scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) if large else tuple(called)
-        made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), names, "molecules")]
+        made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), names, "molecules", many)]
         made["fingerprints"] = [
             CountView(
                 f"Morgan counts of {atoms}", MorganFingerprints(2, atoms, jobs, large), ({},),
@@ -167,7 +169,7 @@ class MoleculePredictor(GraphPredictor):
                 )
             return views, [NO_MATRICES.format(self.things), *notes]
         n_kernels = sum(len(view.blocks) for view in views)
-        if len(objects) <= MATRICES_UP_TO:
+        if not many:
             check_memory(
                 (n_kernels + 3) * 8.0 * len(objects) ** 2,
                 f"{n_kernels} kernel matrices of {len(objects)} molecules",

@@ -41,10 +41,9 @@ from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
-# Up to so many objects each kernel has its Gram matrix. Beyond, regressors learn the weights of kernels from a sample
-# of N_WEIGHED and take one matrix, of their weighted sum; from LINEAR_FROM on, or if memory is short,
-# and for classes at once, there are linear models on explicit features of the same kernels. (On Tox21 classes by one
-# matrix were as accurate as by linear models, and took three times as long.)
+# Up to so many objects each kernel has its Gram matrix. Beyond, Gaussian processes learn the weights of kernels from a
+# sample of N_WEIGHED and take one matrix, of their weighted sum; from LINEAR_FROM on, or if memory is short, and where
+# support vector machines classify at once, there are linear models on explicit features of the same kernels.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
 # Targets, evenly spaced, whose weights of kernels are averaged.
 N_WEIGHED_TARGETS = 6
@@ -187,11 +186,11 @@ class GraphPredictor(GraphEstimator):
         self._copies = self._find_copies(objects)
         # Gaussian processes take no weights; where linear models would do as well, these are used.
         weighted = weights is not None and bool(np.ptp(weights) > 0)
-        large = self._is_large(len(objects)) or (weighted and len(objects) > MATRICES_UP_TO)
+        large = self._is_large(len(objects)) or (weighted and self._are_many(len(objects)))
         self._plan(*self._views(objects, large), len(objects), targets)
         self._check_weights(targets, weights, large)
         self.names_ = getattr(objects.graphs, "names", None)
-        combined = not large and len(objects) > MATRICES_UP_TO
+        combined = not large and self._are_many(len(objects))
         inputs = self._fit_combined(objects, targets) if combined else self._fit_views(objects, large)
         self._fit_heads(inputs, targets, weights)
         self._finish(objects.graphs, targets)
@@ -205,10 +204,15 @@ class GraphPredictor(GraphEstimator):
         self._blocks.left_out.append(ONE_MATRIX.format(self.things, N_WEIGHED))
         left = self._deadline.remaining()
         limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
-        self._blocks.fit_sampled(objects, N_WEIGHED, limit, self.verbose)
-        self._fitted_views, names = list(self._blocks.views), self._blocks.varying_names()
         learned = [target for target in targets if not target.is_constant]
         some = np.unique(np.linspace(0, len(learned) - 1, N_WEIGHED_TARGETS).astype(np.int64))
+        numbers = np.zeros((len(objects), len(some)))
+        for column, target in zip(numbers.T, (learned[place] for place in some), strict=True):
+            column[target.rows] = (target.values - target.values.mean()) / (target.values.std() or 1.0)
+        # Weights of columns help regression of many molecules, and cost accuracy in classification.
+        columns_by = numbers if self._task == "regression" else None
+        self._blocks.fit_sampled(objects, N_WEIGHED, columns_by, limit, self.verbose)
+        self._fitted_views, names = list(self._blocks.views), self._blocks.varying_names()
         shares: list[dict[str, float]] = []
         for target in (learned[place] for place in some):
             places = np.argsort(target.values, kind="stable")
@@ -459,10 +463,14 @@ class GraphPredictor(GraphEstimator):
             left_out.append(f"{NO_MATRICES.format(self.things)} with the kernels of effort={effort!r}")
         return views, left_out
 
+    def _are_many(self, n_objects: int) -> bool:
+        """Say whether there are too many objects for a Gram matrix of each kernel."""
+        return n_objects > MATRICES_UP_TO
+
     def _is_large(self, n_objects: int) -> bool:
         """Say whether there are too many objects for Gram matrices; what is free at the moment does not count."""
         most = LINEAR_FROM if hasattr(self._kernel_head, "weigh") else min(LINEAR_FROM, MATRICES_UP_TO)
-        n_matrices = N_MATRICES if n_objects <= MATRICES_UP_TO else N_COMBINED_MATRICES
+        n_matrices = N_COMBINED_MATRICES if self._are_many(n_objects) else N_MATRICES
         return n_objects > most or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 
     def _fit_views(self, objects: Objects, large: bool = False) -> Any:

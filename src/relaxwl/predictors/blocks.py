@@ -19,7 +19,7 @@ from relaxwl.kernels.base import GraphKernel, Settings
 from relaxwl.learning.heads import average
 from relaxwl.learning.linear import ROWS_AT_ONCE
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
-from relaxwl.predictors.views import Objects, View
+from relaxwl.predictors.views import Objects, VectorView, View
 
 Kinds = tuple[tuple[str, ...], ...]
 
@@ -103,11 +103,18 @@ class KernelBlocks:
         self._fit_views(objects, add, seconds, verbose)
         return self._divided(totals)
 
-    def fit_sampled(self, objects: Objects, n_sampled: int, seconds: float | None = None, verbose: int = 0) -> None:
-        """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made."""
+    def fit_sampled(
+        self, objects: Objects, n_sampled: int, targets: Float64 | None, seconds: float | None = None, verbose: int = 0
+    ) -> None:
+        """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made.
+
+        Given standardized targets (n_objects, n_targets), columns of vectors are weighed by what they do to them.
+        """
         rows = np.linspace(0, len(objects) - 1, min(n_sampled, len(objects))).astype(np.int64)
 
         def add(view: View, training: Any) -> None:
+            if targets is not None and isinstance(view, VectorView):
+                view.weigh_columns(rows, targets[rows])
             self.scales.append([_scale(matrix) for matrix in view.matrices(view.take(training, rows))])
 
         self._fit_views(objects, add, seconds, verbose)

@@ -14,6 +14,7 @@ from relaxwl.kernels.model_schema import (
     MAX_DEPTH,
     MAX_TARGETS,
     MAX_VIEWS,
+    absent,
     check_levels,
     choice,
     fitted,
@@ -94,6 +95,8 @@ def _check_vector_view(view: VectorView) -> None:
     n_columns = view.n_columns()[0]
     for one in similarities:
         _ascending(one.columns, "columns", n_columns)
+        if one.factors is not None:
+            _shaped(one, factors=one.columns.shape)
     if view.training is not None:
         _shaped(view, training=(len(view.training), n_columns))
 
@@ -118,9 +121,12 @@ record(
 )  # fmt: skip
 record(
     VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "molecules"),
-    training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
+    exponential=absent(of(bool)), training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
 )  # fmt: skip
-record(Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE)
+record(
+    Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE, exponential=absent(of(bool)),
+    factors=optional(vector(np.float64, least=0.0, most=HUGE)),
+)  # fmt: skip
 record(
     ColumnScaler, _check_scaler, n_columns_=whole(), kept_=vector(np.int64), mean_=vector(np.float64),
     deviation_=vector(np.float64, least=TINY),

@@ -17,6 +17,7 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import Products, by_rows
+from relaxwl.learning.relevance import column_weights
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Vectors that the typical distance is taken from.
@@ -349,31 +350,43 @@ def _shares(counts: Counts) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """A kernel on some columns: linear, or Gaussian with a squared width in units of the median squared distance."""
+    """A kernel on some columns: linear, or Gaussian exp(-d²/2) or exponential exp(-d) of distances d in widths.
+
+    The squared width is in units of the median squared distance; ``factors`` multiply the columns.
+    """
 
     columns: Int64
     width: float | None
     unit: float
+    exponential: bool = False
+    factors: Float64 | None = None
 
     def matrix(self, x: Float64, y: Float64) -> Float64:
         """Return the kernel values between the rows of two tables."""
-        x, y = x[:, self.columns], y[:, self.columns]
+        x, y = self.chosen(x), self.chosen(y)
         products = x @ y.T
         if self.width is None:
             return np.asarray(products / max(len(self.columns), 1))
-        squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * products
-        return np.asarray(np.exp(np.maximum(squares, 0) / (-2 * self.unit) / self.width))
+        squares = np.maximum((x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * products, 0)
+        if self.exponential:
+            return np.asarray(np.exp(-np.sqrt(squares / (self.unit * self.width))))
+        return np.asarray(np.exp(squares / (-2 * self.unit) / self.width))
+
+    def chosen(self, x: Float64) -> Float64:
+        """Return the columns that the kernel takes, multiplied by their factors."""
+        columns = x[:, self.columns]
+        return columns if self.factors is None else np.asarray(columns * self.factors)
 
     def own(self, x: Float64) -> Float64:
         """Return the kernel value of each row with itself."""
         if self.width is not None:
             return np.ones(len(x))
-        return np.asarray((x[:, self.columns] ** 2).sum(axis=1) / max(len(self.columns), 1))
+        return np.asarray((self.chosen(x) ** 2).sum(axis=1) / max(len(self.columns), 1))
 
 
 @dataclass(eq=False)
 class VectorView:
-    """Linear and Gaussian kernels on vectors of numbers, all of like scale.
+    """Linear and Gaussian (or exponential) kernels on vectors of numbers, all of like scale.
 
     Parameters
     ----------
@@ -388,6 +401,8 @@ class VectorView:
         The block of each kernel.
     source : {"extra", "molecules"}
         What the scaler takes.
+    exponential : bool
+        Whether kernels with a width are exponential instead of Gaussian.
     """
 
     name: str
@@ -395,6 +410,7 @@ class VectorView:
     kernels: tuple[tuple[str | None, float | None], ...]
     blocks: tuple[str, ...]
     source: str = "extra"
+    exponential: bool = False
     training: Float64 | None = None
     similarities: list[Similarity] | None = None
 
@@ -404,8 +420,17 @@ class VectorView:
         self.training, self.similarities = table, []
         for kind, width in self.kernels:
             columns = np.arange(table.shape[1]) if kind is None else np.flatnonzero(self.scaler.kinds_ == kind)
-            self.similarities.append(Similarity(columns, width, _typical(table[:, columns])))
+            self.similarities.append(Similarity(columns, width, _typical(table[:, columns]), self.exponential))
         return table
+
+    def weigh_columns(self, rows: Int64, targets: Float64) -> None:
+        """Weigh the columns of exponential kernels by what they do to targets of some training objects."""
+        assert self.training is not None
+        assert self.similarities is not None
+        if self.exponential:
+            factors, table = np.sqrt(column_weights(self.training[rows], targets)), self.training
+            weighted = [replace(one, factors=factors[one.columns]) for one in self.similarities]
+            self.similarities = [replace(one, unit=_typical(one.chosen(table))) for one in weighted]
 
     def represent(self, objects: Objects) -> Float64:
         """Return the scaled table."""
