@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import read_parquet, write_parquet
-from relaxwl.datasets.parquet import _chunks
+from relaxwl.datasets.parquet_pages import read_chunks
 from relaxwl.graphs.building import CollectionBuilder
 
 
@@ -212,7 +212,8 @@ def test_the_description_is_that_of_pyarrow(tmp_path):
     graphs = random_collection(0, labels="text", number=60).with_names(range(60))
     write_parquet(path, ((graphs[i : i + 20], [f"class {i}"] * 20) for i in range(0, 60, 20)))
     known = pq.ParquetFile(path).metadata
-    groups = _chunks(path)
+    n_rows, groups = read_chunks(path)
+    assert n_rows == known.num_rows
     assert len(groups) == known.num_row_groups == 3
     for number, group in enumerate(groups):
         columns = [known.row_group(number).column(place) for place in range(known.num_columns)]
@@ -229,7 +230,7 @@ def test_descriptions_that_were_made_to_be_wrong_are_refused(tmp_path, footer):
     path = tmp_path / "crafted.parquet"
     path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises((ValueError, LookupError, RecursionError)):
-        _chunks(path)
+        read_chunks(path)
     with pytest.raises(ValueError, match=r"crafted\.parquet cannot be read"):
         read_parquet(path)
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, require_regular
+from relaxwl._storage import atomic_write, require_regular
 from relaxwl._validation import check_choice, check_integer, plain_targets
+from relaxwl.datasets.parquet_pages import VALUE_BYTES, check_pages, read_chunks
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
     CollectionBuilder,
@@ -44,16 +45,10 @@ READ_ERRORS = (
     ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError,
     ValueError,
 )  # fmt: skip
-# What a value of a column takes while a row becomes a graph.
-VALUE_BYTES = 100
 ADVICE = "read it with a smaller batch_size"
 # Characters of a class: as an array, all classes are as long as the longest.
 LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
-# Numbers by which Thrift and Parquet call a struct, and a column of texts.
-STRUCT, BYTE_ARRAY = 12, 6
-# Encodings of texts as what they add to the text before: each can be as long as all that is stored.
-DELTA_BYTE_ARRAY, DICTIONARIES = 7, frozenset({2, 8})
 # Nodes that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
 
@@ -300,14 +295,14 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
                 )
         read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
         wanted = [name for name in known if name in read]
-        groups = _chunks(path)
+        n_rows, groups = read_chunks(path)
+        chunks = [chunk for group in groups for chunk in group if chunk.name in wanted]
+        n_values = check_pages(path, n_rows, chunks)
         # What does not fit into memory is refused, whatever it is packed to.
-        n_values = sum(chunk.n_values for group in groups for chunk in group)
-        n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for group in groups for chunk in group)
-        share = 1.0 if size is None else min(size / max(file.metadata.num_rows, 1), 1.0)
+        n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for chunk in chunks)
+        share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
         check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
         n_bare = BARE_NODES + n_values
-        _refuse_repeated_texts(path, groups, wanted)
         form = "lists" if noted.ours else asked.edge_form or _edge_form(file)
         begin = 0
         for batch in file.iter_batches(size or BATCH, columns=wanted):
@@ -319,127 +314,10 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
             n_bare -= sum(row["n_nodes"] for row in rows)
             if n_bare < 0:
                 raise GraphError(begin, "num_nodes of this or an earlier graph is far larger than the file allows")
-            yield rows
             begin += len(rows)
-
-
-class _Chunk(NamedTuple):
-    """Description of one column of a group of rows, from the end of the file."""
-
-    name: str
-    path: str
-    is_text: bool
-    encodings: frozenset[int]
-    n_values: int
-    unpacked: int
-
-
-def _chunks(path: str | os.PathLike[str]) -> list[list[_Chunk]]:
-    """Return the columns of each group of rows.
-
-    pyarrow ends the process where it is asked for those of some damaged files, so their description is read here.
-    """
-    with Path(path).open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 8, 0))
-        length = int.from_bytes(file.read(4), "little")
-        if length > size - 8 or file.read(4) != b"PAR1":
-            raise ValueError("it does not end like a Parquet file")
-        check_memory(VALUE_BYTES * float(length), "its metadata", "is it a Parquet file?")
-        file.seek(size - 8 - length)
-        described = _thrift(file.read(length), 0, STRUCT)[0]
-    groups = []
-    for group in described.get(4, []):
-        found = [column[3] for column in group[1]]
-        paths = [b".".join(column[3]).decode() for column in found]
-        groups.append(
-            [
-                _Chunk(
-                    path.split(".")[0],
-                    path,
-                    column[1] == BYTE_ARRAY,
-                    frozenset(column[2]),
-                    max(column[5], 0),
-                    max(column[6], 0),
-                )
-                for path, column in zip(paths, found, strict=True)
-            ]
-        )
-    return groups
-
-
-def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    """Return a value in the compact protocol of Thrift, a struct as a dictionary by field number, and where it ends."""
-
-    def varint(at: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            value |= (data[at] & 127) << shift
-            at, shift = at + 1, shift + 7
-            if data[at - 1] < 128:
-                return value, at
-            if shift > 63:
-                raise ValueError("its metadata contains a number that is too large")
-
-    if kind in (1, 2):
-        return kind == 1, at
-    if kind in (3, 7):
-        return None, at + (1 if kind == 3 else 8)
-    if kind in (4, 5, 6):
-        value, at = varint(at)
-        return (value >> 1) ^ -(value & 1), at
-    if kind == 8:
-        length, at = varint(at)
-        return data[at : at + length], at + length
-    if kind in (9, 10):
-        header, at = data[at], at + 1
-        number, at = varint(at) if header >> 4 == 15 else (header >> 4, at)
-        if number > len(data):
-            raise ValueError("its description holds a list that is too long")
-        items = []
-        for _ in range(number):
-            item, at = _thrift(data, at, 3 if header & 15 in (1, 2) else header & 15)
-            items.append(item)
-        return items, at
-    if kind != STRUCT:
-        raise ValueError("its metadata cannot be read")
-    fields: dict[int, Any] = {}
-    number = 0
-    while data[at]:
-        header, at = data[at], at + 1
-        if header >> 4:
-            number += header >> 4
-        else:
-            number, at = _thrift(data, at, 4)
-        fields[number], at = _thrift(data, at, header & 15)
-    return fields, at + 1
-
-
-def _refuse_repeated_texts(path: str | os.PathLike[str], groups: list[list[_Chunk]], wanted: list[str]) -> None:
-    """Raise an error if dictionary-encoded strings would expand to too much memory.
-
-    The dictionary of a group of rows comes with the first of its texts that is read.
-    """
-    chunks = [chunk for group in groups for chunk in group if chunk.is_text and chunk.name in wanted]
-    total = sum(chunk.n_values * chunk.unpacked for chunk in chunks if DELTA_BYTE_ARRAY in chunk.encodings)
-    texts = {chunk.path for chunk in chunks if chunk.encodings & DICTIONARIES}
-    with _pyarrow()[1].ParquetFile(path, read_dictionary=sorted(texts)) as file:
-        for number, group in enumerate(groups if texts else []):
-            chunks = [chunk for chunk in group if chunk.path in texts]
-            longest = {chunk.name: 0 for chunk in chunks}
-            for batch in file.iter_batches(1, row_groups=[number], columns=sorted(longest)):
-                for name in longest:
-                    array = batch.column(name)
-                    while hasattr(array, "value_lengths"):
-                        array = array.flatten()
-                    words = array.dictionary.to_pylist() if hasattr(array, "dictionary") else []
-                    longest[name] = max([longest[name], *(len(word or "") for word in words)])
-                if all(longest.values()):
-                    break
-            total += sum(chunk.n_values * longest[chunk.name] for chunk in chunks)
-    limit = FREE_BYTES + BYTES_PER_BYTE * Path(path).stat().st_size
-    if total > limit:
-        raise ValueError(f"its texts would take up to {total / 2**20:.0f} MiB, and {limit / 2**20:.0f} MiB are allowed")
+            if begin > n_rows:
+                raise ValueError(f"it holds more than the {n_rows} rows that it announces")
+            yield rows
 
 
 def _holds_integers(kind: Any, depth: int) -> bool:
