@@ -1,6 +1,8 @@
 """Predictors of molecules: what goes in, what comes out, and what atoms do."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -304,3 +306,28 @@ def test_many_molecules_with_weights_or_a_part_set_aside(many):
 def test_unknown_labels_of_atoms_are_refused_before_anything_is_read():
     with pytest.raises(ValueError, match="atom_labels must be a function or one of rich, element"):
         MoleculeRegressor(atom_labels="x")._validate_parameters()
+
+
+def test_without_rdkit_a_model_says_how_to_install_it(fitted, tmp_path):
+    """In a process of its own, where RDKit cannot be imported."""
+    fitted.save(tmp_path / "model.rwl")
+    (tmp_path / "new.csv").write_text("smiles\nCCO\n")
+    program = f"""
+import sys
+sys.modules["rdkit"] = None
+from relaxwl.cli import main
+from relaxwl.molecules import MoleculeRegressor
+for work in (lambda: MoleculeRegressor.load("model.rwl"), lambda: MoleculeRegressor().fit({SMILES[:4]}, [1, 2, 3, 4])):
+    try:
+        work()
+    except ImportError as error:
+        print(error)
+print(main(["predict", "model.rwl", "new.csv", "-o", "out.csv"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    *said, code = done.stdout.splitlines()
+    assert said == ["reading molecules requires RDKit: pip install 'relaxwl[chem]'"] * 2
+    assert code != "0"
+    assert "pip install 'relaxwl[chem]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.csv").exists()

@@ -188,6 +188,8 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("regressor", [*SVM, "blocks", "list", 0], changed("nothing"), "blocks of a head"),
         ("regressor", [*LAST, "scaler", "state", "n_columns_"], changed(1), "kept_ must be ascending"),
         ("regressor", [*LAST, "scaler", "state", "deviation_"], array(lambda d: d * 0), "deviation_ must contain"),
+        # It made predictions that are not finite.
+        ("regressor", [*LAST, "scaler", "state", "mean_"], array(lambda m: m * 0 + 1e308), "mean_ must not be far"),
         ("regressor", [*LAST, "similarities", "list", 0, "state", "unit"], changed(0.0), "unit must be"),
         ("regressor", [*LAST, "similarities", "list", 0, "state", "columns"], array(lambda c: c + 9), "columns must"),
         ("linear", [*SVM, "coefficients"], array(lambda c: c[:, :-1]), "coefficients must be of shape"),

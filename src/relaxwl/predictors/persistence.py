@@ -104,6 +104,9 @@ def _check_vector_view(view: VectorView) -> None:
 def _check_scaler(scaler: ColumnScaler) -> None:
     _ascending(scaler.kept_, "kept_", scaler.n_columns_)
     _shaped(scaler, mean_=scaler.kept_.shape, deviation_=scaler.kept_.shape)
+    # Columns that vary less, for their size, are not kept; their scaled values could not be squared.
+    inside = np.abs(scaler.mean_) <= 1e13 * scaler.deviation_
+    require(inside.all(), "mean_ must not be far larger than deviation_")
 
 
 def _check_blocks(blocks: KernelBlocks) -> None:
