@@ -1,9 +1,9 @@
-"""The claims of the paper, one experiment each; ``docs/make_claims.py`` makes docs/claims.md of what comes out.
+"""The claims of the paper, one experiment each; ``docs/make_claims.py`` writes docs/claims.md from the records.
 
 Usage: ``python benchmarks/claims.py FOLDER [--data ../shared/data] [--only density noise once ablation attributes]``.
-Every fold is written to ``FOLDER/claims.jsonl`` at once, and what is there is not computed again. Sizes are chosen such
-that all of it takes about two hours on one core: fewer ego networks and repetitions than in the paper, which the page
-says.
+Every fold is written to ``FOLDER/claims.jsonl`` when it is finished, and recorded folds are not computed again. All
+experiments together take about two hours on one core, with fewer ego networks and repetitions than in the paper, which
+the page says.
 """
 
 import argparse
@@ -41,14 +41,14 @@ def relaxed(**changed: Any) -> RelaxedWeisfeilerLehman:
 
 
 def ablations() -> dict[str, RelaxedWeisfeilerLehman]:
-    """Return R-WL* with one thing changed at a time."""
+    """Return R-WL* with one parameter changed at a time."""
     groups = {f"k = {factor:g} √trees": relaxed(n_clusters=factor) for factor in (0.25, 0.5, 2.0, 4.0)}
-    partitions = {f"{n} partitions": relaxed(n_partitions=n) for n in (1, 10)}
-    cheap = {f"{n} partitions, no round": relaxed(n_partitions=n, max_iter=0) for n in (3, 10, 50)}
-    costs = {f"insert and delete cost {cost:g}": relaxed(cost=EditCost(1.0, cost)) for cost in (0.5, 2.0)}
+    partitions = {"1 partition": relaxed(n_partitions=1), "10 partitions": relaxed(n_partitions=10)}
+    cheap = {f"{n} partitions, no iteration": relaxed(n_partitions=n, max_iter=0) for n in (3, 10, 50)}
+    costs = {f"insertion and deletion cost {cost:g}": relaxed(cost=EditCost(1.0, cost)) for cost in (0.5, 2.0)}
     weights = {
-        "deeper counts half": relaxed(depth_weights=[0.5**depth for depth in range(5)]),
-        "deeper counts double": relaxed(depth_weights=[2.0**depth for depth in range(5)]),
+        "depth weights halved per depth": relaxed(depth_weights=[0.5**depth for depth in range(5)]),
+        "depth weights doubled per depth": relaxed(depth_weights=[2.0**depth for depth in range(5)]),
         "each depth normalized": relaxed(normalize="depth"),
     }
     return {"R-WL*": relaxed(), **groups, **partitions, **cheap, **costs, **weights}

@@ -23,7 +23,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "8 rounds": {"init": "random", "max_iter": 8},
     "k-means++": {},
     "random": {"init": "random"},
-    "no round": {"init": "random", "max_iter": 0},
+    "no iteration": {"init": "random", "max_iter": 0},
 }
 
 

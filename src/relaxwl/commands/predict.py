@@ -34,8 +34,8 @@ from relaxwl.reports.effects import write_effects
 
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
-# A model does not remember which graphs it was fitted on.
-KNOWN = " (optimistic if the model was trained on these graphs)"
+# A model does not remember which graphs or molecules it was fitted on.
+KNOWN = " (optimistic if the model was trained on these {objects})"
 # Parts of which --validate holds one out.
 N_PARTS = 5
 # Training graphs that the page names beside each graph.
@@ -337,7 +337,8 @@ def _agreement(
     if not found:
         return ""
     of = f" (mean of {len(found)} targets)" if len(found) > 1 else ""
+    of += KNOWN.format(objects="molecules" if isinstance(source, MoleculeSource) else "graphs")
     score = summary["rmse" if of_numbers else "accuracy"] = float(np.mean(found))
     if of_numbers:
-        return f"; root mean squared error {score:.4g}{of}{KNOWN}"
-    return f"; accuracy {100 * score:.1f} %{of}{KNOWN}"
+        return f"; root mean squared error {score:.4g}{of}"
+    return f"; accuracy {100 * score:.1f} %{of}"

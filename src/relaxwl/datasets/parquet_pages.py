@@ -1,4 +1,4 @@
-"""What the pages of a Parquet file hold, by their headers: bounds before anything is unpacked.
+"""Bounds on the pages of a Parquet file by their headers, before anything is unpacked.
 
 The end of the file may say anything of its columns. pyarrow makes room by the headers of the pages, which are therefore
 added up here, in the order in which it reads them.
@@ -46,7 +46,7 @@ class Chunk(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the header of a page says; its content lies from ``begin`` to ``end``."""
+    """Header of a page; its content lies from ``begin`` to ``end``."""
 
     kind: int
     encoding: int
