@@ -39,6 +39,7 @@ extensions = [
     "command_line",
     "cells",
     "names",
+    "pictures",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [

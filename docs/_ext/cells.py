@@ -4,17 +4,18 @@ from typing import Any
 
 from docutils import nodes
 
-# Characters; numbers such as "84.59 ± 1.33 (5)" are short, names of tests are long.
-SHORT, LONG = 18, 45
+# Characters; numbers such as "84.59 ± 1.33 (5)" are short, names of classes may be wide, names of tests are long.
+SHORT, WIDE, LONG = 18, 26, 45
 
 
 def mark_cells(app: Any, doctree: nodes.document) -> None:
-    """Add the class ``short`` to cells with little text and ``long`` to those with a long word."""
+    """Add the class ``short`` to cells with little text, and ``wide`` or ``long`` to those with such a word."""
     for entry in doctree.findall(nodes.entry):
+        longest = max(map(len, entry.astext().split()), default=0)
         if len(entry.astext()) <= SHORT:
             entry["classes"].append("short")
-        elif max(map(len, entry.astext().split())) > LONG:
-            entry["classes"].append("long")
+        elif longest > WIDE:
+            entry["classes"].append("long" if longest > LONG else "wide")
 
 
 def setup(app: Any) -> dict[str, Any]:
