@@ -68,8 +68,9 @@ chance level 25 %). Nested 10-fold cross-validation as in [Results](results.md),
 NOISE = """\
 ## Accuracy and noise
 
-Block graphs (`make_block_graphs`): a random tree of 16 blocks of 8 nodes plus one edge, placed in two ways with equal
-degrees, is the class; edges within blocks and between adjacent blocks have probability p; m noise edges are added.
+Block graphs (`make_block_graphs`): the blocks form a random tree of 16 blocks of 8 nodes plus one edge, which is placed in
+one of two ways with equal degrees; the placement is the class. Edges within blocks and between adjacent blocks have
+probability p; m noise edges are added.
 {n} graphs per set, mean over {sets} sets, chance level 50 %. At p = 0.2 only shortest paths are clearly above chance,
 with little noise. From p = 0.6 on R-WL\\* is robust to noise that reduces SP toward chance; WL and WL-OA are at
 chance except for p = 1 with at most 16 noise edges. At p = 1 without noise there are so few distinct trees that
@@ -89,9 +90,10 @@ ABLATIONS = """\
 ## Parameters
 
 R-WL\\* as in [Results](results.md) (depth selected from 0 to 4, 3 partitions, √trees clusters, all costs 1) with one
-parameter changed. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters little more
-accurate, more partitions more accurate, and partitions without k-means iterations as accurate. Without labels the
-insertion cost has no effect. On PTC_MR all differences are of the size of the difference between two repetitions.
+parameter changed. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters are
+only slightly more accurate, more partitions are more accurate, and partitions without k-means iterations are as
+accurate. Without labels the insertion cost has no effect. On PTC_MR all differences are as small as those between two
+repetitions.
 Depth weights have little effect.
 
 """
@@ -183,12 +185,13 @@ def noise(results: Results) -> str:
     if not found:
         return ""
     _draw_noise(found)
-    columns = sorted({(p, edges) for p, by_title in found.items() for line in by_title.values() for edges in line})
+    settings = sorted({(p, edges) for p, by_title in found.items() for line in by_title.values() for edges in line})
     titles = list(dict.fromkeys(title for by_title in found.values() for title in by_title))
     rows = [
-        (TableCell(title), *(_mean(found[p].get(title, {}).get(edges)) for p, edges in columns)) for title in titles
+        (TableCell(f"p = {p:g}, m = {edges}"), *(_mean(found[p].get(title, {}).get(edges)) for title in titles))
+        for p, edges in settings
     ]
-    heads = (Column("kernel"), *(Column(f"p = {p:g}, m = {edges}") for p, edges in columns))
+    heads = (Column("data"), *map(Column, titles))
     listed = Table("Accuracy on block graphs, %", heads, tuple(rows), ()).to_markdown()
     return f"{NOISE.format(n=n_graphs, sets=len(sets))}{listed}\n\n"
 
@@ -223,7 +226,7 @@ def once(path: Path) -> str:
         n_trees, of_trees, of_nodes = found["depths"][1]
         words = [f"{found['degree']:.1f}", f"{n_trees:,}", f"{100 * of_trees:.0f} %", f"{100 * of_nodes:.0f} %"]
         rows.append((TableCell(name), *map(TableCell, words)))
-    titles = ("data set", "mean degree", "trees of depth 2", "share that occurs once", "nodes with such a tree")
+    titles = ("data set", "mean degree", "trees of depth 2", "occur once", "nodes with such a tree")
     listed = Table("Neighborhoods that occur once", tuple(map(Column, titles)), tuple(rows), ())
     return f"{ONCE}{listed.to_markdown()}\n\n"
 

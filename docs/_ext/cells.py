@@ -1,5 +1,7 @@
 """Mark cells of tables by the length of their text, so that the style sheet can keep short ones on one line."""
 
+import html
+import re
 from typing import Any
 
 from docutils import nodes
@@ -18,7 +20,16 @@ def mark_cells(app: Any, doctree: nodes.document) -> None:
             entry["classes"].append("long" if longest > LONG else "wide")
 
 
+def break_names(app: Any, doctree: nodes.document, docname: str) -> None:
+    """Let the names of long cells break between their words."""
+    for entry in doctree.findall(nodes.entry):
+        for literal in list(entry.findall(nodes.literal)) if "long" in entry["classes"] else ():
+            text = re.sub(r"(::|[/_.(])", r"\1<wbr>", html.escape(literal.astext()))
+            literal.replace_self(nodes.raw("", f'<code class="docutils literal">{text}</code>', format="html"))
+
+
 def setup(app: Any) -> dict[str, Any]:
-    """Register ``mark_cells``."""
+    """Register ``mark_cells`` and, after names have been linked, ``break_names``."""
     app.connect("doctree-read", mark_cells)
+    app.connect("doctree-resolved", break_names, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

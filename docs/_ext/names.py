@@ -10,6 +10,8 @@ from typing import Any
 from docutils import nodes
 
 NAME = re.compile(r"(?:relaxwl\.)?((?:[a-z_]+\.)*\w+)(?:\(.*\))?")
+# Pages whose tables have names of another library in the first column.
+OTHERS = ("coming-from/grakel", "coming-from/wwl-and-pwl")
 
 
 def public_names(app: Any) -> dict[str, str]:
@@ -34,6 +36,8 @@ def link_names(app: Any, doctree: nodes.document, docname: str) -> None:
         full = names.get(match[1]) if match else None
         within = [node for node in _ancestors(literal) if isinstance(node, (nodes.reference, nodes.title, nodes.entry))]
         is_cell = any(isinstance(node, nodes.entry) for node in within)
+        if docname in OTHERS and is_cell and within[-1].parent.index(within[-1]) == 0:
+            continue
         if full is None or len(within) > is_cell or (full in done and not is_cell):
             continue
         done.add(full)
