@@ -217,6 +217,8 @@ def read_molecules(
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
     if stream is None and not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() == ".gz":
+        raise MoleculeTableError(f"{path} is compressed; decompress it first: gunzip -k {path}")
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
     if path.suffix.lower() == ".sdf":
         smiles = wanted[-1]
