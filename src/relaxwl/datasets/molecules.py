@@ -451,6 +451,7 @@ def read_targets(
 
 def _number(text: str) -> float:
     try:
-        return float("nan" if "_" in text else text)  # Python reads 1_0 as 10
+        # Python reads 1_0 as 10, and digits of all scripts.
+        return float("nan" if "_" in text or not text.isascii() else text)
     except ValueError:
         return float("nan")
