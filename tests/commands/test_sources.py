@@ -92,6 +92,7 @@ def test_rows_of_a_table_keep_their_lines(table):
     [
         ("nothing.zip", "nothing.zip: there is no such file or folder"),
         ("no/where", "no/where: there is no such file or folder"),
+        ("table.csv.gz", "table.csv.gz is compressed; decompress it first: gunzip -k table.csv.gz"),
         ("egonets-5", "egonets-1 to egonets-4"),
     ],
 )

@@ -46,6 +46,19 @@ def test_errors_of_tables_name_file_and_line(tmp_path, content, message):
     assert isinstance(caught.value, MoleculeTableError)
 
 
+@pytest.mark.parametrize("text", ["1_0", "\u0663", "\uff11\uff12", "0x10", "1e400", "-inf", "Infinity", "-nan", "1,5"])
+def test_targets_that_are_no_numbers_are_missing_or_errors(tmp_path, text):
+    file = tmp_path / "numbers.csv"
+    file.write_text(f'smiles,y\nC,1\nCC,"{text}"\nCCC,1e-400\n', encoding="utf-8")
+    for target in ("y", ["y"]):
+        with pytest.raises(MoleculeTableError, match="line 3, column 'y': .* is not a finite number"):
+            load_molecules(file, target=target)
+        with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
+            found = load_molecules(file, target=target, errors="nan")[1]
+        # The last one is rounded to the nearest double.
+        np.testing.assert_array_equal(found if target == "y" else found["y"], [1, np.nan, 0])
+
+
 def test_rows_of_tables_stay_in_line(tmp_path):
     file = tmp_path / "gaps.csv"
     file.write_text("smiles,y\nC,1\nxx,2\nCC,\nCCC,4\n")

@@ -319,6 +319,7 @@ MALFORMED = {
         r"node_labels.txt, line 6: .* hold integers",
     ),
     "infinity": ({"edge_attributes": "1\n" * 7 + "1e999"}, r"edge_attributes.txt, line 8: '1e999' holds"),
+    "infinite target": ({"graph_attributes": "1\n-1e400\n"}, r"graph_attributes.txt, line 2: '-1e400' holds"),
     "conflicting labels": (
         {"edge_labels": "1\n9\n2\n2\n1\n1\n0\n0\n"},
         r"graph 0: .*TOY_A.txt, line \d\); directed=True",
@@ -334,6 +335,13 @@ def test_malformed_files_are_named_with_their_line(tmp_path, case, archived):
     path = pack(tmp_path / "x.zip", as_members(files)) if archived else write(tmp_path, files)
     with pytest.raises(TUFormatError, match=message):
         load_tu(path)
+
+
+def test_attributes_are_rounded_to_the_nearest_number_and_targets_may_be_missing(tmp_path):
+    files = toy(node_attributes="1e-400\n2\n3\n4e-324\n5\n6\n", graph_attributes="-1e-400\nnan\n", graph_labels=None)
+    found = read_tu(write(tmp_path, files))
+    assert found.graphs.node_attributes[:, 0].tolist() == [0, 2, 3, 5e-324, 5, 6]
+    np.testing.assert_array_equal(found.y, [0, np.nan])
 
 
 def test_long_lines_are_shortened(tmp_path):

@@ -175,7 +175,9 @@ def _named(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_source(name: str) -> None:
-    """Raise an error if a file, folder or embedded data set does not exist, without loading anything."""
+    """Raise an error if a file, folder or embedded data set cannot be read, without loading anything."""
+    if Path(name).suffix.lower() == ".gz":
+        raise UserError(f"{name} is compressed; decompress it first: gunzip -k {name}")
     if Path(name).exists() or EMBEDDED.fullmatch(name) or name == STANDARD_INPUT:
         return
     if Path(name).name != name or Path(name).suffix:
@@ -242,8 +244,8 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         return Source(name, graphs, np.array(EGONET_MODELS)[y])
     if is_table(name):
         return _open_table(name, arguments, console, remembered)
+    check_source(name)
     if not path.exists():
-        check_source(name)
         reading_options(arguments, TU, name)
         console.note(f"{name} is not a local file or folder; looking it up in the TU collection and its cache")
         path = download_tu(name)

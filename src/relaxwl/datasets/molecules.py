@@ -217,6 +217,8 @@ def read_molecules(
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
     if stream is None and not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    if path.suffix.lower() == ".gz":
+        raise MoleculeTableError(f"{path} is compressed; decompress it first: gunzip -k {path}")
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
     if path.suffix.lower() == ".sdf":
         smiles = wanted[-1]
@@ -449,6 +451,7 @@ def read_targets(
 
 def _number(text: str) -> float:
     try:
-        return float("nan" if "_" in text else text)  # Python reads 1_0 as 10
+        # Python reads 1_0 as 10, and digits of all scripts.
+        return float("nan" if "_" in text or not text.isascii() else text)
     except ValueError:
         return float("nan")

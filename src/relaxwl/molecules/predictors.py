@@ -183,7 +183,9 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
 
     Molecules are compared by the Weisfeiler-Lehman kernel (WL), by relaxed kernels (R-WL*), by RDKit descriptors and by
     Morgan counts, each at several scales. The weights of the kernels maximize the marginal likelihood of the training
-    molecules. Needs RDKit (``pip install relaxwl[chem]``).
+    molecules. With more than 5,000 molecules the kernels of descriptors are exponential, with columns weighted by the
+    gradients of a first regression, and the weights of the kernels are learned from 1,500 molecules. With more than
+    20,000 the model is a ridge regression on explicit features. Needs RDKit (``pip install relaxwl[chem]``).
 
     Parameters
     ----------
@@ -238,6 +240,8 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
+    With more than 5,000 molecules the kernels are those of the regressor for as many (without weights of columns), and
+    with more than 20,000 the model is a linear SVM on explicit features.
 
     Parameters
     ----------
