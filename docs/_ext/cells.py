@@ -1,4 +1,4 @@
-"""Mark cells of tables by the length of their text, so that the style sheet can keep short ones on one line."""
+"""Mark cells of tables and literals by their length, so that the style sheet can keep short ones on one line."""
 
 import html
 import re
@@ -20,6 +20,13 @@ def mark_cells(app: Any, doctree: nodes.document) -> None:
             entry["classes"].append("long" if longest > LONG else "wide")
 
 
+def mark_literals(app: Any, doctree: nodes.document) -> None:
+    """Add the class ``short`` to literals whose words fit on a line of a phone, such as ``--node-label``."""
+    for literal in doctree.findall(nodes.literal):
+        if max(map(len, literal.astext().split()), default=0) <= WIDE:
+            literal["classes"].append("short")
+
+
 def break_names(app: Any, doctree: nodes.document, docname: str) -> None:
     """Let the names of long cells break between their words."""
     for entry in doctree.findall(nodes.entry):
@@ -29,7 +36,8 @@ def break_names(app: Any, doctree: nodes.document, docname: str) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Register ``mark_cells`` and, after names have been linked, ``break_names``."""
+    """Register the functions above; names are linked before they are broken."""
     app.connect("doctree-read", mark_cells)
+    app.connect("doctree-read", mark_literals)
     app.connect("doctree-resolved", break_names, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -51,7 +51,7 @@ def test_targets_that_are_no_numbers_are_missing_or_errors(tmp_path, text):
     file = tmp_path / "numbers.csv"
     file.write_text(f'smiles,y\nC,1\nCC,"{text}"\nCCC,1e-400\n', encoding="utf-8")
     for target in ("y", ["y"]):
-        with pytest.raises(MoleculeTableError, match="line 3, column 'y': .* is not a finite number"):
+        with pytest.raises(MoleculeTableError, match=r"line 3, column 'y': .* is not a finite number"):
             load_molecules(file, target=target)
         with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
             found = load_molecules(file, target=target, errors="nan")[1]
