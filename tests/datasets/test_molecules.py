@@ -219,3 +219,14 @@ def test_many_rows_that_lack_many_columns_are_refused(tmp_path, monkeypatch):
     (tmp_path / "wide.csv").write_text(f"smiles,{','.join(titles)}\n" + "C\n" * 1000)
     with pytest.raises(MoleculeTableError, match=r"wide\.csv, line 7: 6 rows do not have the 200 columns"):
         read_molecules(tmp_path / "wide.csv", errors="skip")
+
+
+def test_sdf_files_whose_rings_share_many_atoms_are_refused_before_they_are_read(tmp_path):
+    bonds = [(3 * one + a, (3 * one + b) % 60) for one in range(20) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    lines = ["", "", "", f"{60:3}{len(bonds):3}  0  0  0  0  0  0  0  0999 V2000"]
+    lines += ["    0.0000    0.0000    0.0000 C   0  0" for _ in range(60)]
+    lines += [f"{one + 1:3}{other + 1:3}  1  0" for one, other in bonds]
+    file = tmp_path / "circle.sdf"
+    file.write_text("\n".join([*lines, "M  END", "$$$$", ""]))
+    with pytest.raises(MoleculeTableError, match=r"circle.sdf, molecule 1: its rings share too many atoms"):
+        read_molecules(file)

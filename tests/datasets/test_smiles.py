@@ -217,3 +217,31 @@ def test_brackets_that_are_never_closed_are_refused_at_once(text):
     with pytest.raises(MoleculeError, match="characters are more than max_atoms=1000 allows"):
         from_smiles([text])
     assert time.process_time() - started < 5  # each bracket was once followed to the end of the text
+
+
+def necklace(n_rings):
+    """Return the SMILES of four-membered rings in a circle, each sharing an atom with the next one."""
+    middle = "".join(f"CC%({place})(C%({place + 1}))" for place in range(2, n_rings + 1))
+    return f"C%(0)(C%(2)){middle}CC%({n_rings + 1})C%(0)"
+
+
+@pytest.mark.parametrize("n_rings", [20, 60, 150])
+def test_rings_that_share_many_atoms_are_refused_before_they_are_listed(n_rings):
+    with pytest.raises(MoleculeError, match="its rings share too many atoms to be listed; max_atoms=None"):
+        from_smiles([necklace(n_rings)])
+
+
+def test_atoms_that_are_all_connected_to_many_others_are_refused_before_rings_are_listed():
+    closures = [[f"%({20 * one + other})" for other in range(20)] for one in range(20)]
+    sides = [*closures, *zip(*closures, strict=True)]
+    with pytest.raises(MoleculeError, match="its rings share too many atoms"):
+        from_smiles([".".join(["C" * 300, *("[U]" + "".join(one) for one in sides)])])
+
+
+def test_many_rings_of_usual_molecules_are_read():
+    steroids = "C1CCC2C(C1)CCC1C2CCC2CCCC12" * 20
+    fullerene = (
+        "c12c3c4c5c1c1c6c7c2c2c8c3c3c9c4c4c%10c5c5c1c1c6c6c%11c7c2c2c7c8c3c3c8c9c4c4c9c%10c5c5c1c1c6c6c%11c2c2c7c3c3c8"
+        "c4c4c9c5c1c1c6c2c3c41"
+    )
+    assert from_smiles([steroids, fullerene], errors="raise").node_counts.tolist() == [340, 60]

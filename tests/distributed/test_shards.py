@@ -29,6 +29,10 @@ def write(folder, graphs, y=None, size=7):
 PART = {"name": "part-000000.npz", "n_graphs": 7, "n_nodes": 21, "n_edges": 14, "sha256": ""}
 
 
+# Four-membered rings in a circle, which form a million large ones.
+CROWDED = f"C%(0)(C%(2)){''.join(f'CC%({place})(C%({place + 1}))' for place in range(2, 21))}CC%(21)C%(0)"
+
+
 def as_bytes(value):
     return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
@@ -267,6 +271,8 @@ def test_no_folder_of_shards(tmp_path):
         ("names", lambda a: as_bytes([1] * 7), "names must be a text for each"),
         ("smiles", lambda a: as_bytes({}), "smiles must be a text for each"),
         ("smiles", lambda a: as_bytes(["C" * 2000] * 7), "is not the SMILES of a graph of"),
+        ("smiles", lambda a: as_bytes(["\ud800"] * 7), "part-000000.npz is damaged: .* surrogates"),
+        ("smiles", lambda a: as_bytes([CROWDED] * 7), "is damaged: .* its rings share too many atoms"),
         ("y", lambda a: a[:-1], "a target for each"),
         ("y", lambda a: a.astype(str), "a target for each"),
         ("y", None, "a target for each"),

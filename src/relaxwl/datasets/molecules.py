@@ -20,6 +20,7 @@ from relaxwl._storage import require_regular
 from relaxwl._validation import check_choice, repeated
 from relaxwl.datasets.smiles import (
     ERRORS,
+    FEW_BONDS,
     MAX_ATOMS,
     AtomStyle,
     MoleculeCollection,
@@ -29,6 +30,7 @@ from relaxwl.datasets.smiles import (
     read_smiles,
     shortened,
     standardized,
+    tangled,
     too_large,
     written,
 )
@@ -366,9 +368,12 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     sizes = _sdf_sizes(path)
     with rdBase.BlockLogs():
         supplier = chem.SDMolSupplier(str(path))
+        unchecked = chem.SDMolSupplier(str(path), sanitize=False, removeHs=False)
         for index in range(len(supplier)):
             n_atoms, n_bonds = sizes[index] if index < len(sizes) else (0, 0)
             problem = "" if max_atoms is None else too_large(n_atoms, n_bonds - n_atoms, max_atoms, hydrogens=True)
+            if not problem and max_atoms is not None and n_bonds > FEW_BONDS and (raw := unchecked[index]) is not None:
+                problem = tangled(chem, raw)
             found: Any = None if problem else supplier[index]
             if found is not None:
                 n_atoms = found.GetNumAtoms()

@@ -37,6 +37,11 @@ CLOSURE = re.compile(r"\[[^][]*\]|(%\d\d|%\(\d+\)|\d)")
 MAX_ATOMS = 1000
 # Characters for each atom that may be there: isotopes, charges and brackets take a dozen.
 TEXT_PER_ATOM = 100
+# RDKit lists all smallest rings, of which a short text may have any number: twenty four-membered rings that share
+# atoms in a circle form a million large ones. Texts and molecules with fewer rings are not looked at more closely.
+FEW_RINGS, FEW_CHARACTERS, FEW_BONDS = 12, 80, 40
+# Independent rings within one family of rings of equal size, and bonds beyond six an atom in all.
+MAX_FAMILY, MAX_CROWDED = 12, 200
 # Unreadable molecules that a warning names before it only counts them.
 NAMED = 3
 
@@ -416,6 +421,9 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         if problem:
             return None, problem
     try:
+        problem = "" if max_atoms is None else _tangled_text(chem, text)
+        if problem:
+            return None, problem
         molecule = chem.MolFromSmiles(text)
         if molecule is None:  # because of its syntax, or of what RDKit finds wrong with the molecule
             unchecked = chem.MolFromSmiles(text, sanitize=False)
@@ -440,11 +448,35 @@ def too_large(n_atoms: int, n_rings: int, max_atoms: int, *, hydrogens: bool = F
     return f"{n_rings} rings are more than max_atoms={max_atoms} allows" if n_rings > max_atoms // 2 + 100 else ""
 
 
+def tangled(chem: ModuleType, molecule: Any) -> str:
+    """Return why RDKit would list too many rings of a molecule that is not sanitized, or an empty string."""
+    n_rings = molecule.GetNumBonds() - molecule.GetNumAtoms() + len(chem.GetMolFrags(molecule))
+    if n_rings <= FEW_RINGS:
+        return ""
+    problem = "its rings share too many atoms to be listed; max_atoms=None reads it all the same"
+    if sum(max(0, atom.GetDegree() - 6) for atom in molecule.GetAtoms()) > MAX_CROWDED:
+        return problem
+    chem.FindRingFamilies(molecule)
+    found = molecule.GetRingInfo()
+    families = zip(found.AtomRingFamilies(), found.BondRingFamilies(), strict=True)
+    return problem if any(len(bonds) - len(atoms) >= MAX_FAMILY for atoms, bonds in families) else ""
+
+
+def _tangled_text(chem: ModuleType, text: str) -> str:
+    if len(text) <= FEW_CHARACTERS or sum(1 for found in CLOSURE.finditer(text) if found[1]) <= 2 * FEW_RINGS:
+        return ""
+    unchecked = chem.MolFromSmiles(text, sanitize=False)
+    return "" if unchecked is None else tangled(chem, unchecked)
+
+
 def check_sizes(smiles: Iterable[str], node_counts: Int64) -> None:
     """Raise an error for SMILES strings from a file that are too long to be parsed in bounded time."""
     for text, n_nodes in zip(smiles, node_counts.tolist(), strict=False):
         if len(text) > MAX_ATOMS and sum(1 for _ in ATOM.finditer(text)) > max(MAX_ATOMS, 4 * n_nodes):
             raise ValueError(f"{shortened(text)} is not the SMILES of a graph of {n_nodes} nodes")
+        text.encode()  # half a character of UTF-16 is no text
+        if len(text) > FEW_CHARACTERS and (problem := _tangled_text(import_rdkit(), text)):
+            raise ValueError(f"{shortened(text)}: {problem}")
 
 
 def is_rdkit_molecule(item: Any) -> bool:
