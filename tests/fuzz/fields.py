@@ -198,7 +198,6 @@ def molecule_models() -> list[Model]:
             contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
         with mock.patch.multiple(base, MATRICES_UP_TO=5, N_WEIGHED=6):
             contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
-            contents.append(models._saved(MoleculeClassifier(**small).fit(models.SMILES, three)))
         some: Any = {**small, "views": ("wl", "fingerprints"), "calibration": "split", "standardize": True}
         contents.append(models._saved(MoleculeClassifier(**some).fit(models.SMILES, three)))
     found = []

@@ -34,13 +34,6 @@ def test_classifiers_find_the_block_that_tells(kind, n_classes):
     np.testing.assert_array_equal(again.probabilities(again.decisions(cross, OWN)), probabilities)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_blocks_are_weighed_by_some_examples(n_classes):
-    weights = heads.ProcessClassifier().weigh(BLOCKS, np.minimum(CODES, n_classes - 1))
-    assert list(weights) == list(BLOCKS)
-    assert weights["signal"] > 2 * weights["noise"]
-
-
 def test_a_process_forgets_blocks_without_weight():
     y = POINTS[:, 0] + 0.01 * RNG.normal(size=60)
     head = heads.ProcessRegressor().fit(BLOCKS, y)

@@ -112,7 +112,7 @@ def test_what_does_not_fit_into_memory_is_left_out_and_said(features):
 def test_a_combination_of_blocks_is_their_weighted_sum():
     views, left_out = portfolio(TRAIN, "quick", 0, None)
     blocks = KernelBlocks(views, left_out)
-    blocks.fit_sampled(Objects(TRAIN), 20, None)
+    blocks.fit_sampled(Objects(TRAIN), 20, np.zeros((len(TRAIN), 1)))
     rows = np.arange(len(TRAIN))
     before = blocks.matrices(blocks.training(rows))
     weights = {name: place % 3 for place, name in enumerate(before)}
@@ -126,7 +126,7 @@ def test_a_combination_of_blocks_is_their_weighted_sum():
 def test_similarities_are_scaled_on_a_sample():
     views, left_out = portfolio(TRAIN, "quick", 0, None)
     sampled, whole = KernelBlocks(views, left_out), KernelBlocks(portfolio(TRAIN, "quick", 0, None)[0])
-    sampled.fit_sampled(Objects(TRAIN), len(TRAIN), None)
+    sampled.fit_sampled(Objects(TRAIN), len(TRAIN), np.zeros((len(TRAIN), 1)))
     whole.fit(Objects(TRAIN))
     for found, expected in zip(sampled.scales, whole.scales, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)

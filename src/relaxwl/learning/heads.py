@@ -417,7 +417,9 @@ class ProcessClassifier(_Processes):
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
-        left_out, means, held_out = self._fit(blocks, _memberships(codes))
+        n_classes = int(codes.max()) + 1
+        targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
+        left_out, means, held_out = self._fit(blocks, targets)
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
@@ -426,11 +428,6 @@ class ProcessClassifier(_Processes):
         self.calibration.codes[:] = codes[held_out]
         _score_classes(self.calibration, self.probabilities(self._table((means / spread)[held_out])))
         return self
-
-    def weigh(self, blocks: Blocks, codes: Int64) -> dict[str, float]:
-        """Return the weights of the blocks in the covariance of some examples, the mean over the classes."""
-        found = [self._fitted(list(blocks.values()), y).weights_ for y in _memberships(codes)]
-        return dict(zip(blocks, np.mean(found, axis=0).tolist(), strict=True))
 
     @property
     def n_classes(self) -> int:
@@ -464,12 +461,6 @@ class ProcessClassifier(_Processes):
         """Return the mean of the process of each class."""
         means = np.column_stack([found.mean for found in self._predictions(blocks, own)])
         return np.column_stack([-means, means]) if len(self.processes) == 1 else means
-
-
-def _memberships(codes: Int64) -> list[Float64]:
-    """Return, for each class, 1 for its examples and -1 for others; of two classes for the second alone."""
-    n_classes = int(codes.max()) + 1
-    return [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
 
 
 def _standardized(prediction: Prediction) -> Float64:

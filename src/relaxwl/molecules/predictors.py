@@ -240,8 +240,7 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
-    With more than 5,000 molecules the kernels are those of the regressor for as many (without weights of columns), and
-    with more than 20,000 the model is a linear SVM on explicit features.
+    With more than 5,000 molecules the model is a linear SVM on explicit features.
 
     Parameters
     ----------
