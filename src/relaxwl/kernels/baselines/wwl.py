@@ -51,8 +51,8 @@ class WassersteinWL(GraphKernel):
 
     **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
     by the average of itself and the mean of its neighbors' vectors (a node without neighbors keeps it), and the h + 1
-    vectors are concatenated. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This kernel
-    need not be positive semidefinite.
+    vectors are concatenated. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This
+    kernel need not be positive semidefinite.
 
     Parameters
     ----------
