@@ -128,13 +128,14 @@ class Vectors(NamedTuple):
 class ContinuousWeisfeilerLehman(CountKernel):
     """Kernel that counts nodes with similar attributes, structure, labels and neighbors.
 
-    A node is a vector: its attributes, structural features such as its degree and number of triangles, and its label.
-    At each depth a vector is replaced by the mean of itself and of the average of its neighbors' vectors. At every
-    depth there are ``n_partitions`` random partitions: vectors of random nodes are centers, and every node is in the
-    cluster of the nearest. A graph is the histogram of its nodes' clusters.
+    A node is represented by a vector of its attributes, structural features such as its degree and number of
+    triangles, and its label. At each depth, the vector of a node is replaced by the average of itself and the mean of
+    its neighbors' vectors. Each depth has ``n_partitions`` random partitions, in which the vectors of random nodes are
+    the centers and every node is assigned to the nearest one. A graph is represented by the histogram of these
+    clusters.
 
     Attributes and structural features are standardized; structural features have weight ½ if there are attributes, and
-    labels are one-hot vectors of height 1.5.
+    labels are one-hot encoded with 1.5 in place of 1.
 
     Parameters
     ----------

@@ -50,9 +50,9 @@ class WassersteinWL(GraphKernel):
     label, which is what one refinement step would give them.
 
     **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
-    by the mean of itself and of its neighbors' average (a node without neighbors keeps it), and the h + 1 vectors
-    are put end to end. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This kernel
-    need not be positive semidefinite.
+    by the average of itself and the mean of its neighbors' vectors (a node without neighbors keeps it), and the h + 1
+    vectors are concatenated. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This
+    kernel need not be positive semidefinite.
 
     Parameters
     ----------
