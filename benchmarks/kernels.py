@@ -114,7 +114,8 @@ def measure(kernel, name, store):
         return {"given_up": cell.given_up}
     measures = {
         "accuracy": 100 * cell.mean,
-        "accuracies": [round(100 * accuracy, 4) for accuracy in cell.accuracies],
+        "deviation": 100 * cell.std,
+        "n_repetitions": len(cell.accuracies),
         "n_fits": sum(record.n_fits for record in cell.records),
         "n_unconverged": sum(record.n_unconverged for record in cell.records),
     }
@@ -157,10 +158,10 @@ def cell_text(name, kernel, measures, best):
         return "–" if not applies(kernel, name) else "missing"
     if "given_up" in measures:
         return "> 2 h"
-    accuracies = measures["accuracies"]
-    mean = round(measures["accuracy"] + 1e-9, 1)
-    text = f"**{mean:.1f}**" if mean == best else f"{mean:.1f}"
-    return f"{text} ± {np.std(accuracies):.1f}" if len(accuracies) > 1 else f"{text} (1)"
+    mean, n_repetitions = round(measures["accuracy"] + 1e-9, 1), measures["n_repetitions"]
+    text = f"{mean:.1f}" + (f" ± {measures['deviation']:.1f}" if n_repetitions > 1 else "")
+    text += f" ({n_repetitions})" if n_repetitions < N_REPEATS else ""
+    return f"**{text}**" if mean == best else text
 
 
 def twins_table(records):
@@ -175,8 +176,9 @@ def twins_table(records):
         row.append(f"{100 * counts.max(axis=1).sum() / len(groups):.1f}")
         for kernel in COMPARED:
             cell = records.cells.get((name, kernel, "nested", 0))
-            parts = [cell["measures"][part] for part in ("accuracy", "accuracy_without_twins")] if cell else []
-            row.append(" / ".join(f"{part:.1f}" for part in parts) or "missing")
+            measures = cell["measures"] if cell else {}
+            known = "accuracy_without_twins" in measures
+            row.append("{accuracy:.1f} / {accuracy_without_twins:.1f}".format(**measures) if known else "missing")
         rows.append(row)
     accuracies = [f"{title(kernel)}: all / without twins" for kernel in COMPARED]
     return markdown(["", "graphs with twins", "bound", *accuracies], rows)
@@ -189,8 +191,9 @@ def sizes_table():
         d = described(name)
         means = (f"{d.mean_nodes:.1f}", f"{d.mean_edges:.1f}", f"{d.mean_density:.3f}", f"{d.mean_degree:.2f}")
         trees = (f"{number:,}" for number in d.distinct_trees)
-        rows.append([name, f"{d.n_graphs:,}", len(d.class_sizes), *means, d.n_node_labels or 0, *trees])
-    heads = ["graphs", "classes", "nodes", "edges", "density", "degree", "labels"]
+        largest = f"{100 * max(d.class_sizes.values()) / d.n_graphs:.1f} %"
+        rows.append([name, f"{d.n_graphs:,}", len(d.class_sizes), largest, *means, d.n_node_labels or 0, *trees])
+    heads = ["graphs", "classes", "majority class", "nodes", "edges", "density", "degree", "labels"]
     return markdown(["", *heads, *(f"trees {depth}" for depth in range(DEPTHS + 1))], rows)
 
 

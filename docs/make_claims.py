@@ -26,8 +26,7 @@ INTRODUCTION = """\
 Experiments of *A Generalized Weisfeiler-Lehman Graph Kernel* (Schulz, Horváth, Welke and Wrobel, Machine Learning
 111, 2022, [doi 10.1007/s10994-022-06131-w](https://doi.org/10.1007/s10994-022-06131-w)), repeated with this library.
 The experiments below take two hours on one core. Except for the block graphs, which have the size of the paper's, they
-are smaller than in the paper, and differences of a few points are not significant. "…" marks runs that were not
-finished.
+are smaller than in the paper, and differences of a few points are not significant.
 
 <!-- needs: two hours -->
 ```sh
@@ -39,10 +38,10 @@ python docs/make_claims.py claims
 
 | in the paper | here | command |
 |---|---|---|
-| Table 1: R-WL\\* has 68.7, 72.2 and 87.0 % on EGO-1, IMDB-BINARY and REDDIT-BINARY | agrees: 67.3 ± 1.6, 71.4 ± 0.3, 87.7 ± 0.4 ([table](results.md#all-kernels)) | `relaxwl benchmark --paper --data DATA` |
+| Table 1: R-WL\\* has 68.7, 72.2 and 87.0 % on EGO-1, IMDB-BINARY and REDDIT-BINARY | agrees: 67.3 ± 1.6, 71.4 ± 0.3, 87.7 ± 0.4 ([table](results.md#all-kernels)) | `python benchmarks/kernels.py results` |
 | Table 1: VE-Hist, WL, WWL on EGO-1 and IMDB-BINARY | agrees within two points | the same |
 | Table 1: WL on REDDIT-BINARY; SP, ODD-STh and PWL on several sets | higher here, by up to 28 points; probable reasons are in [Results](results.md#differences-from-the-paper) | the same |
-| the advantage of R-WL\\* over WL grows with density | not confirmed: 8 to 18 points at all four densities, without a trend | `python benchmarks/claims.py claims --only density` |
+| the advantage of R-WL\\* over WL grows with density | not confirmed: 8 to 18 points at all four densities, without a trend | `python benchmarks/claims.py claims --only density --repeats 1` |
 | nearly all neighborhoods of dense graphs are unique | confirmed | `--only once` |
 | R-WL\\* is robust to noise edges in block graphs | confirmed from p = 0.6 on; at p = 0.2 no tree kernel is much above chance | `--only noise` |
 | R-WL\\* takes longer than WL | confirmed for graphs of high degree; faster than GraKeL's WL on four of six sets ([Performance](performance.md#cost-of-relaxation-relaxed-py)) | `python benchmarks/relaxed.py` |
@@ -90,11 +89,10 @@ ABLATIONS = """\
 ## Parameters
 
 R-WL\\* as in [Results](results.md) (depth selected from 0 to 4, 3 partitions, √trees clusters, all costs 1) with one
-parameter changed. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters are
-only slightly more accurate, more partitions are more accurate, and partitions without k-means iterations are as
-accurate. Without labels the insertion cost has no effect. On PTC_MR all differences are as small as those between two
-repetitions.
-Depth weights have little effect.
+parameter changed, two repetitions. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters
+are only slightly more accurate, more partitions are more accurate, and partitions without k-means iterations are as
+accurate. Without labels the insertion cost has no effect, and depth weights have little. On PTC_MR all differences are as
+small as those between two repetitions.
 
 """
 EXACT = """\
