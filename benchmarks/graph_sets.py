@@ -7,9 +7,9 @@
 cross-validation with parameters chosen by three inner folds, 3 repetitions up to 1,200 graphs, else 1; published folds
 (Errica et al. 2020) where there are some. A repetition that takes longer than two hours is given up ("> 2 h"). Beyond
 10,000 graphs methods that need a Gram matrix are not run ("–"). Ranks are taken over the sets on which all methods have
-a number, and over those of them that were not used in the design of the predictor. ``--methods "auto without WL"``
-measures what a kind of views contributes, which views.py draws. ``--write docs/results.md`` puts the nested table and
-the plot of ranks into the page.
+a number, and over those of them that were not used in the first decisions on the predictor. ``--methods "auto without
+WL"`` measures what a kind of views contributes, which views.py draws. ``--write docs/results.md`` puts the nested table
+and the plot of ranks into the page.
 """
 
 import argparse
@@ -34,7 +34,7 @@ SETS = [
     "PROTEINS_full", "IMDB-MULTI", "AIDS", "Letter-med", "NCI1", "Mutagenicity", "REDDIT-BINARY", "Tox21_AHR", "DD",
     "DBLP_v1",
 ]  # fmt: skip
-# Sets whose scores on outer folds informed the design of GraphClassifier (docs/history.md).
+# Sets whose scores on outer folds informed the design of GraphClassifier (decisions 1 to 11 of docs/history.md).
 DESIGN_SETS = [
     "MUTAG", "PTC_MR", "BZR", "EGO-1", "Synthie", "IMDB-BINARY", "PROTEINS", "PROTEINS_full", "IMDB-MULTI", "NCI1",
 ]  # fmt: skip
@@ -203,7 +203,7 @@ def table(records, kind):
         critical = float(studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
         ranks = Ranks(tuple(ranked), tuple(places.mean(axis=0).tolist()), n, p_value, critical)
         others = [name not in DESIGN_SETS for name in complete]
-        for what, part in (("", places), (" not used in the design", places[others])):
+        for what, part in (("", places), (" not used in decisions 1 to 11", places[others])):
             if len(part):
                 means = dict(zip(ranked, part.mean(axis=0), strict=True))
                 text = f"mean rank, {len(part)} sets{what}"

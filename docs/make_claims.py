@@ -46,9 +46,9 @@ python docs/make_claims.py claims
 | R-WL\\* is robust to noise edges in block graphs | confirmed from p = 0.6 on; at p = 0.2 no tree kernel is much above chance | `--only noise` |
 | R-WL\\* takes longer than WL | confirmed for graphs of high degree; faster than GraKeL's WL on four of six sets ([Performance](performance.md#cost-of-relaxation-relaxed-py)) | `python benchmarks/relaxed.py` |
 
-VE-Hist, WL, WWL and R-WL\\* of Table 1 (`--kernels ve-hist wl wwl rwl-star`, five repetitions on the three sets) take
-four and a half minutes of one core; GS, SP, ODD-STh and PWL take hours on REDDIT-BINARY. EGO-2 to EGO-4, the molecular
-data sets of the appendix and their tables are not available.
+VE-Hist, WL, WWL and R-WL\\* of Table 1 (five repetitions on the three sets) take four and a half minutes of one
+core, GS and PWL on REDDIT-BINARY 18 and 7 seconds. EGO-2 to EGO-4, the molecular data sets of the appendix and their
+tables are not available.
 
 """
 DENSITY = """\
