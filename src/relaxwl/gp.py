@@ -33,12 +33,14 @@ class GraphKernel(Kernel):
     kernel : WeisfeilerLehman or RelaxedWeisfeilerLehman, optional
         The kernel; ``WeisfeilerLehman(similarity="tanimoto")`` by default. Similarities of 1 with itself (tanimoto, or
         ``normalize=True``) suit Gaussian processes best.
-    amplitude : float
+    amplitude : float, default=1.0
         Variance of the values of a graph.
-    depth_weights : float or array (max_depth + 1,)
+    depth_weights : float or array (max_depth + 1,), default=1.0
         Weight of the kernel truncated at each depth; only ratios matter.
-    amplitude_bounds, depth_weights_bounds : pair of float or "fixed"
-        Bounds of the hyperparameters.
+    amplitude_bounds : pair of float or "fixed", default=(1e-4, 1e4)
+        Bounds of ``amplitude``; "fixed" leaves it as it is.
+    depth_weights_bounds : pair of float or "fixed", default=(1e-3, 1e3)
+        Bounds of ``depth_weights``; "fixed" leaves them as they are.
 
     See Also
     --------

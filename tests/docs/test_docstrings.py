@@ -23,6 +23,8 @@ CODES = {
     "EX01": "no section Examples",
 }
 OF_METHODS = CODES.keys() - {"SA01", "EX01"}
+# Modules whose docstrings do not state all defaults.
+UNSTATED = {"relaxwl.predictors.base", "relaxwl.molecules.predictors"}
 QUESTION = re.compile(r"(?:What|Which|Who|How|Where|Why)\b")
 
 
@@ -65,6 +67,25 @@ def test_public_docstrings_are_complete():
         if lacks := [message for code, message in errors if code in codes]:
             missing[name] = lacks
     assert not missing, "\n".join(f"{name}: {'; '.join(lacks)}" for name, lacks in missing.items())
+
+
+def test_documented_defaults_are_those_of_the_signatures():
+    docscrape = pytest.importorskip("numpydoc.docscrape", reason="numpydoc reads docstrings; pip install numpydoc")
+    wrong = []
+    for name, (value, _) in public_objects().items():
+        read = docscrape.ClassDoc if inspect.isclass(value) else docscrape.FunctionDoc
+        is_error = inspect.isclass(value) and issubclass(value, Exception)  # may lack a signature
+        signature = {} if is_error else inspect.signature(value).parameters
+        for names, kind, _ in read(value)["Parameters"]:
+            for parameter in names.replace("*", "").split(", "):
+                default = signature[parameter].default if parameter in signature else inspect.Parameter.empty
+                stated = re.search(r", default=(.*)", kind)
+                if stated and ast.literal_eval(stated[1]) != default:
+                    wrong.append(f"{name}: {parameter} : {kind}, but the default is {default!r}")
+                is_open = default is inspect.Parameter.empty or kind == "ignored" or value.__module__ in UNSTATED
+                if not (stated or is_open or kind.endswith("optional")):
+                    wrong.append(f"{name}: {parameter} : {kind} lacks default={default!r}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_public_docstrings_read_like_english():

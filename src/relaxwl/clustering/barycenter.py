@@ -99,7 +99,7 @@ def transport_barycenter(
         Measures, one per row: nonnegative masses at the k ground points other than ⊥.
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
-    method : {"median", "lp", "entropic", "medoid", "mean"}
+    method : {"median", "lp", "entropic", "medoid", "mean"}, default="median"
         ``"median"`` needs and returns integral masses, so that the barycenter of trees is a tree; it is found by local
         search and is usually optimal. ``"lp"`` is optimal, by linear programming, and slow. ``"entropic"`` regularizes
         the transport (strength 0.05 in units of the ground cost), as is common in the literature. ``"medoid"`` is the

@@ -84,7 +84,7 @@ def make_egonets(
         Whether every graph has twins in the other classes, with exactly its numbers of nodes and edges (the last
         ones may lack some if ``n_graphs`` is no multiple of four). By default the counts of all classes have the
         same distribution, but the graphs of a class have counts of their own.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns
@@ -222,7 +222,7 @@ def make_perturbed(
     n_labels : int, optional
         Number of node labels ``0, 1, ...``; without it the graphs are unlabeled. Each label has the same number of
         nodes in every graph (up to one), so counts of labels contain no information. Noise does not change labels.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns
@@ -299,7 +299,7 @@ def make_block_graphs(
         Probability of an edge within a block and between joined blocks.
     n_noise_edges : int, default=0
         Number of edges added between random nodes that are not joined.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns

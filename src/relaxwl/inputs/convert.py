@@ -64,7 +64,7 @@ def as_collection(
         tuples.
     node_attributes, edge_attributes : str or list of str, optional
         Names of numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
-    symmetrize : bool
+    symmetrize : bool, default=False
         Ignore the directions of directed graphs (and the weights of adjacency matrices).
     directed : bool, optional
         Whether edges are arcs, if the graphs do not determine it, or to enforce it; see the notes.

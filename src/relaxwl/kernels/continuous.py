@@ -139,37 +139,37 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     Parameters
     ----------
-    features : str, callable, or sequence of these
+    features : str, callable, or sequence of these, default="auto"
         ``"attributes"``, ``"structure"``, ``"labels"``, the names of single structural features (``"degree"``,
         ``"triangles"``, ``"core"``, ``"clustering"``, ``"neighbor_degree"``, ``"degree_share"``, ``"return_2"``,
         ``"return_3"``, ``"return_4"``), a function that takes a graph and returns a row for each node, or several of
         these. ``"auto"`` uses structure, attributes if there are any, and labels if there are 2 to 59 different ones.
-    max_depth : int
+    max_depth : int, default=3
         Number of times that vectors are averaged.
-    n_partitions : int
+    n_partitions : int, default=24
         Random partitions at each depth.
-    n_clusters : int, float, str, callable, or sequence of these
+    n_clusters : int, float, str, callable, or sequence of these, default=(0.5, 1.0, 2.0, 4.0)
         Clusters of a partition: a number, a float f for f·√nodes, ``"sqrt"``, ``"log2"`` or a function of the number of
         nodes (at most 65,536); partitions cycle through the values of a sequence. There are never more clusters than
         distinct vectors.
-    similarity : {"tanimoto", "intersection", "dot"}
+    similarity : {"tanimoto", "intersection", "dot"}, default="tanimoto"
         Similarity of two graphs' counts in :meth:`kernel_matrix`.
     edge_weights : int, optional
         Column of the edge attributes that contains the weights (>= 0) of neighbors in averages.
-    directions : {"both", "out", "in"}
+    directions : {"both", "out", "in"}, default="both"
         Neighbors that are averaged in directed graphs: heads and tails of the arcs of a node, heads only, or tails
         only. Structural features ignore directions.
     depth_weights : sequence of float, optional
         Weight of each depth, all 1 by default.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale so that every graph has similarity 1 with itself, in total or at each depth.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the centers.
-    verbose : int
+    verbose : int, default=0
         1 logs progress, and which columns were dropped.
-    sparse_output : bool
+    sparse_output : bool, default=True
         Whether :meth:`transform` returns a sparse array.
 
     Attributes

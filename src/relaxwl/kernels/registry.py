@@ -34,19 +34,19 @@ class Entry:
         Name on the command line.
     title : str
         Name in tables.
-    location : str
+    location : str, default=""
         Module and class, imported on first use; empty if there is a ``prototype``.
-    description : str
+    description : str, default=""
         One line.
-    fixed : dict
+    fixed : dict, optional
         Parameters that are the same in every variant.
-    grid : tuple of dict
+    grid : tuple of dict, default=({},)
         Settings that need a fit of their own.
     settings : tuple of dict, optional
         The settings to choose from among those that one fit covers; by default all of the kernel's ``variations``.
     prototype : estimator, optional
         A user-defined estimator, which is cloned.
-    regressor : str
+    regressor : str, default=""
         Module and class used for regression; empty for kernels, which do not predict.
     """
 
@@ -77,7 +77,7 @@ class Entry:
 
         Parameters
         ----------
-        random_state : int, Generator or None
+        random_state : int, Generator or None, default=None
             The seed, where the estimator has one.
         n_jobs : int, optional
             Number of threads, unless the entry fixes it.
@@ -104,7 +104,9 @@ class Entry:
 
         Parameters
         ----------
-        random_state, n_jobs
+        random_state : int, Generator or None, default=None
+            As in :meth:`make`.
+        n_jobs : int, optional
             As in :meth:`make`.
 
         Returns

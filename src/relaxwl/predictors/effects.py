@@ -108,7 +108,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=5
             Maximum number of nodes.
 
         Returns
@@ -125,7 +125,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
 
         Returns
@@ -142,7 +142,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of descriptors.
 
         Returns
@@ -178,7 +178,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
 
         Returns
@@ -200,9 +200,9 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
-        least : float
+        least : float, default=0.0
             Clusters with effects up to this size are left out.
 
         Returns

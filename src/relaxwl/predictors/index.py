@@ -32,7 +32,7 @@ class GraphIndex(BaseEstimator):
         Kernel whose counts, with its depth weights, are compared; by default ``WeisfeilerLehman()``. It is cloned and
         fitted by :meth:`fit` only: features that do not occur in the fitted graphs count only in the size of graphs
         that are added or queried later.
-    metric : {"tanimoto", "cosine"}
+    metric : {"tanimoto", "cosine"}, default="tanimoto"
         Σ min / Σ max of the counts, or the cosine between them.
 
     Attributes
@@ -70,7 +70,7 @@ class GraphIndex(BaseEstimator):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class GraphIndex(BaseEstimator):
         ----------
         X : Graph, GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs to find neighbors of; a single graph is a list of one.
-        n_neighbors : int
+        n_neighbors : int, default=5
             Number of neighbors of each graph, at most the number of graphs in the index.
 
         Returns

@@ -81,7 +81,7 @@ def render_effects(
     ----------
     effects : sequence of NodeEffects
         The results of ``explain`` of a predictor.
-    title : str
+    title : str, default="Effects of nodes on predictions"
         Headline of the page.
     report : FitReport, optional
         The predictor's ``report_``.

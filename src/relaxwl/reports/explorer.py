@@ -68,14 +68,16 @@ def render_explorer(
     ----------
     explanation : Explanation
         The result of :func:`relaxwl.explanation.explain`.
-    title : str
+    title : str, default="Clusters of neighborhoods"
         Headline of the page.
-    max_clusters : int
+    max_clusters : int, default=1500
         Maximum number of clusters on the page; a note states how many are left out.
-    n_graphs : int
+    n_graphs : int, default=24
         Number of graphs on the page: those of each class with the largest scores.
-    n_nearest, n_farthest : int
-        Members shown for each cluster.
+    n_nearest : int, default=3
+        Number of members shown for each cluster that are nearest to its center.
+    n_farthest : int, default=2
+        Number of members shown for each cluster that are farthest from its center.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def write_report(
         with different settings are in separate sections.
     path : path
         The file, for instance ``report.html``.
-    title : str
+    title : str, default="Graph kernels compared"
         Headline of the page.
     reference : mapping, optional
         Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, shown in additional columns.
@@ -99,7 +99,9 @@ def render_report(
     ----------
     results : Results
         The results.
-    title, reference, explorer, metric
+    title : str, default="Graph kernels compared"
+        Headline of the page.
+    reference, explorer, metric : optional
         As in :func:`write_report`.
 
     Returns

@@ -206,9 +206,9 @@ def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: 
     ----------
     explanation : Explanation
         The result of :func:`relaxwl.explanation.explain`.
-    n_clusters : int
+    n_clusters : int, default=10
         Number of clusters, from the top of the ranking.
-    confidence : float
+    confidence : float, default=0.95
         Level of the confidence intervals.
 
     Returns

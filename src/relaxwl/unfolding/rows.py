@@ -45,7 +45,7 @@ class TreeRows:
         Count or mass of each point.
     n_children : int
         Number of trees (clusters) of the depth below; 0 at depth 0.
-    n_edge_codes : int
+    n_edge_codes : int, default=1
         Number of edge codes; 1 if edges are ignored.
 
     See Also

@@ -54,20 +54,20 @@ class GradualWL(CountKernel):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=4
         Number of steps.
-    n_clusters : int
+    n_clusters : int, default=4
         Maximum number of parts into which a cluster is split.
-    similarity : {"dot", "intersection", "tanimoto"}
+    similarity : {"dot", "intersection", "tanimoto"}, default="dot"
         Similarity of two graphs' counts in :meth:`kernel_matrix`; the clusters are nested, so the intersection is the
         optimal assignment of nodes.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself, in total or at each step.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds k-means.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also

@@ -43,19 +43,19 @@ class GraphletSampling(FlatFeatures):
 
     Parameters
     ----------
-    max_size : {3, 4, 5}
+    max_size : {3, 4, 5}, default=5
         Largest number of nodes of a graphlet.
     n_samples : int, optional
         Samples from each graph; by default from ``epsilon`` and ``delta``.
-    epsilon, delta : float
+    epsilon, delta : float, default=0.1
         With probability at least 1 − δ the sampled frequencies should be within ε of the true ones in L1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         The seed; None takes a new one at each fit.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also

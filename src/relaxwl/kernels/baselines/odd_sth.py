@@ -44,13 +44,13 @@ class OddSth(FlatFeatures):
 
     Parameters
     ----------
-    height : int
+    height : int, default=4
         Largest depth of the search, at least 1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads for the Gram matrix; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     See Also

@@ -49,21 +49,21 @@ class PersistentWL(DepthFeatures):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=5
         Number of refinement steps; all depths from 0 on are used.
-    power : float
+    power : float, default=1.0
         The exponent p of norm and persistence, at least 1.
-    offset : float
+    offset : float, default=1.0
         The minimal weight τ >= 0 of an edge; also the persistence of a node in a graph without edges.
-    cycles : bool
+    cycles : bool, default=False
         Whether to compute cycle features.
-    uniform : bool
+    uniform : bool, default=False
         Whether every edge weighs 1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     Attributes

@@ -91,11 +91,11 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=300
         Number of trees.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the forest.
 
     See Also
@@ -141,11 +141,11 @@ class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=300
         Number of trees.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the forest.
 
     See Also

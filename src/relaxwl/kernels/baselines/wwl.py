@@ -56,18 +56,18 @@ class WassersteinWL(GraphKernel):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=5
         The number h of refinement steps.
-    decay : float
+    decay : float, default=1.0
         The λ > 0 of the kernel; model selection tries several.
-    scheme : {"categorical", "continuous"}
+    scheme : {"categorical", "continuous"}, default="categorical"
         Properties by which nodes are compared.
-    standardize : bool
+    standardize : bool, default=True
         Whether attributes are first scaled to mean 0 and variance 1 over the nodes of the fitted graphs
         (continuous scheme only), as in the authors' experiments.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     See Also
@@ -121,7 +121,7 @@ class WassersteinWL(GraphKernel):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class WassersteinWL(GraphKernel):
             The graphs.
         y : GraphCollection, optional
             The graphs to compare with; by default ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
