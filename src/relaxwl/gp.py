@@ -54,7 +54,7 @@ class GraphKernel(Kernel):
     >>> sizes = np.arange(2.0, 12.0)
     >>> kernel = GraphKernel(WeisfeilerLehman(1, similarity="tanimoto"), amplitude=10.0) + WhiteKernel(0.1)
     >>> model = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(list(graphs[:9]), sizes[:9])
-    >>> mean, deviation = model.predict(list(graphs[9:]), return_std=True)
+    >>> mean, std = model.predict(list(graphs[9:]), return_std=True)
     >>> bool(abs(mean[0] - 11) < 2)
     True
     """

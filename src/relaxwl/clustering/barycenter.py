@@ -87,7 +87,7 @@ class MeasureCluster:
 def transport_barycenter(
     points: Any, ground: ArrayLike, method: str = "median", weights: ArrayLike | None = None
 ) -> Float64:
-    """Return a measure with a small weighted sum of transport distances to the given ones.
+    """Return a barycenter: a measure with a small weighted sum of transport distances to the given ones.
 
     Distances are those of :func:`relaxwl.transport_distance`, where missing mass is added at the blank ⊥, the last
     ground point. So the mass of the barycenter is free. Only points with mass in some measure have mass in the

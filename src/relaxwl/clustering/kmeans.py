@@ -108,7 +108,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None, default=None
-        Draws the seeds.
+        Seeds the initialization.
     verbose : int, default=0
         1 logs every round.
 
@@ -123,7 +123,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     inertia_ : float
         Weighted sum of distances.
     n_iter_ : int
-        Rounds done on all rows.
+        Number of rounds on all rows.
 
     See Also
     --------
@@ -131,7 +131,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
+    Six trees have the same root label and 1, 2, 3, 10, 11 and 12 leaves.
 
     >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
     >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)

@@ -253,7 +253,7 @@ def cross_validate(
     time_limit : float, optional
         Limit in seconds for one repetition of a kernel; a kernel that takes longer is recorded as out of time.
     store : ResultStore or path, optional
-        Storage of the records. Records of the same data, settings and kernels are not computed again.
+        File for the records. Records of the same data, settings and kernels are not computed again.
     dataset : str, default="data"
         Name of the data set in records and tables.
     verbose : int, default=0

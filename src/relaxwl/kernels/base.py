@@ -258,7 +258,7 @@ class CountKernel(TransformerMixin, GraphKernel):
     # ---------------------------------------------------------------------------------------- what users call
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the distinct trees, or their clusters.
+        """Fit the kernel to graphs.
 
         Parameters
         ----------

@@ -183,7 +183,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
     means_, scales_ : float arrays
         The mean that is subtracted from each column, and the factor of the result; 0 for dropped columns.
     centers_ : list of float32 arrays
-        For each depth the centers of all partitions, in units; ``center_bounds_`` contains the start of each partition.
+        For each depth the centers of all partitions, as scaled vectors; ``center_bounds_`` contains the start of each
+        partition.
 
     See Also
     --------
@@ -452,7 +453,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     def assignments(self, X: Any) -> Iterator[tuple[NDArray[np.float32], Int32, Int32]]:
         """Yield, for each depth, the distinct vectors, the vector of each node, and the clusters of the vectors.
 
-        Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
+        Vectors are scaled as ``centers_`` are.
 
         Parameters
         ----------
@@ -461,10 +462,12 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
         Yields
         ------
-        vectors : float32 array
+        vectors : float32 array (n_vectors, n_features)
             Distinct vectors of nodes.
-        of_node, clusters : int32 arrays
-            The vector of each node, and the cluster of each vector in each partition.
+        of_node : int32 array (n_nodes,)
+            The vector of each node.
+        clusters : int32 array (n_partitions, n_vectors)
+            The cluster of each vector in each partition.
         """
         check_is_fitted(self)
         graphs = check_graphs(self, X)
@@ -502,7 +505,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return [[level[partition] for level in found] for partition in range(self.n_partitions)]
 
     def describe(self, depth: int, vector: NDArray[np.float32]) -> str:
-        """Return a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
+        """Describe a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
 
         The description contains the three values farthest from the mean and, from depth 1 on, the most common label
         with its share. Averages of logarithms are transformed back.
@@ -512,7 +515,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         depth : int
             Depth of the vector.
         vector : float32 array (n_features,)
-            The vector, in units, as ``centers_`` are.
+            The vector, scaled as ``centers_`` are.
 
         Returns
         -------

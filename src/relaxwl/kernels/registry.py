@@ -48,6 +48,16 @@ class Entry:
         A user-defined estimator, which is cloned.
     regressor : str, default=""
         Module and class used for regression; empty for kernels, which do not predict.
+
+    See Also
+    --------
+    get_kernel : The entry of a name.
+    kernel_names : All names.
+
+    Examples
+    --------
+    >>> get_kernel("wl").make(max_depth=2)
+    WeisfeilerLehman(max_depth=2)
     """
 
     name: str
@@ -66,6 +76,7 @@ class Entry:
         Returns
         -------
         type
+            The class of the estimator.
         """
         if self.prototype is not None:
             return type(self.prototype)
@@ -133,6 +144,7 @@ class Entry:
         Returns
         -------
         Entry
+            The entry for the task.
         """
         if task == "classification" or (self.prototype is not None and hasattr(self.prototype, "predict")):
             return self
@@ -154,6 +166,7 @@ class Entry:
         Returns
         -------
         Entry
+            The restricted entry.
 
         Raises
         ------

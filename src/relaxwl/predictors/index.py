@@ -105,7 +105,7 @@ class GraphIndex(BaseEstimator):
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int = 5) -> tuple[Float64, Int64]:
-        """Return the nearest graphs of each graph, nearest first; ties are ordered by the time of addition.
+        """Return the nearest graphs of each query, nearest first; ties keep the order in which graphs were added.
 
         Parameters
         ----------

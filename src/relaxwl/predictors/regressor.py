@@ -75,8 +75,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     >>> graphs, _ = make_egonets(40, level=1, random_state=0)
     >>> density = graphs.edge_counts / graphs.node_counts
     >>> model = GraphRegressor(effort="quick", random_state=0).fit(graphs[:30], density[:30])
-    >>> mean, deviation = model.predict(graphs[30:], return_std=True)
-    >>> mean.shape, deviation.shape, model.score(graphs[30:], density[30:]) > 0.5
+    >>> mean, std = model.predict(graphs[30:], return_std=True)
+    >>> mean.shape, std.shape, model.score(graphs[30:], density[30:]) > 0.5
     ((10,), (10,), True)
     """
 
@@ -130,7 +130,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         -------
         mean : float64 array (n_objects,) or (n_objects, n_targets)
             The predictions.
-        deviation : float64 array of the same shape
+        std : float64 array of the same shape
             Standard deviations of new measurements, noise included; only with ``return_std``.
         """
         check_is_fitted(self)

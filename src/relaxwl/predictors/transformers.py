@@ -55,7 +55,7 @@ class _AgainstTraining(_OnKernel):
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each graph of the fit: ``graph0``, ``graph1``, ...
+        """Return a name for each fitted graph: ``graph0``, ``graph1``, ...
 
         Parameters
         ----------

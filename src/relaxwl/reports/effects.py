@@ -41,8 +41,7 @@ def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], 
     path : path
         The file, for instance ``effects.html``.
     **options
-        ``title``, ``report``, ``novelty``, ``truth``, ``neighbors`` and ``node_names``, as in
-        ``relaxwl.reports.render_effects``.
+        ``title``, ``report``, ``novelty``, ``truth``, ``neighbors`` and ``node_names``, as in :func:`render_effects`.
 
     See Also
     --------

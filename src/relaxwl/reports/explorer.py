@@ -29,7 +29,7 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
         The file, for instance ``explorer.html``.
     **options
         ``title``, ``max_clusters``, ``n_graphs``, ``n_nearest`` and ``n_farthest``, as in
-        ``relaxwl.reports.render_explorer``.
+        :func:`render_explorer`.
 
     See Also
     --------
@@ -87,6 +87,16 @@ def render_explorer(
     See Also
     --------
     write_explorer : Write the page to a file.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.explanation import explain
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> page = render_explorer(explain(WeisfeilerLehman(1), graphs, ["path", "star"] * 10), n_graphs=4)
+    >>> page.count("<html"), "<script src" in page
+    (1, False)
     """
     data = explorer_data(
         explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest

@@ -45,9 +45,9 @@ fitted(
 class GradualWL(CountKernel):
     """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
-    Nodes begin in clusters by label. At each step a node is described by how many of its neighbors are in each cluster,
-    and every cluster is split by k-means on these counts; so nodes that differ slightly may stay together for some
-    steps, and nodes in different clusters are never merged. A graph is the histogram of its nodes' clusters at all
+    Nodes begin in clusters by label. At each step a node is described by the number of its neighbors in each cluster,
+    and every cluster is split by k-means on these counts. Nodes that differ slightly may stay together for some steps,
+    and nodes in different clusters are never merged. A graph is the histogram of its nodes' clusters at all
     steps.
 
     With more clusters than there are different neighborhoods it is the Weisfeiler-Lehman subtree kernel.

@@ -62,7 +62,7 @@ GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 @dataclass(repr=False, eq=False)
 class VertexEdgeHistogram(FlatFeatures):
-    """Histograms of node labels and of edge labels, side by side.
+    """Histograms of node labels and of edge labels, concatenated.
 
     k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges with
     label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs the features

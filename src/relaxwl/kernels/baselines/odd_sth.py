@@ -37,9 +37,9 @@ class OddSth(FlatFeatures):
     nodes is the root of an ordered tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts
     the trees in all these graphs together. Unlabeled nodes have one common label.
 
-    The numbers are those of GraKeL's implementation, so that results compare with published ones. Two traits come with
-    it: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order
-    of the graphs; and children with equal labels are ordered by node number, so it may change when nodes are
+    The numbers are those of GraKeL's implementation, so that results compare with published ones. This has two
+    consequences: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on
+    the order of the graphs; and children with equal labels are ordered by node number, so it may change when nodes are
     renumbered.
 
     Parameters
