@@ -62,3 +62,7 @@ def score(estimator, columns, classes):
 importance = permutation_importance(beside, extra[100:], y[100:], scoring=score, n_repeats=5, random_state=0)
 for name, drops in zip(("signal", "noise 1", "noise 2"), importance.importances, strict=True):
     print(f"{name:8} {drops.mean():.3f} ± {drops.std():.3f}")
+
+# %%
+# **Summary.** Functions of scikit-learn that take an estimator and data accept a predictor of graphs. Permuting the
+# informative column lowers the accuracy most.
