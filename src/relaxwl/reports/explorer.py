@@ -128,11 +128,11 @@ def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
         f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. Their neighborhoods "
-        f"are in {len(explanation.clusters):,} clusters of similar ones; {better:,} of them are {explanation.telling}."
+        f"form {len(explanation.clusters):,} clusters; {better:,} of them are {explanation.telling}."
     )
     if explanation.target.values is not None:
         words += (
-            f" The graphs are shown as two classes, targets {explanation.classes[0]} and {explanation.classes[1]}; "
-            "scores are the predicted targets relative to the value between them."
+            f' The graphs are shown as two classes, "{explanation.classes[0]}" and "{explanation.classes[1]}"; '
+            "scores are predicted targets minus this value."
         )
     return f"{words} {explanation.quality}".rstrip()
