@@ -1,6 +1,6 @@
 """
-scikit-learn's tools on a predictor of graphs
-=============================================
+Inspecting a predictor with scikit-learn
+========================================
 
 Predictors of graphs are scikit-learn estimators. The example draws a learning curve, the importance of additional
 numbers beside the graphs, a calibration curve, and ROC and precision-recall curves.

@@ -31,8 +31,8 @@ class GraphKernel(Kernel):
     Parameters
     ----------
     kernel : WeisfeilerLehman or RelaxedWeisfeilerLehman, optional
-        The kernel; ``WeisfeilerLehman(similarity="tanimoto")`` by default. Similarities of 1 with itself (tanimoto, or
-        ``normalize=True``) suit Gaussian processes best.
+        The kernel; by default ``WeisfeilerLehman`` with ``similarity="tanimoto"``. Similarities of 1 with itself
+        (tanimoto, or ``normalize=True``) suit Gaussian processes best.
     amplitude : float, default=1.0
         Variance of the values of a graph.
     depth_weights : float or array (max_depth + 1,), default=1.0

@@ -168,7 +168,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             Not used; present for API consistency.
         ground : float array (n_points + 1, n_points + 1), or GroundCost
             Distances between the points, ⊥ last: a pseudo-metric. A
-            :class:`relaxwl.distances.transport.GroundCost` also has the costs between root codes.
+            :class:`~relaxwl.distances.transport.GroundCost` also has the costs between root codes.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional

@@ -282,8 +282,8 @@ def make_block_graphs(
 ) -> tuple[GraphCollection, Int64]:
     """Make graphs of blocks of nodes in which the large-scale structure determines the class.
 
-    A random tree joins the blocks; one further edge between blocks is added in one of two ways that give the same
-    degrees of blocks, and the way is the class. Two nodes are joined with probability ``p`` if they are in the same
+    A random tree joins the blocks; one further edge between blocks is added in one of two ways, which determine the
+    class and give the blocks the same degrees. Two nodes are joined with probability ``p`` if they are in the same
     block or in joined blocks, and random noise edges are added. So the class is determined neither by degrees nor by
     small neighborhoods, but by the connections between blocks.
 

@@ -536,7 +536,7 @@ class GraphCollection(Sequence["Graph"]):
         ----------
         matrices : iterable of square arrays or SciPy sparse matrices
             Nonzero entries are edges. Weights other than 1 are stored as an edge attribute, which a kernel uses with
-            ``EditCost.from_attributes(edge_metric=…)``.
+            :meth:`relaxwl.EditCost.from_attributes`.
         node_labels : iterable of sequences, optional
             Labels of the nodes of each graph.
         symmetrize : bool, default=False

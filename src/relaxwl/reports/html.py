@@ -49,7 +49,7 @@ def write_report(
     Parameters
     ----------
     results : Results
-        The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`relaxwl.evaluation.ResultStore.load`. Runs
+        The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`~relaxwl.evaluation.ResultStore.load`. Runs
         with different settings are in separate sections.
     path : path
         The file, for instance ``report.html``.
