@@ -55,7 +55,7 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpar
 def page(name: str, parser: argparse.ArgumentParser, output: str | None) -> str:
     """Return a command's page in Markdown."""
     description, example = parser.description or "", (parser.epilog or "").removeprefix("example: ")
-    parts = [f"# relaxwl {name}", description]
+    parts = [f"# relaxwl {name}", _with_literals(description)]
     if output is not None:
         parts += ["```console", f"$ {RUNS[name]}\n{output.rstrip()}", "```"]
     if example and (output is None or example != RUNS[name]):
@@ -71,8 +71,13 @@ def _arguments(parser: argparse.ArgumentParser) -> str:
     for action in sorted(parser._actions, key=lambda action: action.dest in COMMON):
         if isinstance(action, argparse._SubParsersAction) or action.help == argparse.SUPPRESS:
             continue
-        lines.append(f"`{_invocation(action)}`\n: {(action.help or '').replace('%%', '%')}\n")
+        lines.append(f"`{_invocation(action)}`\n: {_with_literals((action.help or '').replace('%%', '%'))}\n")
     return "\n".join(lines)
+
+
+def _with_literals(text: str) -> str:
+    """Write the options in a text as literals, which stay whole at the end of a line."""
+    return re.sub(r"(?<![\w`-])--[a-zA-Z][\w-]*", r"`\g<0>`", text)
 
 
 def _invocation(action: argparse.Action) -> str:
