@@ -55,4 +55,5 @@ for name, presence in zip(explanation.classes, top.presence, strict=True):
 
 # %%
 # **Summary.** The kernel groups neighborhoods that are similar but not equal, and the permutation test selects the
-# clusters that are associated with the class. ``relaxwl.reports.write_explorer`` writes an interactive page.
+# clusters that are associated with the class. The center of the cluster with the smallest p-value is the planted
+# pattern: label c, with mostly a at its neighbors. ``relaxwl.reports.write_explorer`` writes an interactive page.
