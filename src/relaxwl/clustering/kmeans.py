@@ -175,7 +175,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
             Weights of the rows in centers and objective; all 1 by default.
         check : bool, default=True
             Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
-            Without the check a :class:`GroundCost` and its rows are not validated.
+            Without the check a :class:`~relaxwl.distances.transport.GroundCost` and its rows are not validated.
 
         Returns
         -------

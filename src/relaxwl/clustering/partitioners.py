@@ -170,7 +170,7 @@ class KMeansPartitioner(BaseEstimator):
 
     See Also
     --------
-    WassersteinKMeans : The clustering itself.
+    relaxwl.WassersteinKMeans : The clustering itself.
 
     Examples
     --------

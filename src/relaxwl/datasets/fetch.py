@@ -59,7 +59,7 @@ def fetch_tu(
     name : str
         Name of the data set, such as ``"MUTAG"``.
     cache_dir : path, optional
-        Folder of the downloaded files; by default :func:`cache_directory`.
+        Folder of the downloaded files; by default ``cache_directory()``.
     base_url : str, optional
         Address of the folder with the file NAME.zip, for a mirror of the collection.
     time_limit : float or None, default=1200.0

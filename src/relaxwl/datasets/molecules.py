@@ -136,7 +136,8 @@ def load_molecules(
         Column of the ``names`` of the graphs; by default the first column named ``name`` or ``id``, also with a prefix
         (``mol_id``), else the SMILES.
     standardize : bool, default=False
-        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`.
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`.
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
     **options
@@ -201,7 +202,8 @@ def read_molecules(
     name : str, optional
         Column of the names, as in :func:`load_molecules`.
     standardize : bool, default=False
-        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`.
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`.
     n_jobs : int, optional
         Number of processes that read many molecules.
     style : AtomStyle, optional

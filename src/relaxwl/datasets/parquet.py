@@ -126,7 +126,7 @@ def write_parquet(
     graphs: GraphCollection | Iterable[Batch],
     y: Sequence[Any] | NDArray[Any] | None = None,
 ) -> None:
-    """Write graphs to a Parquet file in the format of :func:`read_parquet`; needs the extra ``parquet``.
+    """Write graphs to a Parquet file for :func:`~relaxwl.datasets.read_parquet`; needs the extra ``parquet``.
 
     Parameters
     ----------

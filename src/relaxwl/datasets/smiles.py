@@ -198,8 +198,9 @@ def from_smiles(
     isotopes : bool, default=False
         Whether labels of atoms include isotopes.
     standardize : bool, default=False
-        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`. The collection
-        keeps the SMILES of the fragments, and the given strings as names.
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`. The collection keeps the SMILES of the fragments, and the given strings
+        as names.
     errors : {"raise", "skip", "nan"}, default="raise"
         Treatment of strings that RDKit cannot read: raise an error with the position; skip them; or insert a graph
         without nodes, so that rows stay aligned. The last two give a warning with their number.

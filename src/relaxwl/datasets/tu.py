@@ -491,7 +491,7 @@ Targets = Sequence[Any] | NDArray[Any]
 
 
 def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets | None = None) -> None:
-    r"""Write graphs in TU layout; :func:`load_tu` reads them.
+    r"""Write graphs in TU layout; :func:`~relaxwl.datasets.load_tu` reads them.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class PairExplanation:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Clusters associated with the classes or numbers of graphs; returned by :func:`explain`.
+    """Clusters associated with the classes or numbers of graphs; returned by :func:`~relaxwl.explanation.explain`.
 
     Parameters
     ----------

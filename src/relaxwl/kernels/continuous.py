@@ -271,7 +271,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     # ----------------------------------------------------------------------------------------------- fitting
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------

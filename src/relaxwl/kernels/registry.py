@@ -51,8 +51,8 @@ class Entry:
 
     See Also
     --------
-    get_kernel : The entry of a name.
-    kernel_names : All names.
+    relaxwl.kernels.get_kernel : The entry of a name.
+    relaxwl.kernels.kernel_names : All names.
 
     Examples
     --------

@@ -182,7 +182,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return super().uses() | {part for part, counts in used.items() if counts}
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ class WeisfeilerLehman(CountKernel):
     takes_directed = True
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------

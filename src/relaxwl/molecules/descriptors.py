@@ -189,7 +189,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         Parameters
         ----------
         table : float64 array (n_molecules, n_descriptors)
-            The values of :func:`descriptor_names`.
+            The values of ``descriptor_names()``.
         """
         check_number("clip", self.clip)
         names = descriptor_names()
