@@ -195,8 +195,10 @@ def test_debug_shows_the_traceback(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "benchmark", "features", "kernel", "distance", "datasets stats", "explain", "report", "warm-up"]
-)
+    "command",
+    ["demo", "benchmark", "features", "kernel", "distance", "datasets stats", "explain", "report", "warm-up", "shard",
+     "fit", "predict", "neighbors"],
+)  # fmt: skip
 def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
     with pytest.raises(SystemExit) as exit_:
         main([*command.split(), "--help"])
@@ -204,6 +206,7 @@ def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
     printed = capsys.readouterr().out
     assert f"example: relaxwl {command}" in " ".join(printed.split())
     assert re.search(r"Reads|writes|Writes", printed)
+    assert "%%" not in printed
 
 
 # ----------------------------------------------------------------------------------------- pipes and terminals

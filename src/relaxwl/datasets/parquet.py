@@ -126,7 +126,7 @@ def write_parquet(
     graphs: GraphCollection | Iterable[Batch],
     y: Sequence[Any] | NDArray[Any] | None = None,
 ) -> None:
-    """Write graphs to a Parquet file that :func:`read_parquet` and graph hubs read; needs the extra ``parquet``.
+    """Write graphs to a Parquet file for :func:`~relaxwl.datasets.read_parquet`; needs the extra ``parquet``.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class KernelBlocks:
     ----------
     views : sequence of View
         The cheapest first.
-    left_out : sequence of str
+    left_out : sequence of str, default=()
         What is not among them, and why.
 
     Attributes
@@ -318,19 +318,19 @@ class AveragedKernel(GraphKernel):
 
     Parameters
     ----------
-    combination : str
+    combination : str, default="all"
         One of "all", "all + structure" and "all + vectors" (with nodes as vectors, where they have no labels or have
         attributes), "vectors", "vectors, depth 0" (without their neighbors), "relaxed", "coarse", "broad" (few clusters
         and shortest paths), "exact", "attributes" (all, with the attributes of edges).
-    effort : {"quick", "balanced", "thorough"}
+    effort : {"quick", "balanced", "thorough"}, default="balanced"
         Number of partitions and depths, and whether shortest paths are used.
     time_limit : float, optional
         Seconds after which no further kernel is fitted; ``left_out_`` lists the kernels left out.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int or None
+    random_state : int or None, default=None
         Seeds the partitions.
-    verbose : int
+    verbose : int, default=0
         1 logs each kernel.
 
     Attributes
@@ -382,7 +382,7 @@ class AveragedKernel(GraphKernel):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -471,7 +471,7 @@ class AveragedKernel(GraphKernel):
             Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
         y : list, optional
             The graphs to compare with; by default those of ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Combinations, as :meth:`variations` returns them.
 
         Returns
@@ -488,7 +488,7 @@ class AveragedKernel(GraphKernel):
         ----------
         x : list
             Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Combinations, as :meth:`variations` returns them.
 
         Returns
