@@ -1,6 +1,6 @@
 """Mark cells of tables and literals by their length, so that the style sheet can keep short ones on one line.
 
-Punctuation is kept on the line of the formula or short literal before it.
+Punctuation is kept on the line of the formula or short word of code before it.
 """
 
 import html
@@ -32,11 +32,12 @@ def mark_literals(app: Any, doctree: nodes.document) -> None:
 
 
 def keep_punctuation(app: Any, doctree: nodes.document) -> None:
-    """Put each formula or short literal into one element with the punctuation that follows it."""
+    """Put each formula or literal of one short word into one element with the punctuation that follows it."""
     for node in [*doctree.findall(nodes.math), *doctree.findall(nodes.literal)]:
         following = node.next_node(descend=False, siblings=True)
         match = PUNCTUATION.match(following.astext()) if isinstance(following, nodes.Text) else None
-        if match is None or (isinstance(node, nodes.literal) and "short" not in node["classes"]):
+        may_break = isinstance(node, nodes.literal) and (len(node.astext()) > WIDE or " " in node.astext())
+        if match is None or may_break:
             continue
         parent, position = node.parent, node.parent.index(node)
         rest = nodes.Text(following.astext()[match.end() :])
